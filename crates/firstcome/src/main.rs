@@ -1,0 +1,2 @@
+//! firstcome
+fn main() {}
