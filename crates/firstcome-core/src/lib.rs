@@ -1,1 +1,50 @@
-//! The rules.
+//! The rules of first-come-first-served campaigns, as a deterministic state machine.
+//!
+//! Entries of a journal go in, outcomes come out: the same entries give the same outcomes on every
+//! node and on every replay. Nothing here reads a clock, draws a random number or does I/O; the
+//! crate's own `clippy.toml` refuses what would.
+//!
+//! # Where to begin
+//!
+//! | File | Subject |
+//! |---|---|
+//! | [`state`] | everything one node knows as of a position; where entries are applied |
+//! | [`campaign`] | one campaign: the ladders for put, pause, resume, close, claim and cancel |
+//! | [`pool`] | a counted pool: who has which rank |
+//! | [`command`] | what can be asked |
+//! | [`outcome`] | what can be answered, with its stable strings |
+//! | [`settings`] | what an operator chooses for a campaign |
+//! | [`results`] | numbered outcomes that leave the system |
+//! | [`remembered`] | batches and operator commands that were seen before |
+//! | [`snapshot`] | the state in pieces, out and in |
+//! | [`wire`] | numbers and byte strings as they are stored |
+//! | [`limits`] | every maximum, on one page |
+
+pub mod campaign;
+pub mod command;
+pub mod digest;
+mod index;
+pub mod limits;
+pub mod names;
+pub mod outcome;
+pub mod pool;
+pub mod remembered;
+pub mod results;
+mod segment;
+pub mod settings;
+pub mod snapshot;
+pub mod state;
+pub mod time;
+pub mod wire;
+
+pub use command::{Command, Expect};
+pub use names::{NodeId, Position, SpaceId};
+pub use outcome::{Outcome, Refusal};
+pub use settings::Settings;
+pub use state::{Stamp, State};
+pub use time::Timestamp;
+
+/// The level of stored bytes this build writes and the highest it reads.
+///
+/// An entry or a snapshot above it stops a node cleanly; it is never skipped.
+pub const LEVEL: u32 = 1;

@@ -1,0 +1,390 @@
+//! One campaign: its ladders for put, steer, claim and cancel.
+
+use crate::Timestamp;
+use crate::command::Steer;
+use crate::outcome::{By, Clamped, Fixed, Missing, Outcome, Refusal};
+use crate::pool::{Cancel, Pool};
+use crate::settings::{Opens, PoolSettings, Settings};
+use std::collections::BTreeSet;
+
+/// Where a campaign stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No opening time is decided.
+    Draft,
+    /// It will open.
+    Scheduled,
+    /// Claims are accepted while units are left.
+    Open,
+    /// The operator has paused it.
+    Paused,
+    /// It is over, by time or on the operator's word.
+    Closed,
+}
+
+impl Phase {
+    /// Gives the stable string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Scheduled => "scheduled",
+            Self::Open => "open",
+            Self::Paused => "paused",
+            Self::Closed => "closed",
+        }
+    }
+}
+
+/// One run of something people compete for.
+#[derive(Debug)]
+pub struct Campaign {
+    pub(crate) number: u32,
+    pub(crate) name: Box<str>,
+    pub(crate) version: u32,
+    pub(crate) created_at: Timestamp,
+    pub(crate) title: Box<str>,
+    pub(crate) opens_at: Option<Timestamp>,
+    pub(crate) closes_at: Option<Timestamp>,
+    pub(crate) limit: Option<u32>,
+    pub(crate) claim_again: bool,
+    pub(crate) units_return: bool,
+    pub(crate) paused: bool,
+    /// When the operator closed it.
+    pub(crate) closed_at: Option<Timestamp>,
+    /// Results of this campaign that are not settled.
+    pub(crate) unsettled: u64,
+    pub(crate) pools: Vec<Pool>,
+    /// Subjects whose claim the operator cancelled.
+    pub(crate) barred: BTreeSet<Box<str>>,
+}
+
+impl Campaign {
+    /// Creates a campaign.
+    ///
+    /// Refuses with `closes_too_early`.
+    pub(crate) fn create(
+        number: u32,
+        name: &str,
+        at: Timestamp,
+        wanted: &Settings,
+    ) -> Result<Self, Refusal> {
+        let opens_at = match wanted.opens {
+            Opens::Now => Some(at),
+            Opens::Undecided | Opens::At(_) => wanted.opens.at(),
+        };
+        check_times(at, opens_at, wanted.closes_at)?;
+        Ok(Self {
+            number,
+            name: name.into(),
+            version: 1,
+            created_at: at,
+            title: wanted.title.clone(),
+            opens_at,
+            closes_at: wanted.closes_at,
+            limit: wanted.limit,
+            claim_again: wanted.claim_again,
+            units_return: wanted.units_return,
+            paused: false,
+            closed_at: None,
+            unsettled: 0,
+            pools: wanted.pools.iter().map(|p| Pool::new(&p.name, p.capacity)).collect(),
+            barred: BTreeSet::new(),
+        })
+    }
+
+    /// Gives the campaign's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives the campaign's number, in order of creation from 1.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Gives the version: 1 at first, one more with every change by an operator.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Gives the moment it was created.
+    pub fn created_at(&self) -> Timestamp {
+        self.created_at
+    }
+
+    /// Gives the settings as they stand.
+    pub fn settings(&self) -> Settings {
+        let pool = |p: &Pool| PoolSettings { name: p.name.clone(), capacity: p.capacity };
+        Settings {
+            title: self.title.clone(),
+            opens: self.opens_at.map_or(Opens::Undecided, Opens::At),
+            closes_at: self.closes_at,
+            limit: self.limit,
+            claim_again: self.claim_again,
+            units_return: self.units_return,
+            pools: self.pools.iter().map(pool).collect(),
+        }
+    }
+
+    /// Gives the pools in order.
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// Gives the pool of a name.
+    pub fn pool(&self, name: &str) -> Option<&Pool> {
+        self.pools.iter().find(|p| *p.name == *name)
+    }
+
+    /// Says where the campaign stands at a moment.
+    pub fn phase(&self, at: Timestamp) -> Phase {
+        if self.closed_since(at).is_some() {
+            return Phase::Closed;
+        }
+        match self.opens_at {
+            _ if self.paused => Phase::Paused,
+            None => Phase::Draft,
+            Some(opens_at) if at < opens_at => Phase::Scheduled,
+            Some(_) => Phase::Open,
+        }
+    }
+
+    /// Gives the moment the campaign closed, if it is closed at `at`.
+    pub fn closed_since(&self, at: Timestamp) -> Option<Timestamp> {
+        self.closed_at.or(self.closes_at.filter(|closes_at| *closes_at <= at))
+    }
+
+    /// Gives the opening or closing that lies next after `at`.
+    pub fn next_deadline(&self, at: Timestamp) -> Option<Timestamp> {
+        if self.closed_at.is_some() {
+            return None;
+        }
+        [self.opens_at, self.closes_at].into_iter().flatten().filter(|t| *t > at).min()
+    }
+
+    /// Gives how many results of this campaign are not settled.
+    pub fn unsettled(&self) -> u64 {
+        self.unsettled
+    }
+
+    /// Gives about how many bytes of memory the campaign takes.
+    pub fn memory(&self) -> usize {
+        512 + self.pools.iter().map(Pool::memory).sum::<usize>()
+    }
+
+    fn has_opened(&self, at: Timestamp) -> bool {
+        self.opens_at.is_some_and(|opens_at| opens_at <= at)
+    }
+
+    /// Changes the campaign to what is wanted.
+    ///
+    /// The first refusal that applies is given, in this order: `closed` (then only the title may change),
+    /// `not_changeable` (after opening: the opening time, `claim_again`, `units_return`, a pool that
+    /// would go), `closes_too_early`. A capacity below what was given goes down to what was given.
+    pub(crate) fn put(&mut self, at: Timestamp, wanted: &Settings) -> Outcome {
+        let mut now = self.settings();
+        let opens_at = match wanted.opens {
+            Opens::Now if self.has_opened(at) => self.opens_at,
+            Opens::Now => Some(at),
+            Opens::Undecided | Opens::At(_) => wanted.opens.at(),
+        };
+        let wanted =
+            Settings { opens: opens_at.map_or(Opens::Undecided, Opens::At), ..wanted.clone() };
+        if wanted == now {
+            return Outcome::Unchanged { version: self.version };
+        }
+        if self.closed_since(at).is_some() {
+            now.title = wanted.title.clone();
+            if now != wanted {
+                return Refusal::Closed.into();
+            }
+        }
+        if self.has_opened(at)
+            && let Some(fixed) = self.fixed_in(&wanted)
+        {
+            return Refusal::NotChangeable(fixed).into();
+        }
+        if (opens_at, wanted.closes_at) != (self.opens_at, self.closes_at)
+            && let Err(refusal) = check_times(at, opens_at, wanted.closes_at)
+        {
+            return refusal.into();
+        }
+        self.title = wanted.title;
+        self.opens_at = opens_at;
+        self.closes_at = wanted.closes_at;
+        self.limit = wanted.limit;
+        self.claim_again = wanted.claim_again;
+        self.units_return = wanted.units_return;
+        let clamped = self.put_pools(&wanted.pools);
+        self.changed(clamped)
+    }
+
+    /// Gives what the opened campaign has that these settings would change and may not.
+    fn fixed_in(&self, wanted: &Settings) -> Option<Fixed> {
+        if wanted.opens.at() != self.opens_at {
+            return Some(Fixed::OpensAt);
+        }
+        if wanted.claim_again != self.claim_again {
+            return Some(Fixed::ClaimAgain);
+        }
+        if wanted.units_return != self.units_return {
+            return Some(Fixed::UnitsReturn);
+        }
+        // Pools are known by their place in stored results, so new ones come after the old ones.
+        let kept = self.pools.iter().zip(&wanted.pools).all(|(old, new)| old.name == new.name);
+        (!kept || wanted.pools.len() < self.pools.len()).then_some(Fixed::Pools)
+    }
+
+    fn put_pools(&mut self, wanted: &[PoolSettings]) -> Vec<Clamped> {
+        let kept = self.pools.iter().zip(wanted).take_while(|(old, new)| old.name == new.name);
+        let kept = kept.count();
+        assert!(
+            self.pools[kept..].iter().all(|p| p.last_rank() == 0),
+            "a pool that gave something stays"
+        );
+        self.pools.truncate(kept);
+        let mut clamped = Vec::new();
+        for (pool, new) in self.pools.iter_mut().zip(wanted) {
+            pool.capacity = new.capacity.max(pool.taken);
+            if pool.capacity != new.capacity {
+                clamped.push(Clamped { pool: pool.name.clone(), capacity: pool.capacity });
+            }
+        }
+        self.pools.extend(wanted[kept..].iter().map(|p| Pool::new(&p.name, p.capacity)));
+        clamped
+    }
+
+    /// Pauses, resumes or closes the campaign.
+    ///
+    /// Refuses with `closed` what a closed campaign cannot do; closing it again changes nothing.
+    pub(crate) fn steer(&mut self, at: Timestamp, steer: Steer) -> Outcome {
+        let closed = self.closed_since(at).is_some();
+        match steer {
+            Steer::Pause | Steer::Resume if closed => Refusal::Closed.into(),
+            Steer::Pause if self.paused => Outcome::Unchanged { version: self.version },
+            Steer::Resume if !self.paused => Outcome::Unchanged { version: self.version },
+            Steer::Close if closed => Outcome::Unchanged { version: self.version },
+            Steer::Pause | Steer::Resume => {
+                self.paused = steer == Steer::Pause;
+                self.changed(Vec::new())
+            }
+            Steer::Close => {
+                self.closed_at = Some(at);
+                self.changed(Vec::new())
+            }
+            Steer::Archive { .. } => unreachable!("the state archives: the campaign leaves it"),
+        }
+    }
+
+    fn changed(&mut self, clamped: Vec<Clamped>) -> Outcome {
+        self.version += 1;
+        Outcome::Changed { version: self.version, clamped }
+    }
+
+    /// Says what a claim would get, without giving anything: the pool's place, or the answer.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
+    /// `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`, `closed`,
+    /// `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
+    pub fn judge_claim(
+        &self,
+        at: Timestamp,
+        pool: Option<&str>,
+        subject: &str,
+    ) -> Result<usize, Outcome> {
+        let place = match (pool, &self.pools[..]) {
+            (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
+            (None, [_]) => Some(0),
+            (None, _) => return Err(Refusal::PoolRequired.into()),
+        };
+        let Some(place) = place else {
+            return Err(Refusal::NotFound(Missing::Pool).into());
+        };
+        let pool = &self.pools[place];
+        if let Some(claim) = pool.latest(subject).and_then(|rank| pool.claim(rank)) {
+            if claim.cancel.is_none() {
+                return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
+            }
+            if !self.claim_again {
+                return Err(Refusal::AlreadyCancelled.into());
+            }
+        }
+        if self.barred.contains(subject) {
+            return Err(Refusal::NotAdmitted.into());
+        }
+        match self.phase(at) {
+            Phase::Paused => return Err(Refusal::Paused.into()),
+            Phase::Draft | Phase::Scheduled => {
+                return Err(Refusal::NotOpen { opens_at: self.opens_at }.into());
+            }
+            Phase::Closed => return Err(Refusal::Closed.into()),
+            Phase::Open => {}
+        }
+        if self.limit.is_some_and(|limit| self.has_live_claims(subject, limit)) {
+            return Err(Refusal::LimitReached.into());
+        }
+        if pool.left() == 0 {
+            return Err(Refusal::SoldOut.into());
+        }
+        Ok(place)
+    }
+
+    /// Says whether a subject has this many live claims or more. It has at most one in each pool.
+    fn has_live_claims(&self, subject: &str, limit: u32) -> bool {
+        if limit as usize > self.pools.len() {
+            return false;
+        }
+        // Asked only when this pool has no live claim of the subject, so one pool cannot reach any limit.
+        if self.pools.len() == 1 {
+            return false;
+        }
+        let has = |pool: &&Pool| pool.latest(subject).is_some_and(|rank| pool.is_live(rank));
+        self.pools.iter().filter(has).take(limit as usize).count() == limit as usize
+    }
+
+    /// Undoes a claim. Gives the outcome, and the pool's place if something changed.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `no_such_claim`,
+    /// `cancelled` as it was the first time.
+    pub(crate) fn cancel(
+        &mut self,
+        at: Timestamp,
+        pool: &str,
+        subject: &str,
+        rank: u32,
+        ask: (By, &str, &str),
+    ) -> (Outcome, Option<usize>) {
+        let Some(place) = self.pools.iter().position(|p| *p.name == *pool) else {
+            return (Refusal::NotFound(Missing::Pool).into(), None);
+        };
+        let pool = &mut self.pools[place];
+        match pool.claim(rank).filter(|claim| claim.subject == subject) {
+            None => return (Refusal::NoSuchClaim.into(), None),
+            Some(claim) => {
+                if let Some(cancel) = claim.cancel {
+                    return (Outcome::Cancelled { by: cancel.by, at: cancel.at }, None);
+                }
+            }
+        }
+        let (by, reason, who) = ask;
+        let cancel = Cancel { at, by, reason: reason.into(), who: who.into() };
+        pool.undo(rank, cancel, self.units_return);
+        if by == By::Operator {
+            self.barred.insert(subject.into());
+        }
+        (Outcome::Cancelled { by, at }, Some(place))
+    }
+}
+
+fn check_times(
+    at: Timestamp,
+    opens_at: Option<Timestamp>,
+    closes_at: Option<Timestamp>,
+) -> Result<(), Refusal> {
+    match closes_at {
+        Some(closes_at) if closes_at <= at.max(opens_at.unwrap_or(at)) => {
+            Err(Refusal::ClosesTooEarly)
+        }
+        Some(_) | None => Ok(()),
+    }
+}

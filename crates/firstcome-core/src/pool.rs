@@ -1,0 +1,237 @@
+//! A counted pool: who has which rank.
+
+use crate::Timestamp;
+use crate::index::SubjectIndex;
+use crate::outcome::By;
+use crate::segment::Segment;
+use std::collections::BTreeMap;
+use std::hash::BuildHasher;
+use std::sync::Arc;
+
+/// Ranks whose notes are kept, and written, together: with the longest reasons they fit one piece.
+const NOTE_RANKS: u32 = 1 << 9;
+
+/// A claim that was undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cancel {
+    /// When.
+    pub at: Timestamp,
+    /// On whose word.
+    pub by: By,
+    /// Why, as the operator gave it.
+    pub reason: Box<str>,
+    /// The name of the key it was given with.
+    pub who: Box<str>,
+}
+
+/// What is known of a claim beyond its subject and time. Few claims have one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) cancel: Option<Cancel>,
+    /// The rank the same subject had, and cancelled, before this one.
+    pub(crate) earlier: Option<u32>,
+}
+
+pub(crate) type Notes = BTreeMap<u32, Note>;
+
+/// One claim as a reader sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim<'a> {
+    /// Its rank in the pool.
+    pub rank: u32,
+    /// Whose it is.
+    pub subject: &'a str,
+    /// When it was won.
+    pub at: Timestamp,
+    /// How it was undone, if it was.
+    pub cancel: Option<&'a Cancel>,
+}
+
+/// A counted pool of a campaign.
+#[derive(Debug)]
+pub struct Pool {
+    pub(crate) name: Box<str>,
+    pub(crate) capacity: u32,
+    /// Units that are not free: claims, less those whose cancelled unit came back.
+    pub(crate) taken: u32,
+    pub(crate) segments: Vec<Arc<Segment>>,
+    pub(crate) notes: BTreeMap<u32, Arc<Notes>>,
+    cancelled: u32,
+    index: SubjectIndex,
+}
+
+impl Pool {
+    pub(crate) fn new(name: &str, capacity: u32) -> Self {
+        Self {
+            name: name.into(),
+            capacity,
+            taken: 0,
+            segments: Vec::new(),
+            notes: BTreeMap::new(),
+            cancelled: 0,
+            index: SubjectIndex::new(capacity),
+        }
+    }
+
+    /// Gives the pool's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Gives how many units the pool has.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Gives how many units are free.
+    pub fn left(&self) -> u32 {
+        self.capacity.saturating_sub(self.taken)
+    }
+
+    /// Gives how many units are not free.
+    pub fn taken(&self) -> u32 {
+        self.taken
+    }
+
+    /// Gives the last rank given; ranks run from 1 to it without a gap.
+    pub fn last_rank(&self) -> u32 {
+        self.segments.last().map_or(0, |s| s.first_rank - 1 + s.len() as u32)
+    }
+
+    /// Gives how many claims were cancelled.
+    pub fn cancelled(&self) -> u32 {
+        self.cancelled
+    }
+
+    /// Gives the claim of a rank.
+    pub fn claim(&self, rank: u32) -> Option<Claim<'_>> {
+        let segment = self.segment(rank)?;
+        let subject = std::str::from_utf8(segment.subject(rank))
+            .expect("a subject is text when it comes in and stays as it came");
+        Some(Claim { rank, subject, at: segment.at(rank), cancel: self.cancel_of(rank) })
+    }
+
+    /// Gives a subject's claims, the latest first.
+    pub fn claims_of<'a>(&'a self, subject: &str) -> impl Iterator<Item = Claim<'a>> {
+        let earlier = |rank: &u32| self.note(*rank).and_then(|note| note.earlier);
+        std::iter::successors(self.latest(subject), earlier).filter_map(|rank| self.claim(rank))
+    }
+
+    /// Gives the latest rank of a subject, live or cancelled.
+    pub fn latest(&self, subject: &str) -> Option<u32> {
+        let subject = subject.as_bytes();
+        self.find(self.index.hash(subject), subject)
+    }
+
+    /// Says whether a claim is not cancelled.
+    pub fn is_live(&self, rank: u32) -> bool {
+        self.cancel_of(rank).is_none()
+    }
+
+    /// Gives about how many bytes of memory the pool takes.
+    pub fn memory(&self) -> usize {
+        let segments: usize = self.segments.iter().map(|s| s.memory() + 112).sum();
+        let notes = self.notes.values().map(|notes| notes.len() * 96).sum::<usize>();
+        segments + notes + self.index.memory()
+    }
+
+    pub(crate) fn give(&mut self, subject: &str, at: Timestamp) -> u32 {
+        let rank = self.last_rank().checked_add(1).expect("a pool has fewer units than ranks");
+        let hash = self.index.hash(subject.as_bytes());
+        let before = self.find(hash, subject.as_bytes());
+        self.push(subject, at, rank);
+        self.point(hash, before, rank);
+        if let Some(before) = before {
+            self.note_mut(rank).earlier = Some(before);
+        }
+        self.taken += 1;
+        assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
+        rank
+    }
+
+    pub(crate) fn undo(&mut self, rank: u32, cancel: Cancel, units_return: bool) {
+        let note = self.note_mut(rank);
+        assert!(note.cancel.is_none(), "a claim is cancelled once");
+        note.cancel = Some(cancel);
+        self.cancelled += 1;
+        if units_return {
+            self.taken -= 1;
+        }
+    }
+
+    /// Adds a whole segment of a snapshot; it must follow the last rank.
+    pub(crate) fn restore_segment(&mut self, segment: Segment) -> bool {
+        let first = segment.first_rank;
+        if self.last_rank().checked_add(1) != Some(first) {
+            return false;
+        }
+        let last = first - 1 + segment.len() as u32;
+        self.segments.push(Arc::new(segment));
+        for rank in first..=last {
+            let segment = self.segments.last().expect("it was just added");
+            let hash = self.index.hash(segment.subject(rank));
+            let before = self.find(hash, segment.subject(rank));
+            self.point(hash, before, rank);
+        }
+        true
+    }
+
+    pub(crate) fn restore_note(&mut self, rank: u32, note: Note) {
+        self.cancelled += u32::from(note.cancel.is_some());
+        *self.note_mut(rank) = note;
+    }
+
+    fn push(&mut self, subject: &str, at: Timestamp, rank: u32) {
+        let open = match self.segments.last_mut() {
+            Some(last) if last.has_room(subject) => last,
+            full => {
+                if let Some(full) = full {
+                    Arc::make_mut(full).seal();
+                }
+                self.segments.push(Arc::new(Segment::new(rank)));
+                self.segments.last_mut().expect("it was just added")
+            }
+        };
+        // A snapshot under way may hold the open segment: then this copies it, 256 KiB at most.
+        Arc::make_mut(open).push(subject, at);
+    }
+
+    fn point(&mut self, hash: u64, before: Option<u32>, rank: u32) {
+        let segments = &self.segments;
+        self.index.set(hash, before, rank, |keyed, rank| {
+            let segment = segment_of(segments, rank).expect("the index holds ranks that were given");
+            keyed.hash_one(segment.subject(rank))
+        });
+    }
+
+    fn find(&self, hash: u64, subject: &[u8]) -> Option<u32> {
+        let same = |rank| self.segment(rank).is_some_and(|s| s.subject(rank) == subject);
+        self.index.find(hash, same)
+    }
+
+    fn segment(&self, rank: u32) -> Option<&Segment> {
+        segment_of(&self.segments, rank)
+    }
+
+    fn note(&self, rank: u32) -> Option<&Note> {
+        self.notes.get(&(rank / NOTE_RANKS))?.get(&rank)
+    }
+
+    fn note_mut(&mut self, rank: u32) -> &mut Note {
+        let notes = self.notes.entry(rank / NOTE_RANKS).or_default();
+        Arc::make_mut(notes).entry(rank).or_default()
+    }
+
+    pub(crate) fn cancel_of(&self, rank: u32) -> Option<&Cancel> {
+        if self.notes.is_empty() {
+            return None;
+        }
+        self.note(rank)?.cancel.as_ref()
+    }
+}
+
+fn segment_of(segments: &[Arc<Segment>], rank: u32) -> Option<&Segment> {
+    let after = segments.partition_point(|s| s.first_rank <= rank);
+    let segment = segments.get(after.checked_sub(1)?)?;
+    ((rank - segment.first_rank) < segment.len() as u32).then_some(segment)
+}

@@ -1,0 +1,101 @@
+//! What was seen before: the last batch of each node, and the ids of operator commands.
+
+use crate::limits::{COMMAND_MEMORY, COMMAND_MEMORY_US, NODE_MEMORY_US};
+use crate::{NodeId, Outcome};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The last batch number of each node.
+///
+/// A node that lost an answer sends the same batch again, so two copies may be in the journal: the
+/// second has a number that is not greater and does not run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Batches {
+    pub(crate) last: BTreeMap<NodeId, LastBatch>,
+    /// Service time at which the forgotten are next looked for.
+    pub(crate) sweep_at: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LastBatch {
+    pub(crate) number: u64,
+    pub(crate) used: i64,
+}
+
+impl Batches {
+    /// Notes a batch and says whether it was there before.
+    pub(crate) fn is_copy(&mut self, node: NodeId, number: u64, service: i64) -> bool {
+        self.sweep(service);
+        let last = self.last.entry(node).or_insert(LastBatch { number: 0, used: service });
+        last.used = service;
+        if number <= last.number {
+            return true;
+        }
+        last.number = number;
+        false
+    }
+
+    /// Forgets, once a minute, what was not used for an hour.
+    ///
+    /// It counts service time: a clock that jumps an hour forward must not make a node's second copy new.
+    fn sweep(&mut self, service: i64) {
+        if service < self.sweep_at {
+            return;
+        }
+        self.sweep_at = service + 60_000_000;
+        self.last.retain(|_, last| service - last.used < NODE_MEMORY_US);
+    }
+}
+
+/// The yes that an operator command with an id got.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) content: u64,
+    pub(crate) outcome: Outcome,
+    pub(crate) service: i64,
+}
+
+/// What an id means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It was not seen, or was said no to.
+    No,
+    /// It was said yes to, with this.
+    Same(Outcome),
+    /// It was said yes to with other content.
+    Other,
+}
+
+/// Operator commands that were said yes to, by id, for 24 h of service time.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Orders {
+    pub(crate) by_id: BTreeMap<Box<str>, Answered>,
+    pub(crate) oldest_first: VecDeque<Box<str>>,
+}
+
+impl Orders {
+    pub(crate) fn look_up(&self, id: &str, content: u64) -> Known {
+        match self.by_id.get(id) {
+            None => Known::No,
+            Some(known) if known.content == content => Known::Same(known.outcome.clone()),
+            Some(_) => Known::Other,
+        }
+    }
+
+    pub(crate) fn remember(&mut self, id: &str, answered: Answered) {
+        self.forget(answered.service);
+        self.oldest_first.push_back(id.into());
+        self.by_id.insert(id.into(), answered);
+    }
+
+    pub(crate) fn forget(&mut self, service: i64) {
+        while let Some(id) = self.oldest_first.front() {
+            let old = self.by_id.get(id).is_none_or(|a| service - a.service >= COMMAND_MEMORY_US);
+            if !old && self.oldest_first.len() < COMMAND_MEMORY {
+                return;
+            }
+            if let Some(id) = self.oldest_first.pop_front() {
+                self.by_id.remove(&id);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! What an operator chooses for a campaign.
+
+use crate::Timestamp;
+use crate::limits::{CAPACITY, POOLS, TITLE_BYTES};
+use crate::names::{BadName, check_name, check_text};
+use crate::wire::{Malformed, Reader, Write};
+
+/// When a campaign opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opens {
+    /// Not decided: the campaign is a draft.
+    Undecided,
+    /// With the entry that carries this. Once applied it stands as [`Opens::At`].
+    Now,
+    /// At this moment.
+    At(Timestamp),
+}
+
+impl Opens {
+    /// Gives the moment, if it is decided.
+    pub fn at(self) -> Option<Timestamp> {
+        match self {
+            Self::At(at) => Some(at),
+            Self::Undecided | Self::Now => None,
+        }
+    }
+}
+
+/// A finite supply in a campaign, as the operator describes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PoolSettings {
+    /// Its name, unique in the campaign: see [`check_name`].
+    pub name: Box<str>,
+    /// How many units it has: 1 to [`CAPACITY`].
+    pub capacity: u32,
+}
+
+/// Everything an operator chooses for a campaign.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// A title for people: 0 to 256 bytes without control characters.
+    pub title: Box<str>,
+    /// When claims are first accepted.
+    pub opens: Opens,
+    /// When claims are no longer accepted; never, if none.
+    pub closes_at: Option<Timestamp>,
+    /// How many live claims one subject may have over all pools; as many as there are pools, if none.
+    pub limit: Option<u32>,
+    /// Whether a subject that cancelled may claim again, then with a new, higher rank.
+    pub claim_again: bool,
+    /// Whether a cancelled unit goes back to its pool.
+    pub units_return: bool,
+    /// The pools: 1 to 256, in the order given.
+    pub pools: Vec<PoolSettings>,
+}
+
+/// Why settings are not acceptable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BadSettings {
+    /// The title is not acceptable.
+    #[error("title: {0}")]
+    Title(BadName),
+    /// The name of a pool is not acceptable.
+    #[error("name of pool {number}: {why}")]
+    PoolName {
+        /// Which pool, counted from 1.
+        number: usize,
+        /// What is wrong with its name.
+        why: BadName,
+    },
+    /// Two pools have the same name.
+    #[error("two pools are named {0:?}")]
+    PoolTwice(Box<str>),
+    /// No pool at all.
+    #[error("there is no pool")]
+    NoPool,
+    /// Too many pools.
+    #[error("{0} pools, at most {POOLS} are allowed")]
+    TooManyPools(usize),
+    /// A capacity outside 1 to [`CAPACITY`].
+    #[error("capacity of pool {pool:?}: {capacity} is outside 1 to {CAPACITY}")]
+    Capacity {
+        /// The pool.
+        pool: Box<str>,
+        /// The capacity given.
+        capacity: u64,
+    },
+    /// A limit of 0 would let nobody claim.
+    #[error("limits.campaign: 0 would let nobody claim")]
+    ZeroLimit,
+}
+
+impl Settings {
+    /// Accepts settings whose names, sizes and numbers are within bounds.
+    ///
+    /// Whether the times make sense is decided by the rules, which know what time it is.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), BadSettings> {
+        if self.title.len() > TITLE_BYTES {
+            let too_long = BadName::TooLong { bytes: self.title.len(), most: TITLE_BYTES };
+            return Err(BadSettings::Title(too_long));
+        }
+        check_text(&self.title).map_err(BadSettings::Title)?;
+        if self.limit == Some(0) {
+            return Err(BadSettings::ZeroLimit);
+        }
+        match self.pools.len() {
+            0 => return Err(BadSettings::NoPool),
+            n if n > POOLS => return Err(BadSettings::TooManyPools(n)),
+            _ => {}
+        }
+        for (i, pool) in self.pools.iter().enumerate() {
+            check_name(&pool.name)
+                .map_err(|why| BadSettings::PoolName { number: i + 1, why })?;
+            if self.pools[..i].iter().any(|earlier| earlier.name == pool.name) {
+                return Err(BadSettings::PoolTwice(pool.name.clone()));
+            }
+            let capacity = u64::from(pool.capacity);
+            if !(1..=CAPACITY).contains(&capacity) {
+                return Err(BadSettings::Capacity { pool: pool.name.clone(), capacity });
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the settings as fields.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        out.text(1, &self.title);
+        match self.opens {
+            Opens::Undecided => {}
+            Opens::Now => out.number(2, 1),
+            Opens::At(at) => out.time(3, at),
+        }
+        if let Some(at) = self.closes_at {
+            out.time(4, at);
+        }
+        if let Some(limit) = self.limit {
+            out.number(5, u64::from(limit));
+        }
+        out.number(6, u64::from(self.claim_again));
+        out.number(7, u64::from(self.units_return));
+        for pool in &self.pools {
+            out.nested(8, |out| {
+                out.text(1, &pool.name);
+                out.number(2, u64::from(pool.capacity));
+            });
+        }
+    }
+
+    /// Reads settings as [`Settings::encode`] writes them.
+    ///
+    /// # Errors
+    ///
+    /// Bytes of another form, or settings [`Settings::check`] would not accept.
+    pub fn decode(fields: Reader<'_>) -> Result<Self, Malformed> {
+        let end = fields;
+        let mut read = Self {
+            title: "".into(),
+            opens: Opens::Undecided,
+            closes_at: None,
+            limit: None,
+            claim_again: false,
+            units_return: true,
+            pools: Vec::new(),
+        };
+        fields.fields(|field, value| {
+            match field {
+                1 => read.title = value.text()?.into(),
+                2 if value.flag()? => read.opens = Opens::Now,
+                3 => read.opens = Opens::At(value.time()?),
+                4 => read.closes_at = Some(value.time()?),
+                5 => read.limit = Some(value.number32()?),
+                6 => read.claim_again = value.flag()?,
+                7 => read.units_return = value.flag()?,
+                8 => {
+                    let mut pool = PoolSettings { name: "".into(), capacity: 0 };
+                    value.nested()?.fields(|field, value| {
+                        match field {
+                            1 => pool.name = value.text()?.into(),
+                            2 => pool.capacity = value.number32()?,
+                            _ => return Err(value.wrong("an unknown field of a pool")),
+                        }
+                        Ok(())
+                    })?;
+                    read.pools.push(pool);
+                }
+                _ => return Err(value.wrong("an unknown field of settings")),
+            }
+            Ok(())
+        })?;
+        read.check().map_err(|_| end.wrong("settings outside their bounds"))?;
+        Ok(read)
+    }
+}

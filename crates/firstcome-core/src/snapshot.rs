@@ -1,0 +1,184 @@
+//! The state in pieces, out and in.
+//!
+//! [`State::freeze`](crate::State::freeze) takes a moment and copies no claims: sealed segments never change, open
+//! ones are copied only if written to while the snapshot is under way. The pieces then come one at a
+//! time, at most 256 KiB each, and the manifest last. A piece is named by its content, so a sealed
+//! segment is written once in its life, whatever the number of snapshots.
+
+mod freeze;
+mod restore;
+
+pub use freeze::{Frozen, Piece};
+pub use restore::Restore;
+
+use crate::names::SpaceId;
+use crate::state::Stamp;
+use crate::wire::{Malformed, Reader, Write};
+use crate::{LEVEL, NodeId, Timestamp};
+use std::fmt;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+
+/// The name of a piece: XXH3-128 of its bytes, big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PieceName(pub [u8; 16]);
+
+impl PieceName {
+    /// Gives the name of a piece with these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(xxh3_128(bytes).to_be_bytes())
+    }
+}
+
+impl fmt::Display for PieceName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// Why a snapshot cannot be restored.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSnapshot {
+    /// It was written by a newer build.
+    #[error("the snapshot is of level {0}, this build reads up to level {LEVEL}")]
+    TooNew(u32),
+    /// The manifest's checksum does not fit: it is torn or was altered.
+    #[error("the manifest is torn or altered: its checksum does not fit its bytes")]
+    Checksum,
+    /// The manifest cannot be read.
+    #[error("the manifest cannot be read: {0}")]
+    Manifest(Malformed),
+    /// A piece has other bytes than its name says.
+    #[error("piece {0} is torn or altered: its bytes give another name")]
+    Altered(PieceName),
+    /// A piece cannot be read.
+    #[error("piece {name} cannot be read: {why}")]
+    Piece {
+        /// The piece.
+        name: PieceName,
+        /// What is wrong in it.
+        why: Malformed,
+    },
+    /// The pieces do not fit together.
+    #[error("the pieces do not fit together: {0}")]
+    Unfit(&'static str),
+}
+
+/// What a snapshot says of itself, and its pieces in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The space it is of.
+    pub space: SpaceId,
+    /// The shard it is of.
+    pub shard: u32,
+    /// The last entry it covers.
+    pub stamp: Stamp,
+    /// The digest after that entry.
+    pub digest: u64,
+    /// The pieces, to be restored in this order.
+    pub pieces: Vec<PieceName>,
+    pub(crate) service: i64,
+    pub(crate) settled: u64,
+    pub(crate) term: u64,
+    pub(crate) last_campaign: u32,
+    pub(crate) sweep_at: i64,
+}
+
+impl Manifest {
+    /// Writes the manifest, its level first and its checksum last.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.number(1, u64::from(LEVEL));
+        out.bytes(2, &self.space.0);
+        out.number(3, u64::from(self.shard));
+        out.number(4, self.stamp.position);
+        out.time(5, self.stamp.at);
+        out.number(6, u64::from(self.stamp.epoch));
+        out.bytes(7, &self.stamp.node.0);
+        out.number(8, self.stamp.number);
+        out.number(9, self.digest);
+        out.signed(10, self.service);
+        out.number(11, self.settled);
+        out.number(12, self.term);
+        out.number(13, u64::from(self.last_campaign));
+        out.signed(14, self.sweep_at);
+        let names: Vec<u8> = self.pieces.iter().flat_map(|name| name.0).collect();
+        out.bytes(15, &names);
+        let checksum = xxh3_64(&out);
+        out.extend_from_slice(&checksum.to_le_bytes());
+        out
+    }
+
+    /// Reads a manifest as [`Manifest::encode`] writes it.
+    ///
+    /// # Errors
+    ///
+    /// A wrong checksum, a level above this build's, or bytes of another form.
+    pub fn decode(bytes: &[u8]) -> Result<Self, BadSnapshot> {
+        let (content, checksum) = bytes.split_last_chunk::<8>().ok_or(BadSnapshot::Checksum)?;
+        if xxh3_64(content).to_le_bytes() != *checksum {
+            return Err(BadSnapshot::Checksum);
+        }
+        let mut level = 0;
+        let at = Timestamp::from_micros(0);
+        let stamp = Stamp { position: 0, at, epoch: 0, node: NodeId::default(), number: 0 };
+        let mut read = Self {
+            space: SpaceId::default(),
+            shard: 0,
+            stamp,
+            digest: 0,
+            pieces: Vec::new(),
+            service: 0,
+            settled: 0,
+            term: 0,
+            last_campaign: 0,
+            sweep_at: 0,
+        };
+        let fields = Reader::new(content).fields(|field, value| {
+            match field {
+                1 => level = value.number32()?,
+                _ if level > LEVEL => {}
+                2 => read.space = SpaceId(value.id()?),
+                3 => read.shard = value.number32()?,
+                4 => read.stamp.position = value.number()?,
+                5 => read.stamp.at = value.time()?,
+                6 => read.stamp.epoch = value.number32()?,
+                7 => read.stamp.node = NodeId(value.id()?),
+                8 => read.stamp.number = value.number()?,
+                9 => read.digest = value.number()?,
+                10 => read.service = value.signed()?,
+                11 => read.settled = value.number()?,
+                12 => read.term = value.number()?,
+                13 => read.last_campaign = value.number32()?,
+                14 => read.sweep_at = value.signed()?,
+                15 => {
+                    let (names, rest) = value.bytes()?.as_chunks::<16>();
+                    if !rest.is_empty() {
+                        return Err(value.wrong("a list of names that is cut"));
+                    }
+                    read.pieces = names.iter().map(|name| PieceName(*name)).collect();
+                }
+                _ => return Err(value.wrong("an unknown field of a manifest")),
+            }
+            Ok(())
+        });
+        if level > LEVEL {
+            return Err(BadSnapshot::TooNew(level));
+        }
+        fields.map_err(BadSnapshot::Manifest)?;
+        Ok(read)
+    }
+}
+
+/// The fields of a piece: any number of them, of any kind.
+mod field {
+    pub(super) const CAMPAIGN: u32 = 1;
+    pub(super) const SEGMENT: u32 = 2;
+    pub(super) const NOTE: u32 = 3;
+    pub(super) const BATCH: u32 = 4;
+    pub(super) const ORDER: u32 = 5;
+    pub(super) const RESULTS: u32 = 6;
+    pub(super) const ARCHIVED: u32 = 7;
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,233 @@
+//! From the state to pieces.
+
+use super::{Manifest, PieceName, field};
+use crate::State;
+use crate::campaign::Campaign;
+use crate::limits::PIECE_BYTES;
+use crate::pool::{Note, Notes};
+use crate::results::Record;
+use crate::segment::Segment;
+use crate::state::Named;
+use crate::wire::Write;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A part of the state that is still to be written.
+enum Part {
+    /// Fields that are written already.
+    Fields(Vec<u8>),
+    Segment { campaign: u32, pool: u32, segment: Arc<Segment>, sealed: bool },
+    Notes { campaign: u32, pool: u32, notes: Arc<Notes> },
+    Results { run: Arc<Vec<Record>>, skip: usize },
+}
+
+/// A snapshot under way: the state as of one entry, to be taken piece by piece.
+pub struct Frozen {
+    manifest: Manifest,
+    parts: VecDeque<Part>,
+    whole: bool,
+}
+
+/// One piece of a snapshot.
+pub struct Piece {
+    /// Its name, which follows from its bytes.
+    pub name: PieceName,
+    /// Its bytes, at most 256 KiB; none if a store has had it since an earlier snapshot.
+    pub bytes: Option<Vec<u8>>,
+    sealed: Option<Arc<Segment>>,
+}
+
+impl Piece {
+    /// Notes that the store has this piece now, so that no later snapshot brings its bytes again.
+    pub fn stored(&self) {
+        if let Some(segment) = &self.sealed {
+            segment.stored.get_or_init(|| self.name);
+        }
+    }
+}
+
+impl State {
+    /// Begins a snapshot as of the last entry applied.
+    ///
+    /// With `whole`, pieces bring their bytes even if a store was told to have them.
+    pub fn freeze(&self, whole: bool) -> Frozen {
+        let mut parts = VecDeque::new();
+        for campaign in self.campaigns.values() {
+            let mut out = Vec::new();
+            out.nested(field::CAMPAIGN, |out| campaign_fields(out, campaign));
+            parts.push_back(Part::Fields(out));
+            for (place, pool) in campaign.pools.iter().enumerate() {
+                let (campaign, place) = (campaign.number, place as u32);
+                let last = pool.segments.len().wrapping_sub(1);
+                parts.extend(pool.segments.iter().enumerate().map(|(i, segment)| {
+                    let segment = Arc::clone(segment);
+                    Part::Segment { campaign, pool: place, segment, sealed: i != last }
+                }));
+                parts.extend(pool.notes.values().map(|notes| Part::Notes {
+                    campaign,
+                    pool: place,
+                    notes: Arc::clone(notes),
+                }));
+            }
+        }
+        for (name, named) in &self.names {
+            if let Named::Archived(archived) = named {
+                let mut out = Vec::new();
+                out.nested(field::ARCHIVED, |out| {
+                    out.text(1, name);
+                    out.time(2, archived.at);
+                    out.text(3, &archived.title);
+                });
+                parts.push_back(Part::Fields(out));
+            }
+        }
+        for (node, last) in &self.batches.last {
+            let mut out = Vec::new();
+            out.nested(field::BATCH, |out| {
+                out.bytes(1, &node.0);
+                out.number(2, last.number);
+                out.signed(3, last.used);
+            });
+            parts.push_back(Part::Fields(out));
+        }
+        for id in &self.orders.oldest_first {
+            let Some(answered) = self.orders.by_id.get(id) else { continue };
+            let mut out = Vec::new();
+            out.nested(field::ORDER, |out| {
+                out.text(1, id);
+                out.number(2, answered.content);
+                out.nested(3, |out| answered.outcome.encode(out));
+                out.signed(4, answered.service);
+            });
+            parts.push_back(Part::Fields(out));
+        }
+        parts.extend(self.results.runs().map(|(run, skip)| Part::Results { run, skip }));
+        let manifest = Manifest {
+            space: self.space,
+            shard: self.shard,
+            stamp: self.stamp,
+            digest: self.digest.0,
+            pieces: Vec::new(),
+            service: self.service,
+            settled: self.results.settled,
+            term: self.results.term,
+            last_campaign: self.last_campaign,
+            sweep_at: self.batches.sweep_at,
+        };
+        Frozen { manifest, parts, whole }
+    }
+}
+
+impl Frozen {
+    /// Gives the position this is a snapshot of.
+    pub fn position(&self) -> u64 {
+        self.manifest.stamp.position
+    }
+
+    /// Gives the next piece, or nothing when all were given.
+    ///
+    /// Segments stand alone, so that a sealed one gives the same piece in every snapshot; everything
+    /// else is packed together.
+    pub fn next_piece(&mut self) -> Option<Piece> {
+        let mut packed = Vec::new();
+        while let Some(part) = self.parts.pop_front() {
+            let segment = matches!(part, Part::Segment { .. });
+            if segment && !packed.is_empty() {
+                self.parts.push_front(part);
+                break;
+            }
+            if let Part::Segment { segment, sealed: true, .. } = &part
+                && let Some(name) = segment.stored.get().filter(|_| !self.whole)
+            {
+                self.manifest.pieces.push(*name);
+                return Some(Piece { name: *name, bytes: None, sealed: None });
+            }
+            let before = packed.len();
+            write_part(&mut packed, &part);
+            if packed.len() > PIECE_BYTES && before > 0 {
+                packed.truncate(before);
+                self.parts.push_front(part);
+                break;
+            }
+            if let Part::Segment { segment, sealed, .. } = part {
+                return Some(self.named(packed, sealed.then_some(segment)));
+            }
+        }
+        (!packed.is_empty()).then(|| self.named(packed, None))
+    }
+
+    /// Gives the manifest. Every piece must have been taken.
+    ///
+    /// # Panics
+    ///
+    /// Pieces are left: a manifest of some of them would be no snapshot.
+    pub fn finish(self) -> Manifest {
+        assert!(self.parts.is_empty(), "a manifest names every piece");
+        self.manifest
+    }
+
+    fn named(&mut self, bytes: Vec<u8>, sealed: Option<Arc<Segment>>) -> Piece {
+        assert!(bytes.len() <= PIECE_BYTES, "a piece of {} bytes", bytes.len());
+        let name = PieceName::of(&bytes);
+        self.manifest.pieces.push(name);
+        Piece { name, bytes: Some(bytes), sealed }
+    }
+}
+
+fn write_part(out: &mut Vec<u8>, part: &Part) {
+    match part {
+        Part::Fields(fields) => out.extend_from_slice(fields),
+        Part::Segment { campaign, pool, segment, .. } => out.nested(field::SEGMENT, |out| {
+            out.number(1, u64::from(*campaign));
+            out.number(2, u64::from(*pool));
+            segment.encode(out);
+        }),
+        Part::Notes { campaign, pool, notes } => {
+            for (rank, note) in notes.iter() {
+                out.nested(field::NOTE, |out| note_fields(out, *campaign, *pool, *rank, note));
+            }
+        }
+        Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
+            for record in &run[*skip..] {
+                out.varint(u64::from(record.campaign));
+                out.varint(u64::from(record.pool));
+                out.varint(u64::from(record.kind.code()));
+                out.varint(u64::from(record.rank));
+            }
+        }),
+    }
+}
+
+fn note_fields(out: &mut Vec<u8>, campaign: u32, pool: u32, rank: u32, note: &Note) {
+    out.number(1, u64::from(campaign));
+    out.number(2, u64::from(pool));
+    out.number(3, u64::from(rank));
+    if let Some(earlier) = note.earlier {
+        out.number(4, u64::from(earlier));
+    }
+    if let Some(cancel) = &note.cancel {
+        out.time(5, cancel.at);
+        out.number(6, u64::from(cancel.by.code()));
+        out.text(7, &cancel.reason);
+        out.text(8, &cancel.who);
+    }
+}
+
+fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
+    out.number(1, u64::from(campaign.number));
+    out.text(2, &campaign.name);
+    out.number(3, u64::from(campaign.version));
+    out.time(4, campaign.created_at);
+    out.nested(5, |out| campaign.settings().encode(out));
+    out.number(6, u64::from(campaign.paused));
+    if let Some(at) = campaign.closed_at {
+        out.time(7, at);
+    }
+    out.number(8, campaign.unsettled);
+    for pool in &campaign.pools {
+        out.nested(9, |out| {
+            out.number(1, u64::from(pool.taken));
+            out.number(2, u64::from(pool.last_rank()));
+        });
+    }
+}

@@ -1,0 +1,279 @@
+//! From pieces to the state.
+
+use super::{BadSnapshot, Manifest, PieceName, field};
+use crate::State;
+use crate::Timestamp;
+use crate::campaign::Campaign;
+use crate::outcome::By;
+use crate::pool::{Cancel, Note, Pool};
+use crate::remembered::{Answered, LastBatch};
+use crate::results::{Kind, Record};
+use crate::segment::Segment;
+use crate::settings::{Opens, Settings};
+use crate::state::{Archived, Named};
+use crate::wire::{Malformed, Reader, Value};
+use crate::{NodeId, Outcome};
+
+/// A state being put together from pieces.
+pub struct Restore {
+    state: State,
+    pieces: std::vec::IntoIter<PieceName>,
+    /// For each pool of each campaign, the last rank it must reach.
+    last_ranks: Vec<(u32, usize, u32)>,
+}
+
+impl Restore {
+    /// Begins with a manifest.
+    pub fn new(manifest: Manifest) -> Self {
+        let mut state = State::new(manifest.space, manifest.shard);
+        state.stamp = manifest.stamp;
+        state.service = manifest.service;
+        state.digest.0 = manifest.digest;
+        state.digests.push_back(manifest.digest);
+        state.results.settled = manifest.settled;
+        state.results.term = manifest.term;
+        state.last_campaign = manifest.last_campaign;
+        state.batches.sweep_at = manifest.sweep_at;
+        Self { state, pieces: manifest.pieces.into_iter(), last_ranks: Vec::new() }
+    }
+
+    /// Gives the name of the next piece wanted, or nothing when all were given.
+    pub fn wanted(&self) -> Option<PieceName> {
+        self.pieces.as_slice().first().copied()
+    }
+
+    /// Takes in the piece that is wanted next.
+    ///
+    /// # Errors
+    ///
+    /// Other bytes than the name says, or bytes that cannot be read or do not fit what came before.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<(), BadSnapshot> {
+        let Some(name) = self.pieces.next() else {
+            return Err(BadSnapshot::Unfit("more pieces than the manifest names"));
+        };
+        if PieceName::of(bytes) != name {
+            return Err(BadSnapshot::Altered(name));
+        }
+        Reader::new(bytes)
+            .fields(|field, value| self.part(field, value))
+            .map_err(|why| BadSnapshot::Piece { name, why })
+    }
+
+    /// Gives the state after every piece was taken in.
+    ///
+    /// # Errors
+    ///
+    /// Pieces are missing, or a pool did not get all its claims.
+    pub fn finish(self) -> Result<State, BadSnapshot> {
+        if self.wanted().is_some() {
+            return Err(BadSnapshot::Unfit("pieces are missing"));
+        }
+        for (campaign, place, last_rank) in &self.last_ranks {
+            let pool = &self.state.campaigns[campaign].pools[*place];
+            if pool.last_rank() != *last_rank {
+                return Err(BadSnapshot::Unfit("a pool without all its claims"));
+            }
+        }
+        Ok(self.state)
+    }
+
+    fn part(&mut self, field: u32, value: Value<'_>) -> Result<(), Malformed> {
+        match field {
+            field::CAMPAIGN => self.campaign(value),
+            field::SEGMENT => self.segment(value),
+            field::NOTE => self.note(value),
+            field::BATCH => self.batch(value),
+            field::ORDER => self.order(value),
+            field::RESULTS => self.results(value),
+            field::ARCHIVED => self.archived(value),
+            _ => Err(value.wrong("an unknown part of a state")),
+        }
+    }
+
+    fn campaign(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
+        let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
+        let mut pools = Vec::new();
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => number = value.number32()?,
+                2 => name = value.text()?,
+                3 => version = value.number32()?,
+                4 => created_at = value.time()?,
+                5 => settings = Some(Settings::decode(value.nested()?)?),
+                6 => paused = value.flag()?,
+                7 => closed_at = Some(value.time()?),
+                8 => unsettled = value.number()?,
+                9 => {
+                    let (mut taken, mut last_rank) = (0, 0);
+                    value.nested()?.fields(|field, value| {
+                        match field {
+                            1 => taken = value.number32()?,
+                            2 => last_rank = value.number32()?,
+                            _ => return Err(value.wrong("an unknown field of a pool")),
+                        }
+                        Ok(())
+                    })?;
+                    pools.push((taken, last_rank));
+                }
+                _ => return Err(value.wrong("an unknown field of a campaign")),
+            }
+            Ok(())
+        })?;
+        let settings: Settings =
+            settings.ok_or_else(|| value.wrong("a campaign without settings"))?;
+        let opens_at = match settings.opens {
+            Opens::At(at) => Some(at),
+            Opens::Undecided => None,
+            Opens::Now => return Err(value.wrong("an opening time that is not a moment")),
+        };
+        if settings.pools.len() != pools.len() {
+            return Err(value.wrong("a campaign whose pools do not match its settings"));
+        }
+        let mut campaign = Campaign {
+            number,
+            name: name.into(),
+            version,
+            created_at,
+            title: settings.title,
+            opens_at,
+            closes_at: settings.closes_at,
+            limit: settings.limit,
+            claim_again: settings.claim_again,
+            units_return: settings.units_return,
+            paused,
+            closed_at,
+            unsettled,
+            pools: Vec::new(),
+            barred: std::collections::BTreeSet::new(),
+        };
+        for (place, (wanted, (taken, last_rank))) in settings.pools.iter().zip(pools).enumerate() {
+            let mut pool = Pool::new(&wanted.name, wanted.capacity);
+            pool.taken = taken;
+            campaign.pools.push(pool);
+            self.last_ranks.push((number, place, last_rank));
+        }
+        self.state.names.insert(name.into(), Named::Live(number));
+        self.state.campaigns.insert(number, campaign);
+        Ok(())
+    }
+
+    fn pool(&mut self, campaign: u32, pool: u32) -> Option<&mut Pool> {
+        self.state.campaigns.get_mut(&campaign)?.pools.get_mut(pool as usize)
+    }
+
+    fn segment(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut campaign, mut pool, mut first_rank, mut rows) = (0, 0, 0, None);
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => campaign = value.number32()?,
+                2 => pool = value.number32()?,
+                3 => first_rank = value.number32()?,
+                4 => rows = Some(value.nested()?),
+                _ => return Err(value.wrong("an unknown field of a segment")),
+            }
+            Ok(())
+        })?;
+        let rows = rows.ok_or_else(|| value.wrong("a segment without rows"))?;
+        let segment = Segment::decode(first_rank, rows)?;
+        let pool =
+            self.pool(campaign, pool).ok_or_else(|| value.wrong("a segment of an unknown pool"))?;
+        if !pool.restore_segment(segment) {
+            return Err(value.wrong("a segment that does not follow the one before it"));
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut number, mut place, mut rank, mut earlier) = (0, 0, 0, None);
+        let (mut at, mut by, mut reason, mut who) = (None, By::Subject, "", "");
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => number = value.number32()?,
+                2 => place = value.number32()?,
+                3 => rank = value.number32()?,
+                4 => earlier = Some(value.number32()?),
+                5 => at = Some(value.time()?),
+                6 => {
+                    by = By::of(value.number()?).ok_or_else(|| value.wrong("an unknown canceller"))?;
+                }
+                7 => reason = value.text()?,
+                8 => who = value.text()?,
+                _ => return Err(value.wrong("an unknown field of a note")),
+            }
+            Ok(())
+        })?;
+        let cancel = at.map(|at| Cancel { at, by, reason: reason.into(), who: who.into() });
+        let barred = cancel.as_ref().is_some_and(|c| c.by == By::Operator);
+        let pool = self.pool(number, place).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
+        let claim = pool.claim(rank).ok_or_else(|| value.wrong("a note of an unknown claim"))?;
+        let subject: Option<Box<str>> = barred.then(|| claim.subject.into());
+        pool.restore_note(rank, Note { cancel, earlier });
+        if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number)) {
+            campaign.barred.insert(subject);
+        }
+        Ok(())
+    }
+
+    fn batch(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut node, mut number, mut used) = (NodeId::default(), 0, 0);
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => node = NodeId(value.id()?),
+                2 => number = value.number()?,
+                3 => used = value.signed()?,
+                _ => return Err(value.wrong("an unknown field of a batch number")),
+            }
+            Ok(())
+        })?;
+        self.state.batches.last.insert(node, LastBatch { number, used });
+        Ok(())
+    }
+
+    fn order(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut id, mut content, mut outcome, mut service) = ("", 0, None, 0);
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => id = value.text()?,
+                2 => content = value.number()?,
+                3 => outcome = Some(Outcome::decode_kept(value.nested()?)?),
+                4 => service = value.signed()?,
+                _ => return Err(value.wrong("an unknown field of an operator command's id")),
+            }
+            Ok(())
+        })?;
+        let outcome = outcome.ok_or_else(|| value.wrong("an id without an answer"))?;
+        self.state.orders.oldest_first.push_back(id.into());
+        self.state.orders.by_id.insert(id.into(), Answered { content, outcome, service });
+        Ok(())
+    }
+
+    fn results(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let mut rows = value.nested()?;
+        while !rows.is_empty() {
+            let mut number = || rows.varint();
+            let (campaign, pool, kind, rank) = (number()?, number()?, number()?, number()?);
+            let record = (u32::try_from(campaign), u16::try_from(pool), u32::try_from(rank));
+            let ((Ok(campaign), Ok(pool), Ok(rank)), Some(kind)) = (record, Kind::of(kind)) else {
+                return Err(value.wrong("a result outside its bounds"));
+            };
+            self.state.results.push(Record { campaign, rank, pool, kind });
+        }
+        Ok(())
+    }
+
+    fn archived(&mut self, value: Value<'_>) -> Result<(), Malformed> {
+        let (mut name, mut at, mut title) = ("", Timestamp::default(), "");
+        value.nested()?.fields(|field, value| {
+            match field {
+                1 => name = value.text()?,
+                2 => at = value.time()?,
+                3 => title = value.text()?,
+                _ => return Err(value.wrong("an unknown field of an archived campaign")),
+            }
+            Ok(())
+        })?;
+        self.state.names.insert(name.into(), Named::Archived(Archived { at, title: title.into() }));
+        Ok(())
+    }
+}
