@@ -3,12 +3,10 @@
 //! A *body* is what a node writes into one entry of the journal: who it is, which of its batches
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
-use crate::limits::{
-    BATCH_BYTES, BATCH_COMMANDS, COMMAND_ID_BYTES, REASON_BYTES, WHO_BYTES,
-};
-use crate::names::{NodeId, check_name, check_subject, check_text};
+use crate::limits::{BATCH_BYTES, BATCH_COMMANDS, REASON_BYTES, WHO_BYTES};
+use crate::names::{NodeId, check_command_id, check_name, check_subject, check_text};
 use crate::outcome::By;
-use crate::wire::{Malformed, Reader, Value, Write};
+use crate::wire::{Malformed, Reader, Value, Write, varint_bytes};
 use crate::{LEVEL, Settings};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -136,6 +134,8 @@ const PUT: u32 = 10;
 const STEER: u32 = 11;
 const TICK: u32 = 12;
 const SETTLED: u32 = 13;
+/// Targets looked through for one that is given already.
+const TARGETS_SEEN: usize = 64;
 /// Bytes of the checksum that ends a body.
 const CHECKSUM: usize = 8;
 
@@ -163,7 +163,9 @@ impl<'a> Command<'a> {
                 steer_fields(&mut bytes, campaign, *steer, Order::default());
                 xxh3_64_with_seed(&bytes, u64::from(STEER))
             }
-            Self::Claim { .. } | Self::Cancel { .. } | Self::Tick { .. } | Self::Settled { .. } => 0,
+            Self::Claim { .. } | Self::Cancel { .. } | Self::Tick { .. } | Self::Settled { .. } => {
+                0
+            }
         }
     }
 }
@@ -252,8 +254,10 @@ impl BodyWriter {
     }
 
     fn target(&mut self, campaign: &str, pool: Option<&str>) -> u64 {
-        let known = self.targets.iter().rposition(|(c, p)| **c == *campaign && p.as_deref() == pool);
-        if let Some(at) = known {
+        let known = |(_, (c, p)): &(usize, &(Box<str>, _))| **c == *campaign && same_pool(p, pool);
+        // A batch full of made-up names must not be compared name by name: an older one is given again.
+        if let Some((at, _)) = self.targets.iter().enumerate().rev().take(TARGETS_SEEN).find(known)
+        {
             return at as u64;
         }
         self.bytes.nested(TARGET, |out| {
@@ -270,11 +274,9 @@ impl BodyWriter {
         match command {
             Command::Claim { campaign, pool, subject } => {
                 let target = self.target(campaign, *pool);
-                let mut number = Vec::with_capacity(2);
-                number.varint(target);
                 self.bytes.varint(u64::from(CLAIM) << 3 | 2);
-                self.bytes.varint((number.len() + subject.len()) as u64);
-                self.bytes.extend_from_slice(&number);
+                self.bytes.varint((varint_bytes(target) + subject.len()) as u64);
+                self.bytes.varint(target);
                 self.bytes.extend_from_slice(subject.as_bytes());
             }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
@@ -306,13 +308,23 @@ impl BodyWriter {
     }
 }
 
-fn put_fields(out: &mut Vec<u8>, name: &str, settings: &Settings, expect: Expect, order: Order<'_>) {
+fn same_pool(one: &Option<Box<str>>, other: Option<&str>) -> bool {
+    one.as_deref() == other
+}
+
+fn put_fields(
+    out: &mut Vec<u8>,
+    name: &str,
+    settings: &Settings,
+    expect: Expect,
+    order: Order<'_>,
+) {
     out.text(1, name);
     out.nested(2, |out| settings.encode(out));
     match expect {
         Expect::Anything => {}
-        Expect::Absent => out.number(3, 0),
-        Expect::Version(version) => out.number(3, u64::from(version)),
+        Expect::Absent => out.number(3, 1),
+        Expect::Version(version) => out.number(4, u64::from(version)),
     }
     order_fields(out, order);
 }
@@ -371,8 +383,10 @@ impl<'a> Body<'a> {
         let mut head = Head::default();
         let level = numbered(&mut rest, LEVEL_FIELD)?;
         head.level = level.number32()?;
-        if head.level > LEVEL {
-            return Err(BadBody::TooNew(head.level));
+        match head.level {
+            0 => return Err(level.wrong("a level that never was").into()),
+            newer if newer > LEVEL => return Err(BadBody::TooNew(newer)),
+            _ => {}
         }
         head.node = NodeId(numbered(&mut rest, NODE)?.id()?);
         head.number = numbered(&mut rest, NUMBER)?.number()?;
@@ -447,6 +461,9 @@ fn target<'a>(value: Value<'a>) -> Result<Target<'a>, Malformed> {
         }
         Ok(())
     })?;
+    if read.0.is_empty() {
+        return Err(value.wrong("a target without a campaign"));
+    }
     Ok(read)
 }
 
@@ -486,7 +503,11 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
 
 fn order_field<'a>(order: &mut Order<'a>, field: u32, value: Value<'a>) -> Result<(), Malformed> {
     match field {
-        6 => order.id = Some(bounded(value, COMMAND_ID_BYTES)?),
+        6 => {
+            let id = value.text()?;
+            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
+            order.id = Some(id);
+        }
         7 => order.who = bounded(value, WHO_BYTES)?,
         _ => return Err(value.wrong("an unknown field of an operator command")),
     }
@@ -500,12 +521,8 @@ fn put<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
         match field {
             1 => campaign = name(value)?,
             2 => settings = Some(Settings::decode(value.nested()?)?),
-            3 => {
-                expect = match value.number32()? {
-                    0 => Expect::Absent,
-                    version => Expect::Version(version),
-                }
-            }
+            3 if value.flag()? => expect = Expect::Absent,
+            4 => expect = Expect::Version(value.number32()?),
             _ => return order_field(&mut order, field, value),
         }
         Ok(())

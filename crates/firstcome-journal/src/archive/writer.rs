@@ -1,0 +1,162 @@
+//! Entries into archive files.
+
+use super::{EXTENSION, Frames, Part, header, parts, trouble, write_entry};
+use crate::entry::Sealer;
+use crate::folder::sync_folder;
+use crate::{Entry, Failure, Name};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes after which the next file begins.
+const FILE_BYTES: u64 = 64 << 20;
+
+/// An archive that takes in what is trimmed.
+#[derive(Debug)]
+pub struct Archive {
+    folder: PathBuf,
+    sealer: Sealer,
+    end: Option<End>,
+}
+
+/// Where the archive goes on.
+#[derive(Debug)]
+struct End {
+    file: File,
+    path: PathBuf,
+    bytes: u64,
+    /// The position of the next entry to come.
+    next: u64,
+    /// The name of the last entry, once there is one in this file.
+    name: Option<Name>,
+}
+
+impl Archive {
+    /// Opens the archive in a folder, for a journal that still has the entries from `kept_from` up
+    /// to `head`.
+    ///
+    /// What the journal still has is cut off the archive's end: it got there by a trim that was cut
+    /// short. What is damaged before that is left as it is, for the verifier to report, and a new
+    /// file will begin behind it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] when the archive goes further than the journal; the folder cannot be used,
+    /// or belongs to another space.
+    pub fn open(folder: &Path, sealer: Sealer, kept_from: u64, head: u64) -> Result<Self, Failure> {
+        if !folder.is_dir() {
+            std::fs::create_dir(folder).map_err(|error| trouble(folder, &error))?;
+            if let Some(parent) = folder.parent() {
+                sync_folder(parent).map_err(|error| trouble(parent, &error))?;
+            }
+        }
+        let mut archive = Self { folder: folder.to_owned(), sealer, end: None };
+        for part in parts(folder)?.into_iter().rev() {
+            if part.first > head + 1 {
+                return Err(Failure::Broken(format!(
+                    "the archive has entry {}, the journal ends at {head}: they are not of one piece, move the archive away",
+                    part.first
+                )));
+            }
+            if part.first < kept_from {
+                archive.resume(&part, kept_from)?;
+                break;
+            }
+            std::fs::remove_file(&part.path).map_err(|error| trouble(&part.path, &error))?;
+        }
+        Ok(archive)
+    }
+
+    /// Takes in entries that follow each other, and answers when they are durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Full`] and others of the file system; [`Failure::Broken`] when the first entry
+    /// names another one before it than the archive's last. None of the entries counts as taken in.
+    pub fn add(&mut self, entries: &[(Entry, Name)]) -> Result<(), Failure> {
+        let (Some((first, _)), Some((last, name))) = (entries.first(), entries.last()) else {
+            return Ok(());
+        };
+        if let Some(End { next, name: Some(name), .. }) = &self.end
+            && *next == first.position
+            && *name != first.before
+        {
+            return Err(Failure::Broken(format!(
+                "entry {} names {} before it, the archive has {name} there: move the archive away",
+                first.position, first.before
+            )));
+        }
+        let goes_on = |end: &&mut End| end.next == first.position && end.bytes < FILE_BYTES;
+        let mut bytes = Vec::new();
+        for (entry, _) in entries {
+            write_entry(&mut bytes, &self.sealer, entry);
+        }
+        let end = match self.end.as_mut().filter(goes_on) {
+            Some(end) => end,
+            None => {
+                let begun = begin(&self.folder, &self.sealer, first.position)?;
+                self.end.insert(begun)
+            }
+        };
+        end.append(&bytes).map_err(|error| trouble(&end.path, &error))?;
+        end.next = last.position + 1;
+        end.name = Some(*name);
+        Ok(())
+    }
+
+    /// Goes on with a file that begins before what the journal still has.
+    fn resume(&mut self, part: &Part, kept_from: u64) -> Result<(), Failure> {
+        let mut frames = Frames::open(part, self.sealer)?;
+        let mut last = None;
+        while frames.next() < kept_from {
+            match frames.next_entry() {
+                Ok(Some((_, name))) => last = Some(name),
+                // Damaged or ended too early: whatever is there stays, and is not written to.
+                Ok(None) | Err(Failure::Damaged { .. }) => return Ok(()),
+                Err(other) => return Err(other),
+            }
+        }
+        let (bytes, path) = (frames.good(), part.path.clone());
+        let open = || {
+            let file = OpenOptions::new().write(true).open(&path)?;
+            file.set_len(bytes)?;
+            Ok(file)
+        };
+        let file = open().map_err(|error| trouble(&path, &error))?;
+        self.end = Some(End { file, path, bytes, next: frames.next(), name: last });
+        Ok(())
+    }
+}
+
+fn begin(folder: &Path, sealer: &Sealer, first: u64) -> Result<End, Failure> {
+    let path = folder.join(format!("{first:020}.{EXTENSION}"));
+    let create = || {
+        let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
+        let mut end = End { file, path: path.clone(), bytes: 0, next: first, name: None };
+        if let Err(error) = end.append(&header(sealer, first)).and_then(|()| sync_folder(folder)) {
+            // The name is free again for the next attempt; if even this fails, that one says so.
+            drop(std::fs::remove_file(&path));
+            return Err(error);
+        }
+        Ok(end)
+    };
+    create().map_err(|error: io::Error| trouble(&path, &error))
+}
+
+impl End {
+    /// Writes behind what is good; what an earlier failure left there is overwritten.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let write = |file: &mut File| {
+            file.seek(SeekFrom::Start(self.bytes))?;
+            file.write_all(bytes)?;
+            file.sync_data()
+        };
+        if let Err(error) = write(&mut self.file) {
+            // If this fails too, the torn end is cut off when the archive is next opened.
+            drop(self.file.set_len(self.bytes));
+            return Err(error);
+        }
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! An entry, its name, and the chain that entries form.
+
+use crate::Failure;
+use firstcome_core::command::{BadBody, Body};
+use firstcome_core::names::SpaceId;
+use firstcome_core::state::Stamp;
+use firstcome_core::{NodeId, Timestamp};
+use std::fmt;
+use std::sync::Arc;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+/// The name of an entry: who wrote its body, and which of the writer's batches it is.
+///
+/// (0, 0) names what is before the first entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Name {
+    /// Who wrote the body.
+    pub node: NodeId,
+    /// Which of the writer's batches the body is, from 1.
+    pub number: u64,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.node, self.number)
+    }
+}
+
+/// One stored entry.
+///
+/// The *store part* is minted in the atomic step that stores it; the *body* is written and
+/// checksummed by the node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place: one more than that of the entry before it.
+    pub position: u64,
+    /// The store's time, never before that of the entry before it.
+    pub at: Timestamp,
+    /// How many forks were resolved before it.
+    pub epoch: u32,
+    /// The name of the entry before it.
+    pub before: Name,
+    /// The body.
+    pub body: Arc<[u8]>,
+}
+
+impl Entry {
+    /// Reads the head of the body and gives what the rules need to know beside the commands.
+    ///
+    /// # Errors
+    ///
+    /// The body is torn, altered or of a level above this build's.
+    pub fn open(&self) -> Result<(Stamp, Body<'_>), BadBody> {
+        let body = Body::open(&self.body)?;
+        let stamp = Stamp {
+            position: self.position,
+            at: self.at,
+            epoch: self.epoch,
+            node: body.head.node,
+            number: body.head.number,
+        };
+        Ok((stamp, body))
+    }
+}
+
+/// What is to be appended, and what the caller rests on.
+#[derive(Clone, Debug)]
+pub struct Append {
+    /// The body.
+    pub body: Arc<[u8]>,
+    /// The body's name.
+    pub name: Name,
+    /// The position the caller applied last.
+    pub applied: u64,
+    /// The name of the entry at that position.
+    pub applied_name: Name,
+}
+
+/// What an append brings back: entries beyond what the caller applied, in order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Exchange {
+    /// The entries, at most 64.
+    pub entries: Vec<Entry>,
+}
+
+/// Where a journal stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// The space the journal is of.
+    pub space: SpaceId,
+    /// Its number in the space.
+    pub shard: u32,
+    /// The level of the stored bytes.
+    pub level: u32,
+    /// The position of the last entry; 0 before the first.
+    pub position: u64,
+    /// The name of the last entry.
+    pub name: Name,
+    /// The time of the last entry.
+    pub at: Timestamp,
+    /// How many forks were resolved.
+    pub epoch: u32,
+    /// The first position still kept; one more than `position` if none is.
+    pub first: u64,
+    /// The store's clock when it was asked.
+    pub now: Timestamp,
+}
+
+/// What the checksum over an entry covers beside the entry: whose journal it is.
+///
+/// A row copied from another journal is found out by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sealer {
+    /// The space.
+    pub space: SpaceId,
+    /// The number of the journal in the space.
+    pub shard: u32,
+}
+
+impl Sealer {
+    /// Gives the checksum over the store part and the body of an entry.
+    ///
+    /// It is XXH3-64 of 64 bytes (space, shard, position, time, epoch, and the name of the entry
+    /// before, numbers little-endian), seeded with XXH3-64 of the body.
+    pub fn seal(&self, entry: &Entry) -> u64 {
+        let mut part = [0; 64];
+        part[..16].copy_from_slice(&self.space.0);
+        part[16..20].copy_from_slice(&self.shard.to_le_bytes());
+        part[20..28].copy_from_slice(&entry.position.to_le_bytes());
+        part[28..36].copy_from_slice(&entry.at.as_micros().to_le_bytes());
+        part[36..40].copy_from_slice(&entry.epoch.to_le_bytes());
+        part[40..56].copy_from_slice(&entry.before.node.0);
+        part[56..].copy_from_slice(&entry.before.number.to_le_bytes());
+        xxh3_64_with_seed(&part, xxh3_64(&entry.body))
+    }
+
+    /// Gives the entry's name after checking both its checksums.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] with the position, or [`Failure::TooNew`].
+    pub fn check(&self, entry: &Entry, seal: u64) -> Result<Name, Failure> {
+        let damaged = |why: String| Failure::Damaged { position: entry.position, why };
+        let body = Body::open(&entry.body);
+        if let Err(bad @ BadBody::Checksum { .. }) = body {
+            return Err(damaged(format!("its body {bad}")));
+        }
+        let computed = self.seal(entry);
+        if seal != computed {
+            return Err(damaged(format!(
+                "its checksum is {seal:016x}, its time, epoch, predecessor and body give {computed:016x}"
+            )));
+        }
+        match body {
+            Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
+            Err(BadBody::TooNew(level)) => Err(Failure::TooNew(level)),
+            Err(bad) => Err(damaged(format!("its body {bad}"))),
+        }
+    }
+}
+
+/// Follows entries one after the other and notices the one that does not follow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Chain {
+    last: Option<(u64, Name, Timestamp, u32)>,
+}
+
+impl Chain {
+    /// Takes in the next entry with its name.
+    ///
+    /// The first one taken in is believed, unless it is entry 1, whose predecessor is known.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] with the position of the entry that does not follow or is missing.
+    pub fn follow(&mut self, entry: &Entry, name: Name) -> Result<(), Failure> {
+        let start = (entry.position == 1).then_some((0, Name::default(), entry.at, entry.epoch));
+        if let Some((position, before, at, epoch)) = self.last.or(start) {
+            let damaged = |position, why: String| Err(Failure::Damaged { position, why });
+            if entry.position != position + 1 {
+                return damaged(
+                    position + 1,
+                    format!("it is missing, entry {} stands there", entry.position),
+                );
+            }
+            if entry.before != before {
+                let why = format!("it names {} before it, which is {before}", entry.before);
+                return damaged(entry.position, why);
+            }
+            if entry.at < at || entry.epoch < epoch {
+                return damaged(
+                    entry.position,
+                    "its time or epoch is before that of the entry before it".into(),
+                );
+            }
+        }
+        self.last = Some((entry.position, name, entry.at, entry.epoch));
+        Ok(())
+    }
+}

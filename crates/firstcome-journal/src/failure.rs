@@ -1,0 +1,130 @@
+//! What can go wrong outside the rules.
+
+use crate::Name;
+use firstcome_core::LEVEL;
+use firstcome_core::names::SpaceId;
+use firstcome_core::snapshot::PieceName;
+
+/// A journal that did not do as asked.
+///
+/// All but [`Failure::Unknown`] changed nothing.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The answer was lost: it may have happened, or still happen.
+    #[error("the journal did not answer, so it may have happened: {0}")]
+    Unknown(String),
+    /// It did not happen, and may succeed later.
+    #[error("the journal did not take it: {0}")]
+    Unavailable(String),
+    /// There is no room to write. It did not happen, and may succeed once there is room.
+    #[error("the journal's store is full: {0}")]
+    Full(String),
+    /// The head is lower than what the caller applied: the store lost writes.
+    #[error("the journal ends at {head}, this node applied {applied}: the store lost entries")]
+    Behind {
+        /// Where the journal ends.
+        head: u64,
+        /// What the caller applied.
+        applied: u64,
+    },
+    /// The entry at a position the caller applied has another name.
+    #[error("entry {position} is {found}, this node applied {applied}: the journal forked")]
+    Forked {
+        /// The position.
+        position: u64,
+        /// The name found there.
+        found: Name,
+        /// The name the caller applied.
+        applied: Name,
+    },
+    /// The entry asked for is no longer kept.
+    #[error("entry {wanted} was trimmed, the journal begins at {first}")]
+    Trimmed {
+        /// What was asked for.
+        wanted: u64,
+        /// The first position kept.
+        first: u64,
+    },
+    /// Stored bytes are not what was written.
+    #[error("entry {position} is damaged: {why}")]
+    Damaged {
+        /// The entry.
+        position: u64,
+        /// In which way.
+        why: String,
+    },
+    /// The store's file is damaged in a way that no single entry answers for.
+    #[error("the store is damaged: {0}")]
+    Broken(String),
+    /// The store may be read and not written to.
+    #[error("the store cannot be written to: {0}")]
+    ReadOnly(String),
+    /// The store was written by a newer build.
+    #[error("the store is of level {0}, this build reads up to level {LEVEL}")]
+    TooNew(u32),
+    /// The store belongs to another space.
+    #[error("the store is of space {found}, not of {wanted}")]
+    OtherSpace {
+        /// What stands in the store.
+        found: SpaceId,
+        /// What was expected.
+        wanted: SpaceId,
+    },
+    /// A manifest names a piece the store does not have.
+    #[error("the store has no piece {0}")]
+    PieceMissing(PieceName),
+    /// A later term was minted.
+    #[error("term {ours} is over, the store is at term {theirs}")]
+    OldTerm {
+        /// The caller's.
+        ours: u64,
+        /// The store's.
+        theirs: u64,
+    },
+    /// Another process has the data folder.
+    #[error("the data folder {folder} is in use by {owner}")]
+    InUse {
+        /// The folder.
+        folder: String,
+        /// Who has it: process number and address, as far as known.
+        owner: String,
+    },
+    /// The data folder cannot be used.
+    #[error("the data folder {folder} cannot be used: {why}")]
+    Folder {
+        /// The folder.
+        folder: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl Failure {
+    /// Says what somebody can do about it, where there is something.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Full(_) => Some("make room on the disk: it goes on by itself"),
+            Self::TooNew(_) => Some("start a newer build of firstcome on it"),
+            Self::InUse { .. } => {
+                Some("talk to that server, or stop it first, or choose another --data folder")
+            }
+            Self::Damaged { .. } => Some(
+                "keep a copy of the folder, then restore it from a backup; `firstcome journal verify` lists what is damaged",
+            ),
+            Self::Broken(_) => Some("keep a copy of the folder, then restore it from a backup"),
+            Self::ReadOnly(_) => {
+                Some("give this process the right to write to the folder and its files")
+            }
+            Self::OtherSpace { .. } => Some("give the store that belongs to this space"),
+            Self::Unknown(_)
+            | Self::Unavailable(_)
+            | Self::Behind { .. }
+            | Self::Forked { .. }
+            | Self::Trimmed { .. }
+            | Self::PieceMissing(_)
+            | Self::OldTerm { .. }
+            | Self::Folder { .. } => None,
+        }
+    }
+}

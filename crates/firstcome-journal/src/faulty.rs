@@ -1,0 +1,261 @@
+//! A journal that loses calls and answers, for tests.
+//!
+//! Faults are asked for by number: the first append from now is 1. Where a test means another kind
+//! of call, [`Faulty::fault`] takes the kind. Lost tails and forks belong to the store itself: see
+//! [`Memory::lose_tail`](crate::memory::Memory::lose_tail) and
+//! [`Memory::fork`](crate::memory::Memory::fork).
+
+use crate::{Append, Entry, Exchange, Failure, Head, Journal};
+use firstcome_core::snapshot::PieceName;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// What can be asked of a journal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// [`Journal::append`].
+    Append,
+    /// [`Journal::read`].
+    Read,
+    /// [`Journal::wait`].
+    Wait,
+    /// [`Journal::head`].
+    Head,
+    /// [`Journal::mint_term`].
+    MintTerm,
+    /// [`Journal::put_piece`].
+    PutPiece,
+    /// [`Journal::piece`].
+    Piece,
+    /// [`Journal::install`].
+    Install,
+    /// [`Journal::newest_snapshot`].
+    NewestSnapshot,
+    /// [`Journal::trim`].
+    Trim,
+}
+
+/// What goes wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It does not happen, and the caller hears so: [`Failure::Unavailable`].
+    Refuse,
+    /// It does not happen, and the caller hears so: [`Failure::Full`].
+    Full,
+    /// It does not happen, and the caller cannot know: [`Failure::Unknown`].
+    LoseCall,
+    /// It happens, and the caller cannot know: [`Failure::Unknown`].
+    LoseAnswer,
+    /// It happens after the next append that reaches the store, and the caller cannot know:
+    /// [`Failure::Unknown`]. Of calls other than appends it is the same as [`Fault::LoseCall`].
+    DeliverLate,
+}
+
+/// A journal with faults. Without any it is the journal it wraps.
+///
+/// Clones share the faults.
+#[derive(Clone, Debug)]
+pub struct Faulty {
+    journal: Arc<Journal>,
+    plan: Arc<Mutex<Plan>>,
+    open: watch::Sender<bool>,
+}
+
+#[derive(Debug, Default)]
+struct Plan {
+    /// How many more calls of that kind go through before this fault.
+    faults: Vec<(Call, u64, Fault)>,
+    always: Option<Fault>,
+    late: Vec<Append>,
+    appends: u64,
+}
+
+impl Faulty {
+    /// Wraps a journal.
+    pub fn new(journal: Journal) -> Self {
+        let plan = Arc::new(Mutex::new(Plan::default()));
+        Self { journal: Arc::new(journal), plan, open: watch::Sender::new(true) }
+    }
+
+    /// Gives the journal without the faults, to see what really happened.
+    pub fn truth(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Has the `n`-th call of a kind from now go wrong; 1 is the next.
+    pub fn fault(&self, call: Call, n: u64, fault: Fault) {
+        self.plan(|plan| plan.faults.push((call, n.max(1), fault)));
+    }
+
+    /// Loses the `n`-th append from now on its way to the store.
+    pub fn lose_call(&self, n: u64) {
+        self.fault(Call::Append, n, Fault::LoseCall);
+    }
+
+    /// Loses the answer to the `n`-th append from now.
+    pub fn lose_answer(&self, n: u64) {
+        self.fault(Call::Append, n, Fault::LoseAnswer);
+    }
+
+    /// Delivers the `n`-th append from now late: after the next one that reaches the store.
+    pub fn deliver_late(&self, n: u64) {
+        self.fault(Call::Append, n, Fault::DeliverLate);
+    }
+
+    /// Has every call go wrong from now on.
+    pub fn always(&self, fault: Fault) {
+        self.plan(|plan| plan.always = Some(fault));
+    }
+
+    /// Ends what [`Faulty::always`] began and forgets all faults that have not come up yet.
+    pub fn mend(&self) {
+        self.plan(|plan| {
+            plan.always = None;
+            plan.faults.clear();
+        });
+    }
+
+    /// Stalls every call from now on until [`Faulty::let_go`].
+    pub fn hold(&self) {
+        self.open.send_replace(false);
+    }
+
+    /// Lets stalled calls go on.
+    pub fn let_go(&self) {
+        self.open.send_replace(true);
+    }
+
+    /// Gives how many appends were asked for, whatever became of them.
+    pub fn appends(&self) -> u64 {
+        self.plan(|plan| plan.appends)
+    }
+
+    /// Waits until so many appends were asked for and are stalled, under way or done.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn asked(&self, appends: u64) {
+        while self.appends() < appends {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn plan<T>(&self, work: impl FnOnce(&mut Plan) -> T) -> T {
+        work(&mut self.plan.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts a call, stalls if it must, and says what goes wrong with it.
+    async fn comes(&self, call: Call) -> Option<Fault> {
+        let fault = self.plan(|plan| plan.next(call));
+        let mut open = self.open.subscribe();
+        // The sender lives as long as this.
+        drop(open.wait_for(|open| *open).await);
+        fault
+    }
+
+    /// Lets a call through, or what is left of it.
+    async fn pass<T>(
+        &self,
+        call: Call,
+        done: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match self.comes(call).await {
+            None => done.await,
+            Some(fault @ Fault::LoseAnswer) => {
+                done.await?;
+                Err(fault.failure())
+            }
+            Some(fault) => Err(fault.failure()),
+        }
+    }
+
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+        let fault = self.comes(Call::Append).await;
+        if let Some(fault @ Fault::DeliverLate) = fault {
+            self.plan(|plan| plan.late.push(append));
+            return Err(fault.failure());
+        }
+        let lost_before = fault.is_some_and(|fault| fault != Fault::LoseAnswer);
+        if let Some(fault) = fault.filter(|_| lost_before) {
+            return Err(fault.failure());
+        }
+        let answer = self.journal.append(append).await;
+        for late in self.plan(|plan| std::mem::take(&mut plan.late)) {
+            // Whether it is still taken is for the store to say, and for nobody to hear.
+            drop(self.journal.append(late).await);
+        }
+        match (answer, fault) {
+            (Ok(_), Some(fault)) => Err(fault.failure()),
+            (answer, _) => answer,
+        }
+    }
+
+    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        self.pass(Call::Read, self.journal.read(after)).await
+    }
+
+    pub(crate) async fn wait(&self, after: u64, timeout: Duration) -> Result<(), Failure> {
+        self.pass(Call::Wait, self.journal.wait(after, timeout)).await
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, Failure> {
+        self.pass(Call::Head, self.journal.head()).await
+    }
+
+    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
+        self.pass(Call::MintTerm, self.journal.mint_term()).await
+    }
+
+    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+        self.pass(Call::PutPiece, self.journal.put_piece(name, bytes)).await
+    }
+
+    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        self.pass(Call::Piece, self.journal.piece(name)).await
+    }
+
+    pub(crate) async fn install(
+        &self,
+        position: u64,
+        manifest: Vec<u8>,
+        pieces: Vec<PieceName>,
+        term: u64,
+    ) -> Result<(), Failure> {
+        let done = self.journal.install(position, manifest, pieces, term);
+        self.pass(Call::Install, done).await
+    }
+
+    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        self.pass(Call::NewestSnapshot, self.journal.newest_snapshot()).await
+    }
+
+    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
+        self.pass(Call::Trim, self.journal.trim(term)).await
+    }
+}
+
+impl Plan {
+    fn next(&mut self, call: Call) -> Option<Fault> {
+        self.appends += u64::from(call == Call::Append);
+        for (kind, left, _) in &mut self.faults {
+            *left -= u64::from(*kind == call);
+        }
+        let due = self.faults.iter().position(|(_, left, _)| *left == 0);
+        let planned = due.map(|due| self.faults.remove(due).2);
+        planned.or(self.always)
+    }
+}
+
+impl Fault {
+    fn failure(self) -> Failure {
+        match self {
+            Self::Refuse => Failure::Unavailable("refused by a planned fault".into()),
+            Self::Full => Failure::Full("no room, by a planned fault".into()),
+            Self::LoseCall => Failure::Unknown("the call was lost, as planned".into()),
+            Self::LoseAnswer => Failure::Unknown("the answer was lost, as planned".into()),
+            Self::DeliverLate => Failure::Unknown("it will arrive late, as planned".into()),
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The data folder: one process at a time, and who it is.
+//!
+//! A process that serves a folder holds the operating system's lock on the file `lock` in it for as
+//! long as it lives; the lock goes with the process, however that ends. The file's content says who
+//! it is, for people and for clients that want to reach it.
+
+use crate::Failure;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// How often a taker looks again while somebody may only be looking who the owner is.
+const LOOKS: u32 = 10;
+/// How long it waits between two looks.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A data folder that this process alone may use.
+///
+/// Clones are the same folder: it is free again when the last one is dropped.
+#[derive(Clone, Debug)]
+pub struct DataFolder {
+    path: Arc<Path>,
+    lock: Arc<Lock>,
+}
+
+/// Who has a data folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Owner {
+    /// Its process number, once it wrote it.
+    pub pid: Option<u32>,
+    /// Where it listens, once it does.
+    pub address: Option<String>,
+}
+
+#[derive(Debug)]
+struct Lock(Mutex<File>);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let file = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // The content is for reading only: the lock itself goes with the file's closing.
+        drop(file.set_len(0));
+    }
+}
+
+impl DataFolder {
+    /// Takes a folder, made with access for its owner only if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::InUse`] when another process, or this one, has it; [`Failure::Folder`] when it
+    /// cannot be made or written to.
+    pub fn take(path: impl AsRef<Path>) -> Result<Self, Failure> {
+        let path = path.as_ref();
+        let cannot = |error: io::Error| cannot_use(path, &error.to_string());
+        create(path).map_err(cannot)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = options.open(lock_file(path)).map_err(cannot)?;
+        if !lock(&file).map_err(cannot)? {
+            let owner = read_owner(path);
+            return Err(Failure::InUse {
+                folder: path.display().to_string(),
+                owner: owner.to_string(),
+            });
+        }
+        let taken = Self { path: path.into(), lock: Arc::new(Lock(Mutex::new(file))) };
+        taken.write(&format!("pid {}\n", std::process::id()))?;
+        Ok(taken)
+    }
+
+    /// Says where this process listens, for [`owner`] and for whoever tries to take the folder.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn announce(&self, address: &str) -> Result<(), Failure> {
+        self.write(&format!("pid {}\naddress {address}\n", std::process::id()))
+    }
+
+    /// Gives the folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives where the journal is.
+    pub fn journal(&self) -> PathBuf {
+        journal_file(&self.path)
+    }
+
+    /// Gives where the ledger is.
+    pub fn ledger(&self) -> PathBuf {
+        ledger_file(&self.path)
+    }
+
+    /// Gives the folder of what was trimmed.
+    pub fn archive(&self) -> PathBuf {
+        archive_folder(&self.path)
+    }
+
+    fn write(&self, text: &str) -> Result<(), Failure> {
+        let mut file = self.lock.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut write = || {
+            file.seek(SeekFrom::Start(0))?;
+            // What stands there already is a beginning of what is written, so that nobody reads half of it.
+            file.write_all(text.as_bytes())?;
+            file.set_len(text.len() as u64)
+        };
+        write().map_err(|error| cannot_use(&self.path, &error.to_string()))
+    }
+}
+
+/// Gives where the journal of a data folder is.
+pub fn journal_file(folder: &Path) -> PathBuf {
+    folder.join("journal.sqlite")
+}
+
+/// Gives where the ledger of a data folder is.
+pub fn ledger_file(folder: &Path) -> PathBuf {
+    folder.join("ledger.sqlite")
+}
+
+/// Gives the folder of what was trimmed in a data folder.
+pub fn archive_folder(folder: &Path) -> PathBuf {
+    folder.join("archive")
+}
+
+/// Says who has a folder right now; nobody if its lock is free.
+pub fn owner(path: impl AsRef<Path>) -> Option<Owner> {
+    let path = path.as_ref();
+    let file = File::open(lock_file(path)).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(read_owner(path)),
+        // Held for no longer than this: see `lock`.
+        Ok(()) | Err(TryLockError::Error(_)) => None,
+    }
+}
+
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.pid, &self.address) {
+            (Some(pid), Some(address)) => write!(f, "process {pid} at {address}"),
+            (Some(pid), None) => write!(f, "process {pid}"),
+            (None, _) => f.write_str("another process"),
+        }
+    }
+}
+
+/// Takes the lock if nobody has it. A client that looks who has it holds it for a moment: one look
+/// is not enough to call it taken.
+fn lock(file: &File) -> io::Result<bool> {
+    for look in 1..=LOOKS {
+        match file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if look < LOOKS => std::thread::sleep(LOOK_EVERY),
+            Err(TryLockError::WouldBlock) => {}
+        }
+    }
+    Ok(false)
+}
+
+fn read_owner(path: &Path) -> Owner {
+    let mut text = String::new();
+    if let Ok(file) = File::open(lock_file(path)) {
+        // What cannot be read says nothing.
+        drop(file.take(4096).read_to_string(&mut text));
+    }
+    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(str::trim);
+    Owner {
+        pid: value("pid ").and_then(|pid| pid.parse().ok()),
+        address: value("address ").map(str::to_owned),
+    }
+}
+
+fn lock_file(folder: &Path) -> PathBuf {
+    folder.join("lock")
+}
+
+fn cannot_use(folder: &Path, why: &str) -> Failure {
+    Failure::Folder { folder: folder.display().to_string(), why: why.to_owned() }
+}
+
+fn create(path: &Path) -> io::Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)?;
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => sync_folder(parent),
+        None => sync_folder(Path::new(".")),
+    }
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,173 @@
+//! The journal in a SQLite file, with nothing installed.
+//!
+//! One thread owns the connection that writes, and does what it is asked in order. An append is one
+//! row in one transaction, and is on the disk (`synchronous=FULL`, write-ahead log) before anybody
+//! hears an answer. One process per folder: see [`crate::folder`].
+//!
+//! A write that finds no room fails with [`Failure::Full`] and leaves nothing half done; the next
+//! one that finds room works. Where a commit itself fails it is looked into, on the same connection,
+//! before it is called not done: see [`durable`].
+
+pub mod durable;
+mod read_only;
+mod rows;
+mod snapshots;
+mod trimming;
+mod trouble;
+mod writer;
+
+pub use read_only::{Entries, ReadOnly};
+pub use trouble::Trouble;
+
+use crate::folder::DataFolder;
+use crate::worker::{Lost, Worker};
+use crate::{Append, Clock, Entry, Exchange, Failure, Head};
+use firstcome_core::names::SpaceId;
+use firstcome_core::snapshot::PieceName;
+use std::time::Duration;
+use tokio::sync::watch;
+use writer::Writer;
+
+/// How long entries and unnamed pieces are kept at least.
+pub const KEEP_FOR: Duration = Duration::from_secs(600);
+/// How many calls wait for the writer's thread at most, unless chosen otherwise.
+pub const QUEUE: usize = 64;
+
+/// How a journal is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where the time comes from.
+    pub clock: Clock,
+    /// The space the journal must be of; any, if none.
+    pub space: Option<SpaceId>,
+    /// The space of a journal that is made now, unless `space` says which.
+    pub fresh_space: SpaceId,
+    /// The number of the journal in its space.
+    pub shard: u32,
+    /// Whether what is trimmed goes into the folder's archive.
+    pub archive: bool,
+    /// How many calls may wait for the writer's thread; one more is refused as unavailable.
+    pub queue: usize,
+    /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
+    pub keep_for: Duration,
+}
+
+impl Options {
+    /// Gives what applies unless chosen otherwise: the system's clock, any space, shard 0, an archive.
+    pub fn new(fresh_space: SpaceId) -> Self {
+        Self {
+            clock: Clock::system(),
+            space: None,
+            fresh_space,
+            shard: 0,
+            archive: true,
+            queue: QUEUE,
+            keep_for: KEEP_FOR,
+        }
+    }
+}
+
+/// A journal in a SQLite file.
+///
+/// Clones are the same journal. When the last one is dropped, its thread does what was queued,
+/// closes the file and lets go of the folder; [`Sqlite::close`] waits for that.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    worker: Worker<Writer>,
+    head: watch::Receiver<u64>,
+}
+
+impl Sqlite {
+    /// Opens the journal in a folder, made if it is not there. Blocks for as long as that takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::TooNew`], [`Failure::OtherSpace`], [`Failure::ReadOnly`], [`Failure::Full`];
+    /// [`Failure::Damaged`] when the last entry is not what was written; [`Failure::Broken`] when
+    /// the file is not a journal or is damaged otherwise.
+    pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
+        let (news, head) = watch::channel(0);
+        let writer = Writer::open(folder, &options, news)?;
+        let worker = Worker::start("journal", options.queue.max(1), writer)
+            .map_err(|error| Failure::Unavailable(error.to_string()))?;
+        Ok(Self { worker, head })
+    }
+
+    /// Ends the writer's thread after what is queued, and waits until the file is closed and the
+    /// folder free, unless it is still held elsewhere. Calls from now on answer unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it closes all the same.
+    pub async fn close(&self) {
+        self.worker.close().await;
+    }
+
+    async fn call<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Writer) -> Result<R, Failure> + Send + 'static,
+    ) -> Result<R, Failure> {
+        match self.worker.call(job).await {
+            Ok(answer) => answer,
+            Err(lost @ (Lost::Busy | Lost::Closed)) => Err(Failure::Unavailable(lost.to_string())),
+            Err(Lost::Unknown) => Err(Failure::Unknown(Lost::Unknown.to_string())),
+        }
+    }
+
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+        self.call(move |writer| writer.append(append)).await
+    }
+
+    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        self.call(move |writer| writer.read(after)).await
+    }
+
+    pub(crate) async fn wait(&self, after: u64, timeout: Duration) -> Result<(), Failure> {
+        let mut head = self.head.clone();
+        match tokio::time::timeout(timeout, head.wait_for(|head| *head > after)).await {
+            Ok(Err(_)) => Err(Failure::Unavailable(Lost::Closed.to_string())),
+            // Running out of time is an answer here.
+            Ok(Ok(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, Failure> {
+        self.call(|writer| Ok(writer.head())).await
+    }
+
+    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
+        self.call(Writer::mint_term).await
+    }
+
+    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+        self.call(move |writer| writer.put_piece(name, &bytes)).await
+    }
+
+    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        self.call(move |writer| writer.piece(name)).await
+    }
+
+    pub(crate) async fn install(
+        &self,
+        position: u64,
+        manifest: Vec<u8>,
+        pieces: Vec<PieceName>,
+        term: u64,
+    ) -> Result<(), Failure> {
+        self.call(move |writer| writer.install(position, &manifest, &pieces, term)).await
+    }
+
+    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        self.call(|writer| writer.newest_snapshot()).await
+    }
+
+    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
+        loop {
+            // One bite a call, so that appends go in between. It ends with what is old enough now.
+            let bite = self.call(move |writer| writer.trim_bite(term)).await?;
+            if !bite.more {
+                return Ok(bite.first);
+            }
+        }
+    }
+}

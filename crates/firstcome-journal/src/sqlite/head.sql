@@ -1,0 +1,1 @@
+SELECT space, shard, level, epoch, term FROM head

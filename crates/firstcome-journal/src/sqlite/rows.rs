@@ -1,0 +1,119 @@
+//! Rows of the table `journal`, as entries.
+
+use super::trouble::is_corrupt;
+use crate::entry::{Chain, Sealer};
+use crate::{Entry, Failure, Name};
+use firstcome_core::Timestamp;
+use firstcome_core::names::NodeId;
+use rusqlite::types::FromSqlError;
+use rusqlite::{Connection, Row};
+
+/// Entries read, up to the first that is not good.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    /// The good ones with their names, following each other.
+    pub(super) good: Vec<(Entry, Name)>,
+    /// Why there are no more.
+    pub(super) bad: Option<Failure>,
+}
+
+impl Rows {
+    /// Gives all entries, or why not all of them are good.
+    pub(super) fn whole(self) -> Result<Vec<(Entry, Name)>, Failure> {
+        match self.bad {
+            Some(failure) => Err(failure),
+            None => Ok(self.good),
+        }
+    }
+
+    /// Gives the good entries in front, or why there is not even one.
+    pub(super) fn front(self) -> Result<Vec<(Entry, Name)>, Failure> {
+        match self.bad {
+            Some(failure) if self.good.is_empty() => Err(failure),
+            Some(_) | None => Ok(self.good),
+        }
+    }
+}
+
+/// Reads up to `limit` entries beyond a position, each checked and following the one before it.
+pub(super) fn read(connection: &Connection, sealer: &Sealer, after: u64, limit: usize) -> Rows {
+    let mut rows = Rows::default();
+    rows.bad = fill(connection, sealer, after, limit, &mut rows.good).err();
+    rows
+}
+
+fn fill(
+    connection: &Connection,
+    sealer: &Sealer,
+    after: u64,
+    limit: usize,
+    good: &mut Vec<(Entry, Name)>,
+) -> Result<(), Failure> {
+    let mut statement = connection.prepare_cached(include_str!("read.sql"))?;
+    let mut rows = statement.query((after.cast_signed(), limit as i64))?;
+    let mut chain = Chain::default();
+    let mut wanted = after + 1;
+    while let Some(row) = rows.next().map_err(|error| at(wanted, error))? {
+        let (entry, seal) = entry(row).map_err(|error| at(wanted, error))?;
+        if entry.position != wanted {
+            let why = format!("it is missing, entry {} stands there", entry.position);
+            return Err(Failure::Damaged { position: wanted, why });
+        }
+        let name = sealer.check(&entry, seal)?;
+        chain.follow(&entry, name)?;
+        good.push((entry, name));
+        wanted += 1;
+    }
+    Ok(())
+}
+
+/// Reads the last entry.
+pub(super) fn last(
+    connection: &Connection,
+    sealer: &Sealer,
+) -> Result<Option<(Entry, Name)>, Failure> {
+    let mut statement = connection.prepare_cached(include_str!("last.sql"))?;
+    let mut rows = statement.query([])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let position: i64 = row.get(0)?;
+    let (entry, seal) = entry(row).map_err(|error| at(position.cast_unsigned(), error))?;
+    let name = sealer.check(&entry, seal)?;
+    Ok(Some((entry, name)))
+}
+
+/// Gives the first position there is.
+pub(super) fn first(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    let sql = "SELECT min(position) FROM journal";
+    let first: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(first.map(i64::cast_unsigned))
+}
+
+/// Gives the last position there is.
+pub(super) fn last_position(connection: &Connection) -> rusqlite::Result<Option<u64>> {
+    let sql = "SELECT max(position) FROM journal";
+    let last: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    Ok(last.map(i64::cast_unsigned))
+}
+
+fn entry(row: &Row<'_>) -> rusqlite::Result<(Entry, u64)> {
+    let node = row.get_ref(3)?.as_blob().and_then(|node| {
+        let wrong = FromSqlError::InvalidBlobSize { expected_size: 16, blob_size: node.len() };
+        node.try_into().map(NodeId).map_err(|_| wrong)
+    });
+    let entry = Entry {
+        position: row.get::<_, i64>(0)?.cast_unsigned(),
+        at: Timestamp::from_micros(row.get(1)?),
+        epoch: row.get(2)?,
+        before: Name { node: node?, number: row.get::<_, i64>(4)?.cast_unsigned() },
+        body: row.get_ref(6)?.as_blob()?.into(),
+    };
+    Ok((entry, row.get::<_, i64>(5)?.cast_unsigned()))
+}
+
+/// Says what an error means when it comes while a certain entry is read.
+fn at(position: u64, error: rusqlite::Error) -> Failure {
+    if error.sqlite_error().is_some() && !is_corrupt(&error) {
+        return error.into();
+    }
+    Failure::Damaged { position, why: format!("it cannot be read: {error}") }
+}

@@ -1,0 +1,235 @@
+//! What the writer's thread does.
+
+use super::Options;
+use super::durable::{Durable, Form, execute};
+use super::rows::{self, Rows};
+use crate::archive::Archive;
+use crate::entry::Sealer;
+use crate::folder::DataFolder;
+use crate::worker::Owned;
+use crate::{Append, Clock, Entry, Exchange, Failure, Head, Name};
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::names::SpaceId;
+use firstcome_core::{LEVEL, Timestamp};
+use rusqlite::Connection;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// What makes a file a journal.
+pub(super) const FORM: Form = Form {
+    application_id: i32::from_be_bytes(*b"FCjl"),
+    what: "a journal of firstcome",
+    settle: "UPDATE head SET settled = settled + 1",
+};
+
+/// The writer: the one connection that changes the file.
+pub(super) struct Writer {
+    pub(super) file: Durable,
+    /// Kept so that the folder is not free before the file is closed.
+    pub(super) folder: DataFolder,
+    pub(super) sealer: Sealer,
+    pub(super) clock: Clock,
+    /// Where the journal stands. Nobody else writes to it, so this is as good as looking.
+    pub(super) head: Known,
+    pub(super) archived: bool,
+    pub(super) archive: Option<Archive>,
+    pub(super) keep_for: Duration,
+    news: watch::Sender<u64>,
+    pub(super) untidy: bool,
+}
+
+/// Where a journal stands, as far as it is kept in memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Known {
+    pub(super) position: u64,
+    pub(super) name: Name,
+    pub(super) at: Timestamp,
+    pub(super) epoch: u32,
+    pub(super) first: u64,
+    pub(super) term: u64,
+}
+
+/// The row of the table `head`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeadRow {
+    pub(super) sealer: Sealer,
+    pub(super) level: u32,
+    pub(super) epoch: u32,
+    pub(super) term: u64,
+}
+
+impl HeadRow {
+    pub(super) fn read(connection: &Connection) -> Result<Self, Failure> {
+        let row = connection.query_row(include_str!("head.sql"), [], |row| {
+            let (space, shard) = (SpaceId(row.get(0)?), row.get(1)?);
+            let sealer = Sealer { space, shard };
+            let (level, epoch) = (row.get(2)?, row.get(3)?);
+            Ok(Self { sealer, level, epoch, term: row.get::<_, i64>(4)?.cast_unsigned() })
+        })?;
+        if row.level > LEVEL {
+            return Err(Failure::TooNew(row.level));
+        }
+        Ok(row)
+    }
+}
+
+impl Writer {
+    pub(super) fn open(
+        folder: &DataFolder,
+        options: &Options,
+        news: watch::Sender<u64>,
+    ) -> Result<Self, Failure> {
+        let file = Durable::open(&folder.journal(), FORM, |connection| {
+            let space = options.space.unwrap_or(options.fresh_space);
+            connection.execute_batch(include_str!("schema.sql"))?;
+            let sql = "INSERT INTO head VALUES (1, ?1, ?2, ?3, 0, 0, 0)";
+            execute(connection, sql, (space.0, options.shard, LEVEL))?;
+            Ok::<_, Failure>(())
+        })?;
+        let row = HeadRow::read(file.connection())?;
+        let (sealer, found) = (row.sealer, row.sealer.space);
+        if let Some(wanted) = options.space.filter(|wanted| *wanted != found) {
+            return Err(Failure::OtherSpace { found, wanted });
+        }
+        if sealer.shard != options.shard {
+            let (found, wanted) = (sealer.shard, options.shard);
+            return Err(Failure::Broken(format!("it is of shard {found}, not of {wanted}")));
+        }
+        let last = rows::last(file.connection(), &sealer)?;
+        let first = rows::first(file.connection())?.unwrap_or(1);
+        let (position, name, at) = match &last {
+            Some((entry, name)) => (entry.position, *name, entry.at),
+            None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
+        };
+        news.send_replace(position);
+        Ok(Self {
+            file,
+            folder: folder.clone(),
+            sealer,
+            clock: options.clock.clone(),
+            head: Known { position, name, at, epoch: row.epoch, first, term: row.term },
+            archived: options.archive,
+            archive: None,
+            keep_for: options.keep_for,
+            news,
+            untidy: true,
+        })
+    }
+
+    pub(super) fn append(&mut self, append: Append) -> Result<Exchange, Failure> {
+        let Self { file, sealer, clock, head, .. } = self;
+        self.untidy = true;
+        let Append { body, name, applied, applied_name } = append;
+        let (entry, mut entries) = file.transaction(
+            |connection| {
+                let missed = missed(connection, sealer, head, applied, applied_name)?;
+                let entry = Entry {
+                    position: head.position + 1,
+                    // Nobody else can come before this entry any more: the write lock is held.
+                    at: head.at.max(clock.now()),
+                    epoch: head.epoch,
+                    before: head.name,
+                    body,
+                };
+                insert(connection, sealer, &entry)?;
+                Ok::<_, Failure>((entry, missed))
+            },
+            |connection, (entry, _)| Ok(rows::last_position(connection)? == Some(entry.position)),
+        )?;
+        head.position = entry.position;
+        head.name = name;
+        head.at = entry.at;
+        self.news.send_replace(entry.position);
+        if entries.len() < READ_ENTRIES {
+            entries.push(entry);
+        }
+        Ok(Exchange { entries })
+    }
+
+    pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        if after >= self.head.position {
+            return Ok(Vec::new());
+        }
+        if after + 1 < self.head.first {
+            return Err(Failure::Trimmed { wanted: after + 1, first: self.head.first });
+        }
+        let rows = rows::read(self.file.connection(), &self.sealer, after, READ_ENTRIES);
+        Ok(rows.front()?.into_iter().map(|(entry, _)| entry).collect())
+    }
+
+    pub(super) fn head(&self) -> Head {
+        let now = self.clock.now();
+        Head {
+            space: self.sealer.space,
+            shard: self.sealer.shard,
+            level: LEVEL,
+            position: self.head.position,
+            name: self.head.name,
+            at: if self.head.position == 0 { now } else { self.head.at },
+            epoch: self.head.epoch,
+            first: self.head.first,
+            now,
+        }
+    }
+
+    /// Gives the journal's time: the clock's, but never before that of the last entry.
+    pub(super) fn now(&self) -> Timestamp {
+        self.head.at.max(self.clock.now())
+    }
+}
+
+/// Gives the entries the caller has not applied yet, if what it applied is what is stored.
+fn missed(
+    connection: &Connection,
+    sealer: &Sealer,
+    head: &Known,
+    applied: u64,
+    applied_name: Name,
+) -> Result<Vec<Entry>, Failure> {
+    if applied > head.position {
+        return Err(Failure::Behind { head: head.position, applied });
+    }
+    if applied + 1 < head.first {
+        return Err(Failure::Trimmed { wanted: applied + 1, first: head.first });
+    }
+    let missed = match applied == head.position {
+        true => Rows::default(),
+        false => rows::read(connection, sealer, applied, READ_ENTRIES),
+    }
+    .whole()?;
+    let found = missed.first().map_or(head.name, |(entry, _)| entry.before);
+    if found != applied_name {
+        return Err(Failure::Forked { position: applied, found, applied: applied_name });
+    }
+    Ok(missed.into_iter().map(|(entry, _)| entry).collect())
+}
+
+fn insert(connection: &Connection, sealer: &Sealer, entry: &Entry) -> Result<(), Failure> {
+    let values = (
+        entry.position.cast_signed(),
+        entry.at.as_micros(),
+        entry.epoch,
+        entry.before.node.0,
+        entry.before.number.cast_signed(),
+        sealer.seal(entry).cast_signed(),
+        &*entry.body,
+    );
+    execute(connection, include_str!("append.sql"), values)?;
+    Ok(())
+}
+
+impl Owned for Writer {
+    fn is_untidy(&self) -> bool {
+        self.untidy
+    }
+
+    fn tidy(&mut self) {
+        self.file.checkpoint();
+        self.untidy = false;
+    }
+
+    fn end(self) {
+        self.file.close();
+        drop(self.folder);
+    }
+}

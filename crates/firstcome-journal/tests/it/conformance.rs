@@ -1,0 +1,243 @@
+//! What every store must do.
+
+use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, subject_of};
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::snapshot::PieceName;
+use firstcome_core::{LEVEL, Timestamp};
+use firstcome_journal::{Failure, Name};
+use std::time::Duration;
+
+pub(crate) async fn a_new_journal_is_empty(stage: &Stage) {
+    let head = stage.journal.head().await.unwrap();
+    assert_eq!((head.space, head.shard, head.level, head.epoch), (SPACE, 0, LEVEL, 0));
+    assert_eq!((head.position, head.name, head.first), (0, Name::default(), 1));
+    assert_eq!(head.now, Timestamp::from_micros(NOON));
+    assert_eq!(stage.journal.read(0).await.unwrap(), []);
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    assert_eq!(stage.journal.piece(PieceName([1; 16])).await.unwrap(), None);
+}
+
+pub(crate) async fn an_append_comes_back_with_what_was_missed(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    let exchange = ann.claims(&stage.journal, "ann").await.unwrap();
+    assert_eq!(exchange.entries.len(), 1);
+    ann.claims(&stage.journal, "ann2").await.unwrap();
+    let exchange = bob.claims(&stage.journal, "bob").await.unwrap();
+    let subjects: Vec<_> = exchange.entries.iter().map(subject_of).collect();
+    assert_eq!(subjects, ["ann", "ann2", "bob"]);
+    assert_eq!(exchange.entries, stage.journal.read(0).await.unwrap());
+    assert_eq!(exchange.entries[1..], stage.journal.read(1).await.unwrap());
+    let head = stage.journal.head().await.unwrap();
+    assert_eq!((head.position, head.name), (3, bob.applied_name));
+}
+
+pub(crate) async fn entries_form_a_chain(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    for round in 0..5 {
+        ann.claims(&stage.journal, &format!("ann{round}")).await.unwrap();
+        bob.claims(&stage.journal, &format!("bob{round}")).await.unwrap();
+    }
+    let mut before = Name::default();
+    for (place, entry) in all(&stage.journal, 0).await.iter().enumerate() {
+        assert_eq!((entry.position, entry.before), (place as u64 + 1, before));
+        before = name_of(entry);
+    }
+}
+
+pub(crate) async fn a_caller_ahead_of_the_journal_is_told_and_nothing_is_stored(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    ann.claims(&stage.journal, "ann").await.unwrap();
+    ann.applied = 5;
+    let failure = ann.claims(&stage.journal, "ann").await.unwrap_err();
+    assert!(matches!(failure, Failure::Behind { head: 1, applied: 5 }), "{failure}");
+    assert_eq!(stage.journal.head().await.unwrap().position, 1);
+}
+
+pub(crate) async fn a_caller_on_another_branch_is_told_and_nothing_is_stored(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for subject in ["one", "two", "three"] {
+        ann.claims(&stage.journal, subject).await.unwrap();
+    }
+    for position in [0, 2, 3] {
+        let wrong = Name { node: ann.node, number: 77 };
+        let mut lost = Player { applied: position, applied_name: wrong, ..ann.clone() };
+        let failure = lost.claims(&stage.journal, "lost").await.unwrap_err();
+        let right = Name { node: ann.node, number: position };
+        let right = if position == 0 { Name::default() } else { right };
+        let Failure::Forked { position: at, found, applied } = failure else {
+            panic!("{failure}");
+        };
+        assert_eq!((at, found, applied), (position, right, wrong));
+    }
+    assert_eq!(stage.journal.head().await.unwrap().position, 3);
+}
+
+pub(crate) async fn the_same_body_twice_is_stored_twice(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    let append = ann.next("ann");
+    stage.journal.append(append.clone()).await.unwrap();
+    let exchange = stage.journal.append(append).await.unwrap();
+    let [first, second] = &exchange.entries[..] else { panic!("{exchange:?}") };
+    assert_eq!(first.body, second.body);
+    assert_eq!(second.before, name_of(first));
+    assert_eq!(name_of(second), name_of(first));
+}
+
+pub(crate) async fn a_long_gap_comes_back_in_parts(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    for number in 0..READ_ENTRIES + 10 {
+        ann.claims(&stage.journal, &format!("ann{number}")).await.unwrap();
+    }
+    let exchange = bob.claims(&stage.journal, "bob").await.unwrap();
+    assert_eq!(exchange.entries.len(), READ_ENTRIES);
+    assert_eq!(stage.journal.read(0).await.unwrap().len(), READ_ENTRIES);
+    let rest = stage.journal.read(bob.applied).await.unwrap();
+    bob.apply(&rest);
+    assert_eq!(rest.len(), 11);
+    assert_eq!(subject_of(&rest[10]), "bob");
+    assert_eq!(stage.journal.read(bob.applied).await.unwrap(), []);
+    assert_eq!(stage.journal.read(bob.applied + 1_000).await.unwrap(), []);
+}
+
+pub(crate) async fn time_never_goes_back(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for turn in [0, -MINUTE, -MINUTE, 10 * MINUTE, -30 * MINUTE, 1] {
+        stage.hands.turn(turn);
+        ann.claims(&stage.journal, "ann").await.unwrap();
+    }
+    let times: Vec<_> = all(&stage.journal, 0).await.iter().map(|e| e.at.as_micros()).collect();
+    let late = NOON + 8 * MINUTE;
+    assert_eq!(times, [NOON, NOON, NOON, late, late, late]);
+    let head = stage.journal.head().await.unwrap();
+    assert_eq!(head.at.as_micros(), late);
+    assert_eq!(head.now.as_micros(), NOON - 22 * MINUTE + 1, "the clock as it is");
+}
+
+pub(crate) async fn time_moves_on_with_the_clock(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for _ in 0..3 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+        stage.hands.turn(1);
+    }
+    let times: Vec<_> = all(&stage.journal, 0).await.iter().map(|e| e.at.as_micros()).collect();
+    assert_eq!(times, [NOON, NOON + 1, NOON + 2]);
+}
+
+pub(crate) async fn waiting_ends_with_the_entry(stage: &Stage) {
+    let long = Duration::from_secs(30);
+    let waiting = tokio::spawn({
+        let journal = stage.journal.clone();
+        async move { journal.wait(0, long).await }
+    });
+    Player::new(b'a').claims(&stage.journal, "ann").await.unwrap();
+    waiting.await.unwrap().unwrap();
+    stage.journal.wait(0, long).await.unwrap();
+}
+
+pub(crate) async fn waiting_ends_with_the_time(stage: &Stage) {
+    stage.journal.wait(0, Duration::from_millis(1)).await.unwrap();
+    assert_eq!(stage.journal.head().await.unwrap().position, 0);
+}
+
+pub(crate) async fn a_snapshot_needs_its_pieces(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    ann.claims(&stage.journal, "ann").await.unwrap();
+    let bytes = b"a piece".to_vec();
+    let name = PieceName::of(&bytes);
+    let term = stage.journal.mint_term().await.unwrap();
+    let manifest = b"a manifest".to_vec();
+    let install = || stage.journal.install(1, manifest.clone(), vec![name], term);
+    let failure = install().await.unwrap_err();
+    assert!(matches!(failure, Failure::PieceMissing(missing) if missing == name), "{failure}");
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    for _ in 0..2 {
+        stage.journal.put_piece(name, bytes.clone()).await.unwrap();
+    }
+    assert_eq!(stage.journal.piece(name).await.unwrap(), Some(bytes));
+    for _ in 0..2 {
+        install().await.unwrap();
+    }
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(manifest.clone()));
+}
+
+pub(crate) async fn the_newest_snapshot_is_the_one_furthest_on(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for _ in 0..5 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+    }
+    let term = stage.journal.mint_term().await.unwrap();
+    for position in [2, 5, 3] {
+        let manifest = vec![position as u8];
+        stage.journal.install(position, manifest, Vec::new(), term).await.unwrap();
+    }
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![5]));
+    let failure = stage.journal.install(6, vec![6], Vec::new(), term).await.unwrap_err();
+    assert!(matches!(failure, Failure::Behind { head: 5, applied: 6 }), "{failure}");
+}
+
+pub(crate) async fn an_old_term_neither_installs_nor_trims(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    ann.claims(&stage.journal, "ann").await.unwrap();
+    let old = stage.journal.mint_term().await.unwrap();
+    let new = stage.journal.mint_term().await.unwrap();
+    assert_eq!(new, old + 1);
+    let is_old = |failure: Failure| {
+        let expected =
+            matches!(failure, Failure::OldTerm { ours, theirs } if (ours, theirs) == (old, new));
+        assert!(expected, "{failure}");
+    };
+    is_old(stage.journal.install(1, vec![1], Vec::new(), old).await.unwrap_err());
+    is_old(stage.journal.trim(old).await.unwrap_err());
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    stage.journal.install(1, vec![1], Vec::new(), new).await.unwrap();
+}
+
+pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for _ in 0..10 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+    }
+    stage.hands.turn(60 * MINUTE);
+    let term = stage.journal.mint_term().await.unwrap();
+    assert_eq!(stage.journal.trim(term).await.unwrap(), 1);
+    stage.journal.install(8, vec![8], Vec::new(), term).await.unwrap();
+    assert_eq!(stage.journal.trim(term).await.unwrap(), 1, "one snapshot alone covers nothing");
+    assert_eq!(all(&stage.journal, 0).await.len(), 10);
+}
+
+pub(crate) async fn many_at_once_keep_one_order(stage: &Stage) {
+    let mut tasks = tokio::task::JoinSet::new();
+    for letter in b'a'..b'i' {
+        let journal = stage.journal.clone();
+        tasks.spawn(async move {
+            let mut player = Player::new(letter);
+            for number in 0..25 {
+                player.claims(&journal, &format!("{letter}-{number}")).await.unwrap();
+                // Behind by more than one read: catch up before the next append.
+                while player.applied_name.number != player.number
+                    || player.applied_name.node != player.node
+                {
+                    let more = journal.read(player.applied).await.unwrap();
+                    if more.is_empty() {
+                        break;
+                    }
+                    player.apply(&more);
+                }
+            }
+        });
+    }
+    tasks.join_all().await;
+    let entries = all(&stage.journal, 0).await;
+    assert_eq!(entries.len(), 8 * 25);
+    Player::new(b'z').apply(&entries);
+    let mut names: Vec<_> = entries
+        .iter()
+        .map(|e| {
+            let n = name_of(e);
+            (n.node, n.number)
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    assert_eq!(names.len(), 8 * 25, "each batch once");
+}

@@ -1,0 +1,180 @@
+//! Folders, clocks and bodies for the tests.
+
+use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::names::{NodeId, SpaceId};
+use firstcome_journal::faulty::Faulty;
+use firstcome_journal::folder::DataFolder;
+use firstcome_journal::memory::Memory;
+use firstcome_journal::sqlite::{Options, Sqlite};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+
+pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
+/// Noon of a day in 2027, in microseconds.
+pub(crate) const NOON: i64 = 1_803_988_800_000_000;
+pub(crate) const MINUTE: i64 = 60_000_000;
+
+/// A folder that goes when this does.
+#[derive(Debug)]
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("journal-{}-{number}", std::process::id());
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    pub(crate) fn data(&self) -> PathBuf {
+        self.0.join("data")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A folder that stays behind is in the build's own temporary folder.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+/// A clock that stands still until it is set.
+#[derive(Clone, Debug)]
+pub(crate) struct Hands(Arc<AtomicI64>);
+
+impl Hands {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(NOON)))
+    }
+
+    pub(crate) fn clock(&self) -> Clock {
+        let hands = Arc::clone(&self.0);
+        Clock::of(move || hands.load(Ordering::SeqCst))
+    }
+
+    pub(crate) fn turn(&self, micros: i64) {
+        self.0.fetch_add(micros, Ordering::SeqCst);
+    }
+}
+
+/// A journal to play on, with its clock.
+pub(crate) struct Stage {
+    pub(crate) journal: Journal,
+    pub(crate) hands: Hands,
+    _folder: Option<Scratch>,
+}
+
+impl Stage {
+    pub(crate) fn memory() -> Self {
+        let hands = Hands::new();
+        let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
+        Self { journal, hands, _folder: None }
+    }
+
+    pub(crate) fn faulty() -> Self {
+        let stage = Self::sqlite();
+        Self { journal: Journal::Faulty(Faulty::new(stage.journal.clone())), ..stage }
+    }
+
+    pub(crate) fn sqlite() -> Self {
+        let (hands, scratch) = (Hands::new(), Scratch::new());
+        let journal = Journal::Sqlite(open(&scratch.data(), &hands));
+        Self { journal, hands, _folder: Some(scratch) }
+    }
+}
+
+pub(crate) fn options(hands: &Hands) -> Options {
+    Options { clock: hands.clock(), space: Some(SPACE), ..Options::new(SPACE) }
+}
+
+pub(crate) fn open(data: &Path, hands: &Hands) -> Sqlite {
+    Sqlite::open(&DataFolder::take(data).unwrap(), options(hands)).unwrap()
+}
+
+pub(crate) fn node(letter: u8) -> NodeId {
+    NodeId([letter; 16])
+}
+
+/// A node that appends and remembers what it applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Player {
+    pub(crate) node: NodeId,
+    pub(crate) number: u64,
+    pub(crate) applied: u64,
+    pub(crate) applied_name: Name,
+}
+
+impl Player {
+    pub(crate) fn new(letter: u8) -> Self {
+        Self { node: node(letter), number: 0, applied: 0, applied_name: Name::default() }
+    }
+
+    /// The next batch: a claim of this subject.
+    pub(crate) fn next(&mut self, subject: &str) -> Append {
+        self.number += 1;
+        self.again(subject)
+    }
+
+    /// The batch of before, with the same bytes.
+    pub(crate) fn again(&self, subject: &str) -> Append {
+        let name = Name { node: self.node, number: self.number };
+        let body = body(name, subject).into();
+        Append { body, name, applied: self.applied, applied_name: self.applied_name }
+    }
+
+    /// Appends a claim and applies what comes back.
+    pub(crate) async fn claims(
+        &mut self,
+        journal: &Journal,
+        subject: &str,
+    ) -> Result<Exchange, Failure> {
+        let append = self.next(subject);
+        let exchange = journal.append(append).await?;
+        self.apply(&exchange.entries);
+        Ok(exchange)
+    }
+
+    /// Applies entries: each must follow and name the one before.
+    pub(crate) fn apply(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            assert_eq!(entry.position, self.applied + 1, "entries are dense");
+            assert_eq!(entry.before, self.applied_name, "entry {} names another", entry.position);
+            self.applied = entry.position;
+            self.applied_name = name_of(entry);
+        }
+    }
+}
+
+pub(crate) fn body(name: Name, subject: &str) -> Vec<u8> {
+    let mut writer = BodyWriter::new(name.node, name.number, 0);
+    assert!(writer.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    writer.finish()
+}
+
+pub(crate) fn name_of(entry: &Entry) -> Name {
+    let (stamp, _) = entry.open().unwrap();
+    Name { node: stamp.node, number: stamp.number }
+}
+
+pub(crate) fn subject_of(entry: &Entry) -> String {
+    let (_, body) = entry.open().unwrap();
+    match &body.commands().unwrap()[..] {
+        [Command::Claim { subject, .. }] => (*subject).to_owned(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Everything a journal holds from a position on.
+pub(crate) async fn all(journal: &Journal, mut after: u64) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    loop {
+        let more = journal.read(after).await.unwrap();
+        let Some(last) = more.last() else { return entries };
+        after = last.position;
+        entries.extend(more);
+    }
+}
