@@ -228,7 +228,25 @@ impl From<RushError> for Complaint {
 }
 
 /// Prints a report for people.
-pub(super) fn print(report: &Report) {
+fn print(report: &Report) {
+    print_load(report);
+    out::line("");
+    for promise in &report.promises {
+        out::line(format!("{} {}", picture::mark(promise.kept()), promise.words));
+        if let Some(evidence) = &promise.evidence {
+            out::line(format!("    broken {} times, first: {evidence}", promise.broken));
+        }
+    }
+    if let Some(reason) = &report.cut_short {
+        out::line(format!(
+            "{} cut short, not everything could be checked: {reason}",
+            picture::mark(false)
+        ));
+    }
+}
+
+/// Prints what was asked and answered, and how long it took.
+pub(super) fn print_load(report: &Report) {
     let counts = &report.counts;
     let answers = crate::rush::Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
     let answers: Vec<String> =
@@ -260,18 +278,5 @@ pub(super) fn print(report: &Report) {
     out::line("\ntime from when a request was due to its final answer");
     for line in picture::latency(&report.latency) {
         out::line(line);
-    }
-    out::line("");
-    for promise in &report.promises {
-        out::line(format!("{} {}", picture::mark(promise.kept()), promise.words));
-        if let Some(evidence) = &promise.evidence {
-            out::line(format!("    broken {} times, first: {evidence}", promise.broken));
-        }
-    }
-    if let Some(reason) = &report.cut_short {
-        out::line(format!(
-            "{} cut short, not everything could be checked: {reason}",
-            picture::mark(false)
-        ));
     }
 }
