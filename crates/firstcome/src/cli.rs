@@ -10,7 +10,6 @@ mod complaint;
 mod connect;
 mod demo;
 mod journal;
-mod node_side;
 mod out;
 mod results;
 mod rush;
@@ -19,9 +18,7 @@ mod talk;
 
 use clap::{Parser, Subcommand};
 
-pub use audit::AuditAsk;
 pub use complaint::{Complaint, Exit};
-pub use journal::{ExportAsk, JournalAsk, ShowAsk};
 
 /// First-come-first-served campaigns: exact ranks, nobody twice, and a proof.
 #[derive(Debug, Parser)]

@@ -1,6 +1,6 @@
 //! Which server a verb talks to, and with which key.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -48,11 +48,9 @@ impl ServerArgs {
 impl FolderArgs {
     /// The server that holds the data folder, else the default address.
     pub(super) fn server(&self) -> Result<Server, Complaint> {
-        let found = address_in_lock(&self.data.join("lock"));
-        Server::parse(
-            &found.map_or("http://127.0.0.1:8080".to_owned(), |at| format!("http://{at}")),
-        )
-        .map_err(Complaint::usage)
+        let found = address_of_owner(&self.data);
+        let address = found.as_deref().unwrap_or("http://127.0.0.1:8080");
+        Server::parse(address).map_err(Complaint::usage)
     }
 
     /// The key of the environment, else the one generated into the data folder, else none.
@@ -81,25 +79,18 @@ impl FolderArgs {
     }
 }
 
-/// The address a server wrote into the lock file of its folder, if it can be reached from here.
-fn address_in_lock(path: &Path) -> Option<SocketAddr> {
-    let content = std::fs::read_to_string(path).ok()?;
-    let words = content.split(|c: char| c.is_whitespace() || "=\",;".contains(c));
-    let mut address = words.filter_map(|word| {
-        let word = word.strip_prefix("http://").unwrap_or(word);
-        word.trim_end_matches('/').parse::<SocketAddr>().ok()
-    });
-    let mut found = address.next()?;
+/// The address of the server that has a folder right now, as it can be reached from here.
+fn address_of_owner(folder: &Path) -> Option<String> {
+    let address = firstcome_journal::folder::owner(folder)?.address?;
+    let Ok(mut found) = address.trim_start_matches("http://").parse::<SocketAddr>() else {
+        return Some(address);
+    };
     if found.ip().is_unspecified() {
         // Listening everywhere includes here, but "everywhere" is no address to connect to.
-        let here = if found.is_ipv4() {
-            [127, 0, 0, 1].into()
-        } else {
-            std::net::Ipv6Addr::LOCALHOST.into()
-        };
-        found.set_ip(here);
+        let v6 = found.is_ipv6();
+        found.set_ip(if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() });
     }
-    Some(found)
+    Some(format!("http://{found}"))
 }
 
 /// Turns a refusal into a complaint, and a yes into its two halves.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::complaint::{Complaint, Exit};
-use super::{node_side, out};
+use super::out;
 use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
 
 /// Options of `serve`, one for each setting that may be seen on a command line.
@@ -148,7 +148,8 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
     if args.until_stdin_ends {
         stop_when_stdin_ends();
     }
-    Ok(node_side::serve(resolved.config)?)
+    crate::serve::run(resolved.config)?;
+    Ok(Exit::Yes)
 }
 
 /// Asks this process to stop, as a supervisor would, when whoever holds the other end of stdin is gone.

@@ -41,17 +41,17 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What a key may do.
+/// What a key lets its bearer do; each can do what those before it can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
+    /// Look.
+    Read,
+    /// Claim, and cancel on the subject's word.
+    Backend,
+    /// Create, change and steer campaigns, and cancel on its own word.
+    Operator,
     /// Everything.
     Admin,
-    /// Making and running campaigns, and everything a back end may.
-    Operator,
-    /// Claims and cancels for subjects, and reading.
-    Backend,
-    /// Reading only.
-    Read,
 }
 
 impl Role {
