@@ -6,12 +6,16 @@
 
 pub mod answer;
 pub mod audit;
+pub mod cli;
 pub mod client;
 pub mod config;
+pub mod demo;
 pub mod entry_text;
 pub mod http;
 pub mod leader;
 pub mod ledger;
 pub mod metrics;
 pub mod node;
+mod picture;
+pub mod rush;
 pub mod serve;
