@@ -105,3 +105,28 @@ impl Orders {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_an_id_up_forgets_nothing() {
+        let mut orders = Orders::default();
+        let answered = |service| Answered { content: 1, outcome: Outcome::Ticked, service };
+        for n in 0..COMMAND_MEMORY {
+            orders.remember(&n.to_string(), answered(n as i64));
+        }
+        orders.forget(COMMAND_MEMORY as i64);
+        assert_eq!(orders.look_up("0", 1), Known::Same(Outcome::Ticked));
+        orders.remember("one more", answered(COMMAND_MEMORY as i64));
+        assert_eq!(orders.look_up("0", 1), Known::No);
+        assert_eq!(orders.look_up("1", 1), Known::Same(Outcome::Ticked));
+        assert_eq!(
+            (orders.by_id.len(), orders.oldest_first.len()),
+            (COMMAND_MEMORY, COMMAND_MEMORY)
+        );
+        orders.forget(COMMAND_MEMORY_US + 1);
+        assert_eq!((orders.look_up("1", 1), orders.look_up("2", 7)), (Known::No, Known::Other));
+    }
+}

@@ -77,7 +77,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         draining: stop.clone(),
     });
     folder.announce(&format!("http://{address}"))?;
-    announce(&config, &folder, address, generated)?;
+    announce(&config, &folder, address, generated);
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
     told_to_stop().await?;
@@ -128,30 +128,29 @@ async fn listen(address: &str) -> anyhow::Result<TcpListener> {
     })
 }
 
-/// Prints the address first: programs that start a server read that line.
-fn announce(
-    config: &Config,
-    folder: &DataFolder,
-    address: SocketAddr,
-    generated: bool,
-) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "listening on http://{address}")?;
-    writeln!(out, "data folder {}", folder.path().display())?;
-    writeln!(out, "page http://{address}/docs")?;
-    writeln!(out, "metrics http://{address}/metrics")?;
-    writeln!(out, "space {}", config.space)?;
-    writeln!(
-        out,
+/// Says where the server is, the address first: programs that start a server read that line.
+///
+/// A reader who hangs up after it must not end the server.
+fn announce(config: &Config, folder: &DataFolder, address: SocketAddr, generated: bool) {
+    let mut lines = vec![
+        format!("listening on http://{address}"),
+        format!("data folder {}", folder.path().display()),
+        format!("page http://{address}/docs"),
+        format!("metrics http://{address}/metrics"),
+        format!("space {}", config.space),
         "durability fsync: an answer leaves after its entry is on the disk; \
          a killed process or a power cut loses none, a lost disk loses all"
-    )?;
+            .to_owned(),
+    ];
     if generated {
         let file = folder.path().join(ADMIN_KEY_FILE);
-        writeln!(out, "admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display())?;
+        lines.push(format!("admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display()));
     }
-    out.flush()?;
-    Ok(())
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
+    if let Err(why) = written {
+        eprintln!("nobody reads standard output ({why}); serving on http://{address}");
+    }
 }
 
 fn progress() -> impl FnMut(u64, u64) {

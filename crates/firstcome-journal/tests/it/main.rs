@@ -2,7 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
+mod child;
 mod conformance;
+mod damage;
+mod durability;
+mod opening;
 mod world;
 
 /// What one store must do, stamped for each of them.
