@@ -83,7 +83,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     announce(&config, &folder, address, generated);
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
-    told.to_stop().await;
+    told.wait().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
@@ -179,7 +179,7 @@ impl Told {
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn to_stop(mut self) {
+    async fn wait(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
