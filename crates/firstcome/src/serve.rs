@@ -16,6 +16,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// The file a generated admin key is kept in.
@@ -76,11 +77,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         openapi: http::openapi(),
         draining: stop.clone(),
     });
+    // Before anybody hears the address: whoever knows it may tell this server to stop.
+    let told = Told::listen()?;
     folder.announce(&format!("http://{address}"))?;
     announce(&config, &folder, address, generated);
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
-    told_to_stop().await?;
+    told.to_stop().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
@@ -164,15 +167,24 @@ fn progress() -> impl FnMut(u64, u64) {
     }
 }
 
-/// Waits for SIGTERM or SIGINT.
-async fn told_to_stop() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+/// SIGTERM and SIGINT, heard from the moment this exists.
+struct Told {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Told {
+    fn listen() -> std::io::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
-    Ok(())
+
+    async fn to_stop(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
 }
 
 fn store_options(config: &Config, fresh: SpaceId) -> sqlite::Options {
