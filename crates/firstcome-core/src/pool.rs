@@ -185,10 +185,14 @@ impl Pool {
         let open = match self.segments.last_mut() {
             Some(last) if last.has_room(subject) => last,
             full => {
-                if let Some(full) = full {
-                    Arc::make_mut(full).seal();
-                }
-                self.segments.push(Arc::new(Segment::new(rank)));
+                let next = full.map_or_else(
+                    || Segment::new(rank),
+                    |full| {
+                        Arc::make_mut(full).seal();
+                        full.next()
+                    },
+                );
+                self.segments.push(Arc::new(next));
                 self.segments.last_mut().expect("it was just added")
             }
         };

@@ -71,7 +71,13 @@ impl Results {
         match self.chunks.back_mut() {
             // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
             Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(record),
-            _ => self.chunks.push_back(Arc::new(vec![record])),
+            full => {
+                // The first chunk grows as it must; who fills one will fill the next.
+                let room = if full.is_some() { CHUNK } else { 0 };
+                let mut chunk = Vec::with_capacity(room);
+                chunk.push(record);
+                self.chunks.push_back(Arc::new(chunk));
+            }
         }
         self.len += 1;
     }

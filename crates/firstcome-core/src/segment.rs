@@ -37,6 +37,15 @@ impl Segment {
         }
     }
 
+    /// Begins the segment after this full one, with room for as much.
+    pub(crate) fn next(&self) -> Self {
+        let mut next = Self::new(self.first_rank + self.len() as u32);
+        next.times.reserve(self.times.len());
+        next.ends.reserve(self.ends.len());
+        next.subjects.reserve(self.subjects.len());
+        next
+    }
+
     /// Says whether one more claim of this subject keeps it within the size of a piece.
     pub(crate) fn has_room(&self, subject: &str) -> bool {
         let rows = self.times.len() + 1;

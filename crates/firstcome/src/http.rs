@@ -8,6 +8,7 @@ mod campaigns;
 mod claims;
 pub mod clock_text;
 mod pages;
+mod patience;
 mod problem;
 mod request;
 mod results;

@@ -5,7 +5,7 @@ use super::{App, Role, clock_text, request};
 use crate::answer::Code;
 use crate::node::{Answer, Ask, Decided};
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
@@ -13,6 +13,7 @@ use axum::response::IntoResponse;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::pool::Claim;
 use firstcome_core::{Outcome, Refusal, State, Timestamp, limits};
+use http_body_util::Full;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -64,29 +65,63 @@ pub(super) async fn claim(
     headers: HeaderMap,
     body: Body,
 ) -> Response<Body> {
-    let answered = claim_answer(&app, campaign, query, &headers, body).await;
-    answered.unwrap_or_else(|problem| app.problem(problem))
+    match path(campaign) {
+        Ok(Path(campaign)) => {
+            answer(&app, &campaign, query.as_deref(), &headers, body).await.map(Body::new)
+        }
+        Err(problem) => app.problem(problem),
+    }
 }
 
-async fn claim_answer(
+/// Gives the campaign if this is the path of its claims, with nothing in it that is percent-encoded.
+pub(super) fn campaign_in(path: &str) -> Option<&str> {
+    let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix("/claims")?;
+    (!campaign.contains(['/', '%'])).then_some(campaign)
+}
+
+/// Answers a claim; the accept loop comes here straight away.
+pub(super) async fn answer<B>(
     app: &App,
-    campaign: Result<Path<String>, PathRejection>,
-    query: Option<String>,
+    campaign: &str,
+    query: Option<&str>,
     headers: &HeaderMap,
-    body: Body,
-) -> Result<Response<Body>, Problem> {
-    let Path(campaign) = path(campaign)?;
-    app.keys.allow(headers, Role::Backend, &campaign)?;
+    body: B,
+) -> Response<Full<Bytes>>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    match decide(app, campaign, query, headers, body).await {
+        Ok(response) => response,
+        Err(problem) => {
+            app.metrics.answered(problem.outcome());
+            problem.response()
+        }
+    }
+}
+
+async fn decide<B>(
+    app: &App,
+    campaign: &str,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    body: B,
+) -> Result<Response<Full<Bytes>>, Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    app.keys.allow(headers, Role::Backend, campaign)?;
     let bytes = request::body(app, headers, body).await?;
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
-    request::campaign(&campaign)?;
+    request::campaign(campaign)?;
     request::subject(&ask.subject)?;
     if let Some(pool) = &ask.pool {
-        request::pool(&campaign, pool)?;
+        request::pool(campaign, pool)?;
     }
-    let min = request::Query::parse(query.as_deref(), &[])?.min_position()?;
-    let answer = app.node.intake.claim(&campaign, ask.pool.as_deref(), &ask.subject, min).await;
-    let answer = yes(answer, &campaign)?;
+    let min = request::Query::parse(query, &[])?.min_position()?;
+    let answer = app.node.intake.claim(campaign, ask.pool.as_deref(), &ask.subject, min).await;
+    let answer = yes(answer, campaign)?;
     let (status, rank, at) = match answer.outcome {
         Outcome::Won { rank, at } => (StatusCode::CREATED, rank, at),
         Outcome::AlreadyWon { rank, at } => (StatusCode::OK, rank, at),
@@ -94,12 +129,12 @@ async fn claim_answer(
     };
     let pool = match ask.pool {
         Some(pool) => pool,
-        None => only_pool(app, &campaign).into(),
+        None => only_pool(app, campaign).into(),
     };
     app.metrics.decided(&answer.outcome);
     let won = Won {
         outcome: answer.outcome.as_str(),
-        campaign: &campaign,
+        campaign,
         pool: &pool,
         subject: &ask.subject,
         rank,
@@ -107,17 +142,26 @@ async fn claim_answer(
         position: answer.position.to_string(),
         decided: answer.decided.as_str(),
     };
-    Ok(json(status, &won))
+    let bytes = serde_json::to_vec(&won).expect("what we answer can be written as JSON");
+    Ok(full(status, "application/json", bytes))
+}
+
+/// Makes a response of bytes.
+pub(super) fn full(
+    status: StatusCode,
+    kind: &'static str,
+    bytes: Vec<u8>,
+) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(Bytes::from(bytes)));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    response
 }
 
 /// Writes a yes as JSON.
 pub(super) fn json(status: StatusCode, yes: &impl Serialize) -> Response<Body> {
     let bytes = serde_json::to_vec(yes).expect("what we answer can be written as JSON");
-    let mut response = Response::new(Body::from(bytes));
-    *response.status_mut() = status;
-    let kind = HeaderValue::from_static("application/json");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
-    response
+    full(status, "application/json", bytes).map(Body::new)
 }
 
 pub(super) fn path<T>(path: Result<Path<T>, PathRejection>) -> Result<Path<T>, Problem> {

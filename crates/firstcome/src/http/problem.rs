@@ -1,15 +1,18 @@
 //! Every answer that is not a yes, as a problem document (RFC 9457).
 
+use super::claims::full;
 use super::clock_text;
 use crate::answer::{Code, Failure};
 use crate::node::{Answer, Decided};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Outcome, Refusal};
-use serde_json::{Map, Value, json};
+use http_body_util::Full;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Value, json};
 
 /// The media type of a problem document.
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
@@ -134,38 +137,13 @@ impl Problem {
     }
 
     /// Gives the document as JSON.
-    pub(super) fn document(&self) -> String {
-        let row = self.code.row();
-        let mut document = Map::new();
-        let mut put = |name: &str, value: Value| {
-            document.insert(name.to_owned(), value);
-        };
-        put("type", json!(format!("/problems/{}", row.outcome)));
-        put("title", json!(row.title));
-        put("status", json!(row.status.as_u16()));
-        put("detail", json!(self.detail));
-        put("outcome", json!(row.outcome));
-        put("retry", json!(row.retry));
-        put("changed", json!(row.effect.as_str()));
-        if let Some(position) = self.position {
-            put("position", json!(position.to_string()));
-        }
-        if let Some(decided) = self.decided {
-            put("decided", json!(decided.as_str()));
-        }
-        for (name, value) in &self.extra {
-            put(name, value.clone());
-        }
-        Value::Object(document).to_string()
+    pub(super) fn document(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("what we answer can be written as JSON")
     }
-}
 
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response<Body> {
-        let mut response = Response::new(Body::from(self.document()));
-        *response.status_mut() = self.code.row().status;
+    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+        let mut response = full(self.code.row().status, MEDIA_TYPE, self.document());
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if let Some(seconds) = self.retry_after {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
@@ -173,6 +151,36 @@ impl IntoResponse for Problem {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let row = self.code.row();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", &format_args!("/problems/{}", row.outcome))?;
+        map.serialize_entry("title", row.title)?;
+        map.serialize_entry("status", &row.status.as_u16())?;
+        map.serialize_entry("detail", &self.detail)?;
+        map.serialize_entry("outcome", row.outcome)?;
+        map.serialize_entry("retry", &row.retry)?;
+        map.serialize_entry("changed", row.effect.as_str())?;
+        if let Some(position) = self.position {
+            map.serialize_entry("position", &format_args!("{position}"))?;
+        }
+        if let Some(decided) = self.decided {
+            map.serialize_entry("decided", decided.as_str())?;
+        }
+        for (name, value) in &self.extra {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response<Body> {
+        self.response().map(Body::new)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::App;
 use super::problem::Problem;
 use crate::answer::Code;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::http::{HeaderMap, header};
 use firstcome_core::names::{Position, check_command_id, check_name, check_subject};
 use firstcome_core::outcome::Missing;
@@ -13,7 +13,11 @@ use serde::Deserialize;
 use tokio::time::timeout;
 
 /// Reads a body of JSON, within the configured size and time.
-pub(super) async fn body(app: &App, headers: &HeaderMap, body: Body) -> Result<Bytes, Problem> {
+pub(super) async fn body<B>(app: &App, headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     if let Some(kind) = headers.get(header::CONTENT_TYPE) {
         let kind = kind.as_bytes();
         let essence = kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii();

@@ -1,16 +1,20 @@
 //! The accept loop: connections with their limits, and the way to a clean end.
 
+use super::patience::{Patience, Watched};
 use super::problem::{MEDIA_TYPE, Problem};
-use super::{App, Options, router};
+use super::{App, claims, router};
 use crate::answer::Code;
 use crate::node::told;
-use axum::body::Body;
-use axum::http::Request;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Request, Response};
+use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,7 +45,7 @@ pub async fn serve(
     let options = app.options.clone();
     let metrics = Arc::clone(&app.metrics);
     let places = Arc::new(Semaphore::new(options.connections));
-    let router = router(app);
+    let router = router(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
@@ -64,19 +68,33 @@ pub async fn serve(
         if stream.set_nodelay(true).is_err() {
             continue;
         }
-        let router = router.clone();
+        let patience = Patience::new();
+        let (router, app) = (router.clone(), Arc::clone(&app));
+        let watched = Watched { stream, patience: Arc::clone(&patience) };
+        let answering = Arc::clone(&patience);
         let service = service_fn(move |request: Request<Incoming>| {
-            let mut router = router.clone();
-            async move { router.call(request.map(Body::new)).await }
+            let (app, router) = (Arc::clone(&app), router.clone());
+            let patience = Arc::clone(&answering);
+            async move {
+                patience.answering();
+                let answer = answer(app, router, request).await;
+                patience.idle();
+                answer
+            }
         });
-        let connection = connection(&options).serve_connection(TokioIo::new(stream), service);
+        let connection = connection().serve_connection(TokioIo::new(watched), service);
         let connection = graceful.watch(connection);
         metrics.connections.inc();
         let metrics = Arc::clone(&metrics);
+        let (head, idle) = (options.header_time, options.idle_time);
         tokio::spawn(async move {
             let _place: OwnedSemaphorePermit = place;
-            // A peer that goes away or sends what is no HTTP ends its own connection only.
-            drop(connection.await);
+            tokio::select! {
+                // A peer that goes away or sends what is no HTTP ends its own connection only.
+                _ = connection => {}
+                // Nothing is under way: no answer is lost.
+                () = patience.ends(head, idle) => {}
+            }
             metrics.connections.dec();
         });
     }
@@ -88,15 +106,28 @@ pub async fn serve(
     }
 }
 
-fn connection(options: &Options) -> http1::Builder {
+/// Answers a request: a claim straight away, everything else by its route.
+async fn answer(
+    app: Arc<App>,
+    mut router: Router,
+    request: Request<Incoming>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    if request.method() == Method::POST
+        && let Some(campaign) = claims::campaign_in(request.uri().path())
+    {
+        let campaign = campaign.to_owned();
+        let (parts, body) = request.into_parts();
+        let answer = claims::answer(&app, &campaign, parts.uri.query(), &parts.headers, body).await;
+        return Ok(answer.map(Either::Left));
+    }
+    let answer = router.call(request.map(Body::new)).await?;
+    Ok(answer.map(Either::Right))
+}
+
+fn connection() -> http1::Builder {
     let mut builder = http1::Builder::new();
-    builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(options.header_time.max(options.idle_time))
-        .max_buf_size(HEAD_BYTES)
-        .max_headers(HEADERS)
-        .half_close(false)
-        .pipeline_flush(true);
+    builder.timer(TokioTimer::new()).header_read_timeout(None);
+    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS).pipeline_flush(true);
     builder
 }
 
@@ -109,13 +140,14 @@ async fn refuse(mut stream: TcpStream) {
     let document = problem.document();
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
-         content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\n\r\n{document}",
+         content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\n\r\n",
         document.len()
     );
     // Who is refused and does not listen is refused all the same.
     drop(
         timeout(REFUSING, async move {
             stream.write_all(answer.as_bytes()).await?;
+            stream.write_all(&document).await?;
             stream.shutdown().await
         })
         .await,

@@ -17,11 +17,14 @@ use firstcome_journal::{Append, Entry, Failure as Broken, Journal, Name};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::task::yield_now;
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// The first pause before a batch is sent again; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Turns others get before a batch is taken, at most.
+const MOST_TURNS: usize = 8;
 /// How often commands whose time is over are looked for while the journal does not answer.
 const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
 
@@ -51,6 +54,7 @@ impl Appender {
             if !self.queue.any().await {
                 break Ok(());
             }
+            self.let_arrive().await;
             let batch = self.gather();
             if batch.waiting.is_empty() {
                 continue;
@@ -69,6 +73,21 @@ impl Appender {
             });
         }
         stopped
+    }
+
+    /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for others.
+    ///
+    /// Every commit costs the same, however many commands share it.
+    async fn let_arrive(&self) {
+        let mut waiting = self.queue.len();
+        for _ in 0..MOST_TURNS {
+            yield_now().await;
+            let now = self.queue.len();
+            if now == waiting {
+                return;
+            }
+            waiting = now;
+        }
     }
 
     /// Takes what waits into one body: natural group commit, with no pause to let a batch grow.
