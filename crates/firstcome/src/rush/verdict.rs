@@ -102,8 +102,9 @@ impl Reading<'_> {
             for line in &page.results {
                 self.take(line);
             }
-            match page.next.filter(|&next| next > self.after) {
-                Some(next) if !page.results.is_empty() => self.after = next,
+            // A server whose pages do not get further would otherwise be read for ever.
+            match page.next {
+                Some(next) if next > range.after => self.after = next,
                 Some(_) | None => return Ok(()),
             }
         }
