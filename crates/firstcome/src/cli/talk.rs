@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out;
-use crate::picture::thousands;
+use crate::picture::{self, thousands};
 use crate::rush::{Kind, Progress};
 
 /// Tells people how a flood is going.
@@ -24,9 +24,11 @@ impl Talk {
     /// For so many requests; with the number of places, tells how many are left.
     pub(super) fn new(total: u64, places: Option<u64>) -> Self {
         let meter = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {msg}");
-            ProgressBar::new(total)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            let style = ProgressStyle::with_template("{bar:30} {wide_msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            let plain = !picture::speaks_unicode();
+            let style = if plain { style.progress_chars("##.") } else { style };
+            ProgressBar::new(total).with_style(style)
         });
         let last = (Duration::ZERO, 0);
         Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_away: None }
