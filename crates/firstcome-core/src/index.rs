@@ -1,64 +1,126 @@
 //! From a subject to its latest rank.
 
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::hash::{BuildHasher, RandomState};
 
-/// Entries one table is meant to hold: growing it moves at most about this many at once.
+/// Entries a table has on average: about as many move at once when a table grows or is split in two.
 ///
 /// One table for all would stop every node at the same entry, for 200 ms at ten million, while it grows.
-const TABLE_ENTRIES: u32 = 4_096;
-/// Tables at most.
-const TABLES: u32 = 1 << 14;
+const TABLE_ENTRIES: usize = 1_024;
 
-/// Ranks by subject. It holds four bytes an entry: the subjects themselves stay in the segments.
+/// A subject's hash and its latest rank. With the hash beside it no table that grows needs the subject.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    hash: u32,
+    rank: u32,
+}
+
+/// Ranks by subject. It holds eight bytes an entry: the subjects themselves stay in the segments.
+///
+/// It grows by linear hashing: one table after the other is split in two, so that no single claim
+/// pays for the growth, whatever capacity the pool was made with.
 ///
 /// The hash is keyed at random so that nobody can choose subjects that collide. Nothing ever walks
-/// the tables, so their order, which differs from node to node, reaches no outcome.
+/// the tables for an outcome, so their order, which differs from node to node, reaches none.
 #[derive(Debug)]
 pub(crate) struct SubjectIndex {
-    tables: Box<[HashTable<u32>]>,
-    hash: RandomState,
+    tables: Vec<HashTable<Known>>,
+    len: usize,
+    key: RandomState,
 }
 
 impl SubjectIndex {
-    /// Makes an index that grows smoothly up to about `capacity` entries, and beyond it in larger steps.
-    pub(crate) fn new(capacity: u32) -> Self {
-        let tables = capacity.div_ceil(TABLE_ENTRIES).clamp(1, TABLES).next_power_of_two();
-        Self { tables: (0..tables).map(|_| HashTable::new()).collect(), hash: RandomState::new() }
+    pub(crate) fn new() -> Self {
+        Self { tables: vec![HashTable::new()], len: 0, key: RandomState::new() }
     }
 
-    pub(crate) fn hash(&self, subject: &[u8]) -> u64 {
-        self.hash.hash_one(subject)
+    /// Gives the latest rank of a subject; `is` says whether a rank is the subject's.
+    pub(crate) fn find(&self, subject: &[u8], is: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = self.hash(subject);
+        let same = |known: &Known| known.hash == hash && is(known.rank);
+        self.tables[self.table(hash)].find(spread(hash), same).map(|known| known.rank)
     }
 
-    fn table(&self, hash: u64) -> usize {
-        // A table uses the lowest and the highest bits of the hash: these are others.
-        (hash >> 32) as usize & (self.tables.len() - 1)
-    }
-
-    pub(crate) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
-        self.tables[self.table(hash)].find(hash, |rank| is(*rank)).copied()
-    }
-
-    /// Sets the latest rank of a subject; `before` is the one it had, `hash_of` hashes any rank's subject.
+    /// Sets the latest rank of a subject and gives the one it had.
     pub(crate) fn set(
         &mut self,
-        hash: u64,
-        before: Option<u32>,
+        subject: &[u8],
         rank: u32,
-        hash_of: impl Fn(&RandomState, u32) -> u64,
-    ) {
+        is: impl Fn(u32) -> bool,
+    ) -> Option<u32> {
+        let hash = self.hash(subject);
+        let same = |known: &Known| known.hash == hash && is(known.rank);
         let table = self.table(hash);
-        let (table, keyed) = (&mut self.tables[table], &self.hash);
-        match before.and_then(|before| table.find_mut(hash, |known| *known == before)) {
-            Some(known) => *known = rank,
-            None => {
-                table.insert_unique(hash, rank, |rank| hash_of(keyed, *rank));
+        match self.tables[table].entry(spread(hash), same, |known| spread(known.hash)) {
+            Entry::Occupied(mut known) => Some(std::mem::replace(&mut known.get_mut().rank, rank)),
+            Entry::Vacant(free) => {
+                free.insert(Known { hash, rank });
+                self.len += 1;
+                if self.len > self.tables.len() * TABLE_ENTRIES {
+                    self.split();
+                }
+                None
             }
         }
     }
 
     pub(crate) fn memory(&self) -> usize {
-        self.tables.iter().map(|t| size_of::<HashTable<u32>>() + t.allocation_size()).sum()
+        self.tables.iter().map(|t| size_of::<HashTable<Known>>() + t.allocation_size()).sum()
+    }
+
+    fn hash(&self, subject: &[u8]) -> u32 {
+        (self.key.hash_one(subject) >> 32) as u32
+    }
+
+    /// Gives which table a hash belongs to. Those before the next to be split have been split already.
+    fn table(&self, hash: u32) -> usize {
+        // Within a table the lowest bits count: the choice of the table takes the highest ones.
+        let bits = hash.reverse_bits() as usize;
+        let round = self.tables.len().next_power_of_two();
+        let place = bits & (round - 1);
+        if place < self.tables.len() { place } else { place - round / 2 }
+    }
+
+    fn split(&mut self) {
+        let added = self.tables.len();
+        let split = added - (added + 1).next_power_of_two() / 2;
+        let old = std::mem::take(&mut self.tables[split]);
+        let half = old.len() / 2;
+        self.tables[split] = HashTable::with_capacity(half);
+        self.tables.push(HashTable::with_capacity(half));
+        for known in old {
+            let table = self.table(known.hash);
+            self.tables[table].insert_unique(spread(known.hash), known, |k| spread(k.hash));
+        }
+    }
+}
+
+/// Makes of 32 bits the 64 a table wants: its lowest choose the slot, its seven highest tell slots apart.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 45 | u64::from(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subject_keeps_its_latest_rank_while_tables_split() {
+        let mut index = SubjectIndex::new();
+        for rank in 1..=100_000_u32 {
+            assert_eq!(index.set(&rank.to_le_bytes(), rank, |known| known == rank), None);
+        }
+        for rank in (1..=100_000_u32).step_by(7) {
+            let before = index.set(&rank.to_le_bytes(), rank + 100_000, |known| known == rank);
+            assert_eq!(before, Some(rank));
+        }
+        for rank in 1..=100_000_u32 {
+            let latest = if rank % 7 == 1 { rank + 100_000 } else { rank };
+            assert_eq!(index.find(&rank.to_le_bytes(), |known| known == latest), Some(latest));
+        }
+        assert_eq!(index.len, 100_000);
+        let largest = index.tables.iter().map(HashTable::len).max();
+        assert!(largest < Some(3 * TABLE_ENTRIES), "tables are split evenly: {largest:?}");
     }
 }

@@ -169,7 +169,10 @@ mod tests {
         assert_eq!(check_name(""), Err(BadName::Empty));
         assert_eq!(check_name(&"x".repeat(65)), Err(BadName::TooLong { bytes: 65, most: 64 }));
         for (bad, at) in [("-a", 0), ("_a", 0), ("aB", 1), ("a b", 1), ("a/b", 1), ("é", 0)] {
-            assert!(matches!(check_name(bad), Err(BadName::Character { at: a, .. }) if a == at), "{bad}");
+            assert!(
+                matches!(check_name(bad), Err(BadName::Character { at: a, .. }) if a == at),
+                "{bad}"
+            );
         }
     }
 
@@ -179,7 +182,10 @@ mod tests {
             assert_eq!(check_subject(good), Ok(()), "{good}");
         }
         assert_eq!(check_subject(""), Err(BadName::Empty));
-        assert_eq!(check_subject(&"x".repeat(300)), Err(BadName::TooLong { bytes: 300, most: 255 }));
+        assert_eq!(
+            check_subject(&"x".repeat(300)),
+            Err(BadName::TooLong { bytes: 300, most: 255 })
+        );
         for bad in ["a\nb", "\0", "a\u{85}", "\u{7f}"] {
             assert!(matches!(check_subject(bad), Err(BadName::Character { .. })), "{bad:?}");
         }

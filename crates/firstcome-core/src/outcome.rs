@@ -363,4 +363,3 @@ impl Outcome {
         read.ok_or_else(|| end.wrong("an outcome without a code"))
     }
 }
-

@@ -5,7 +5,6 @@ use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
 use std::collections::BTreeMap;
-use std::hash::BuildHasher;
 use std::sync::Arc;
 
 /// Ranks whose notes are kept, and written, together: with the longest reasons they fit one piece.
@@ -69,7 +68,7 @@ impl Pool {
             segments: Vec::new(),
             notes: BTreeMap::new(),
             cancelled: 0,
-            index: SubjectIndex::new(capacity),
+            index: SubjectIndex::new(),
         }
     }
 
@@ -98,6 +97,11 @@ impl Pool {
         self.segments.last().map_or(0, |s| s.first_rank - 1 + s.len() as u32)
     }
 
+    /// Gives how many units the claims so far keep from being free.
+    pub(crate) fn owed(&self, units_return: bool) -> u32 {
+        self.last_rank() - if units_return { self.cancelled } else { 0 }
+    }
+
     /// Gives how many claims were cancelled.
     pub fn cancelled(&self) -> u32 {
         self.cancelled
@@ -120,7 +124,8 @@ impl Pool {
     /// Gives the latest rank of a subject, live or cancelled.
     pub fn latest(&self, subject: &str) -> Option<u32> {
         let subject = subject.as_bytes();
-        self.find(self.index.hash(subject), subject)
+        let is = |known| self.segment(known).is_some_and(|s| s.subject(known) == subject);
+        self.index.find(subject, is)
     }
 
     /// Says whether a claim is not cancelled.
@@ -137,11 +142,8 @@ impl Pool {
 
     pub(crate) fn give(&mut self, subject: &str, at: Timestamp) -> u32 {
         let rank = self.last_rank().checked_add(1).expect("a pool has fewer units than ranks");
-        let hash = self.index.hash(subject.as_bytes());
-        let before = self.find(hash, subject.as_bytes());
         self.push(subject, at, rank);
-        self.point(hash, before, rank);
-        if let Some(before) = before {
+        if let Some(before) = self.point(rank) {
             self.note_mut(rank).earlier = Some(before);
         }
         self.taken += 1;
@@ -160,18 +162,16 @@ impl Pool {
     }
 
     /// Adds a whole segment of a snapshot; it must follow the last rank.
-    pub(crate) fn restore_segment(&mut self, segment: Segment) -> bool {
+    pub(crate) fn restore_segment(&mut self, mut segment: Segment) -> bool {
         let first = segment.first_rank;
         if self.last_rank().checked_add(1) != Some(first) {
             return false;
         }
+        segment.seal();
         let last = first - 1 + segment.len() as u32;
         self.segments.push(Arc::new(segment));
         for rank in first..=last {
-            let segment = self.segments.last().expect("it was just added");
-            let hash = self.index.hash(segment.subject(rank));
-            let before = self.find(hash, segment.subject(rank));
-            self.point(hash, before, rank);
+            self.point(rank);
         }
         true
     }
@@ -185,10 +185,14 @@ impl Pool {
         let open = match self.segments.last_mut() {
             Some(last) if last.has_room(subject) => last,
             full => {
-                if let Some(full) = full {
-                    Arc::make_mut(full).seal();
-                }
-                self.segments.push(Arc::new(Segment::new(rank)));
+                let next = full.map_or_else(
+                    || Segment::new(rank),
+                    |full| {
+                        Arc::make_mut(full).seal();
+                        full.next()
+                    },
+                );
+                self.segments.push(Arc::new(next));
                 self.segments.last_mut().expect("it was just added")
             }
         };
@@ -196,17 +200,13 @@ impl Pool {
         Arc::make_mut(open).push(subject, at);
     }
 
-    fn point(&mut self, hash: u64, before: Option<u32>, rank: u32) {
-        let segments = &self.segments;
-        self.index.set(hash, before, rank, |keyed, rank| {
-            let segment = segment_of(segments, rank).expect("the index holds ranks that were given");
-            keyed.hash_one(segment.subject(rank))
-        });
-    }
-
-    fn find(&self, hash: u64, subject: &[u8]) -> Option<u32> {
-        let same = |rank| self.segment(rank).is_some_and(|s| s.subject(rank) == subject);
-        self.index.find(hash, same)
+    /// Makes a rank in the last segment the latest of its subject, and gives the one before it.
+    fn point(&mut self, rank: u32) -> Option<u32> {
+        let last = self.segments.last().expect("a rank was just added");
+        let subject = last.subject(rank);
+        let is =
+            |known| segment_of(&self.segments, known).is_some_and(|s| s.subject(known) == subject);
+        self.index.set(subject, rank, is)
     }
 
     fn segment(&self, rank: u32) -> Option<&Segment> {

@@ -82,20 +82,51 @@ impl Orders {
     }
 
     pub(crate) fn remember(&mut self, id: &str, answered: Answered) {
-        self.forget(answered.service);
+        if self.oldest_first.len() == COMMAND_MEMORY {
+            self.forget_oldest();
+        }
         self.oldest_first.push_back(id.into());
         self.by_id.insert(id.into(), answered);
     }
 
+    /// Forgets what was answered 24 h ago or earlier.
     pub(crate) fn forget(&mut self, service: i64) {
-        while let Some(id) = self.oldest_first.front() {
-            let old = self.by_id.get(id).is_none_or(|a| service - a.service >= COMMAND_MEMORY_US);
-            if !old && self.oldest_first.len() < COMMAND_MEMORY {
+        while let Some(oldest) = self.oldest_first.front().and_then(|id| self.by_id.get(id)) {
+            if service - oldest.service < COMMAND_MEMORY_US {
                 return;
             }
-            if let Some(id) = self.oldest_first.pop_front() {
-                self.by_id.remove(&id);
-            }
+            self.forget_oldest();
         }
+    }
+
+    fn forget_oldest(&mut self) {
+        if let Some(id) = self.oldest_first.pop_front() {
+            self.by_id.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looking_an_id_up_forgets_nothing() {
+        let mut orders = Orders::default();
+        let answered = |service| Answered { content: 1, outcome: Outcome::Ticked, service };
+        for n in 0..COMMAND_MEMORY {
+            orders.remember(&n.to_string(), answered(n as i64));
+        }
+        orders.forget(COMMAND_MEMORY as i64);
+        assert_eq!(orders.look_up("0", 1), Known::Same(Outcome::Ticked));
+        orders.remember("one more", answered(COMMAND_MEMORY as i64));
+        assert_eq!(orders.look_up("0", 1), Known::No);
+        assert_eq!(orders.look_up("1", 1), Known::Same(Outcome::Ticked));
+        assert_eq!(
+            (orders.by_id.len(), orders.oldest_first.len()),
+            (COMMAND_MEMORY, COMMAND_MEMORY)
+        );
+        orders.forget(COMMAND_MEMORY_US + 1);
+        assert_eq!((orders.look_up("1", 1), orders.look_up("2", 7)), (Known::No, Known::Other));
     }
 }

@@ -71,7 +71,13 @@ impl Results {
         match self.chunks.back_mut() {
             // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
             Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(record),
-            _ => self.chunks.push_back(Arc::new(vec![record])),
+            full => {
+                // The first chunk grows as it must; who fills one will fill the next.
+                let room = if full.is_some() { CHUNK } else { 0 };
+                let mut chunk = Vec::with_capacity(room);
+                chunk.push(record);
+                self.chunks.push_back(Arc::new(chunk));
+            }
         }
         self.len += 1;
     }
@@ -99,11 +105,12 @@ impl Results {
     /// Gives unsettled results beyond a number, with their numbers.
     pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = (u64, Record)> {
         let first = self.settled + 1;
-        let from = number.saturating_sub(self.settled) as usize + self.skip;
-        let mut chunks = self.chunks.iter().enumerate();
-        let mut begin = from;
+        // The number is whatever a client asked for: beyond the last it is cut to the last.
+        let given = number.saturating_sub(self.settled).min(self.len as u64);
+        let mut chunks = self.chunks.iter();
+        let mut begin = given as usize + self.skip;
         let mut rows: &[Record] = &[];
-        let mut number = first + (from - self.skip) as u64;
+        let mut number = first + given;
         std::iter::from_fn(move || {
             loop {
                 if let [record, rest @ ..] = rows {
@@ -112,7 +119,7 @@ impl Results {
                     number += 1;
                     return Some((at, *record));
                 }
-                let (_, chunk) = chunks.next()?;
+                let chunk = chunks.next()?;
                 if begin >= chunk.len() {
                     begin -= chunk.len();
                 } else {
@@ -144,5 +151,6 @@ mod tests {
         assert_eq!(from(19_998), [(19_999, 19_999), (20_000, 20_000)]);
         assert_eq!(from(20_000), []);
         assert_eq!(from(30_000), []);
+        assert_eq!(from(u64::MAX), []);
     }
 }

@@ -1,8 +1,8 @@
 //! Claims in the order of their ranks, in runs that are written once.
 
 use crate::Timestamp;
-use crate::snapshot::PieceName;
 use crate::limits::PIECE_BYTES;
+use crate::snapshot::PieceName;
 use crate::wire::{Malformed, Reader, Write};
 use std::sync::OnceLock;
 
@@ -28,7 +28,22 @@ pub(crate) struct Segment {
 
 impl Segment {
     pub(crate) fn new(first_rank: u32) -> Self {
-        Self { first_rank, times: Vec::new(), ends: Vec::new(), subjects: Vec::new(), stored: OnceLock::new() }
+        Self {
+            first_rank,
+            times: Vec::new(),
+            ends: Vec::new(),
+            subjects: Vec::new(),
+            stored: OnceLock::new(),
+        }
+    }
+
+    /// Begins the segment after this full one, with room for as much.
+    pub(crate) fn next(&self) -> Self {
+        let mut next = Self::new(self.first_rank + self.len() as u32);
+        next.times.reserve(self.times.len());
+        next.ends.reserve(self.ends.len());
+        next.subjects.reserve(self.subjects.len());
+        next
     }
 
     /// Says whether one more claim of this subject keeps it within the size of a piece.
@@ -92,8 +107,8 @@ impl Segment {
         while !rows.is_empty() {
             before = before.wrapping_add(rows.zigzag()?);
             let subject = rows.take()?;
-            let subject =
-                std::str::from_utf8(subject).map_err(|_| rows.wrong("a subject that is not UTF-8"))?;
+            let subject = std::str::from_utf8(subject)
+                .map_err(|_| rows.wrong("a subject that is not UTF-8"))?;
             if !segment.has_room(subject) {
                 return Err(rows.wrong("more rows than a segment has"));
             }

@@ -114,8 +114,7 @@ impl Settings {
             _ => {}
         }
         for (i, pool) in self.pools.iter().enumerate() {
-            check_name(&pool.name)
-                .map_err(|why| BadSettings::PoolName { number: i + 1, why })?;
+            check_name(&pool.name).map_err(|why| BadSettings::PoolName { number: i + 1, why })?;
             if self.pools[..i].iter().any(|earlier| earlier.name == pool.name) {
                 return Err(BadSettings::PoolTwice(pool.name.clone()));
             }

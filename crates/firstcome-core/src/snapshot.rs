@@ -165,6 +165,10 @@ impl Manifest {
             return Err(BadSnapshot::TooNew(level));
         }
         fields.map_err(BadSnapshot::Manifest)?;
+        if level == 0 {
+            let what = "a level that never was";
+            return Err(BadSnapshot::Manifest(Malformed { what, at: 0 }));
+        }
         Ok(read)
     }
 }
@@ -179,6 +183,3 @@ mod field {
     pub(super) const RESULTS: u32 = 6;
     pub(super) const ARCHIVED: u32 = 7;
 }
-
-#[cfg(test)]
-mod tests;

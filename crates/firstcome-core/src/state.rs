@@ -135,7 +135,11 @@ impl State {
         self.scratch.clear();
         self.scratch.extend_from_slice(&stamp.position.to_le_bytes());
         self.scratch.extend_from_slice(&stamp.at.as_micros().to_le_bytes());
+        self.scratch.extend_from_slice(&stamp.epoch.to_le_bytes());
+        self.scratch.extend_from_slice(&stamp.node.0);
+        self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
+        self.scratch.push(u8::from(copy));
         if !copy {
             outcomes.reserve(commands.len());
             for command in commands {
@@ -165,7 +169,7 @@ impl State {
                     campaign.cancel(at, pool, subject, *rank, (*by, reason, who));
                 if let Some(place) = changed {
                     let number = campaign.number;
-                    self.record(Kind::Cancel, number, place, *rank);
+                    self.record(Kind::Cancel, number, place, *rank, subject);
                 }
                 outcome
             }
@@ -193,7 +197,7 @@ impl State {
         };
         let rank = campaign.pools[place].give(subject, at);
         let number = campaign.number;
-        self.record(Kind::Claim, number, place, rank);
+        self.record(Kind::Claim, number, place, rank, subject);
         Outcome::Won { rank, at }
     }
 
@@ -206,10 +210,12 @@ impl State {
         order: Order<'_>,
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
+        let content = command.content();
+        // What an operator wanted shows in later outcomes only: the digest tells it at once.
+        self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
             return run(self);
         };
-        let content = command.content();
         self.orders.forget(self.service);
         match self.orders.look_up(id, content) {
             Known::Same(outcome) => return outcome,
@@ -301,8 +307,14 @@ impl State {
         Outcome::Settled { through: self.results.settled }
     }
 
-    fn record(&mut self, kind: Kind, campaign: u32, place: usize, rank: u32) {
+    fn record(&mut self, kind: Kind, campaign: u32, place: usize, rank: u32, subject: &str) {
         self.results.push(Record { campaign, rank, pool: place as u16, kind });
+        // Whose it is belongs to the digest: two replicas that disagree on it agree on every rank.
+        self.scratch.push(kind.code());
+        self.scratch.extend_from_slice(&campaign.to_le_bytes());
+        self.scratch.extend_from_slice(&(place as u16).to_le_bytes());
+        self.scratch.push(subject.len() as u8);
+        self.scratch.extend_from_slice(subject.as_bytes());
         if let Some(campaign) = self.campaigns.get_mut(&campaign) {
             campaign.unsettled += 1;
         }

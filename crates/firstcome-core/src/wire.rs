@@ -68,6 +68,11 @@ impl Write for Vec<u8> {
     }
 }
 
+/// Gives how many bytes a variable-length integer takes.
+pub(crate) fn varint_bytes(value: u64) -> usize {
+    (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
+}
+
 /// Maps a signed number to an unsigned one with small results for small distances from zero.
 pub fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
@@ -202,7 +207,8 @@ impl<'a> Reader<'a> {
     ///
     /// It is not UTF-8.
     pub fn text(&mut self) -> Result<&'a str, Malformed> {
-        let text = std::str::from_utf8(self.bytes).map_err(|_| self.wrong("text that is not UTF-8"))?;
+        let text =
+            std::str::from_utf8(self.bytes).map_err(|_| self.wrong("text that is not UTF-8"))?;
         self.at += self.bytes.len();
         self.bytes = &[];
         Ok(text)
@@ -354,7 +360,10 @@ mod tests {
             let mut reader = Reader::new(&bytes);
             while let Ok(Some((_, field))) = reader.field() {
                 let value = Value { field, at: 64 };
-                drop((value.number32(), value.text(), value.id(), value.flag(), value.nested()));
+                // What a value makes of itself as any of these is its own matter: it must say so.
+                let either = value.number().is_ok() != value.bytes().is_ok();
+                let rest = (value.number32(), value.text(), value.id(), value.flag());
+                prop_assert!(either && value.nested().is_ok() == value.bytes().is_ok(), "{rest:?}");
             }
         }
     }

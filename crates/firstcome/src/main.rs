@@ -1,2 +1,5 @@
-//! firstcome
-fn main() {}
+//! The `firstcome` program.
+
+fn main() {
+    std::process::exit(firstcome::cli::main());
+}

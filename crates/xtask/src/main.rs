@@ -1,2 +1,75 @@
-//! The project tasks.
-fn main() {}
+//! The project's own tasks: `cargo xtask test`, `cargo xtask bench`.
+
+mod needs;
+
+use std::process::{Command, ExitCode};
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+  test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
+                  then run `cargo test --workspace` with ARGS
+  bench [ARGS…]   run the benchmark: one table, and bench.json
+  needs           say what the tests need and whether it is here
+";
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1);
+    let task = args.next();
+    let rest: Vec<String> = args.collect();
+    match task.as_deref() {
+        Some("test") => test(&rest),
+        Some("bench") => bench(&rest),
+        Some("needs") => {
+            needs::list();
+            ExitCode::SUCCESS
+        }
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        Some(other) => {
+            eprint!("there is no task {other:?}\n\n{USAGE}");
+            ExitCode::from(2)
+        }
+        None => {
+            eprint!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn test(rest: &[String]) -> ExitCode {
+    if let Err(why) = needs::provide() {
+        eprintln!("{why}");
+        return ExitCode::FAILURE;
+    }
+    let mut cargo = cargo(&["test", "--workspace", "--locked"]);
+    // What is here by now must be used: a test that skips for want of it fails.
+    cargo.env("FIRSTCOME_REQUIRE_SERVERS", "1").args(rest);
+    finish(cargo)
+}
+
+fn bench(rest: &[String]) -> ExitCode {
+    let mut cargo =
+        cargo(&["bench", "--locked", "--package", "firstcome", "--bench", "budgets", "--"]);
+    cargo.args(rest);
+    finish(cargo)
+}
+
+fn cargo(args: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.args(args);
+    command
+}
+
+fn finish(mut command: Command) -> ExitCode {
+    match command.status() {
+        Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
+        Err(why) => {
+            eprintln!("cannot run {command:?}: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -16,9 +16,21 @@ use std::sync::Arc;
 enum Part {
     /// Fields that are written already.
     Fields(Vec<u8>),
-    Segment { campaign: u32, pool: u32, segment: Arc<Segment>, sealed: bool },
-    Notes { campaign: u32, pool: u32, notes: Arc<Notes> },
-    Results { run: Arc<Vec<Record>>, skip: usize },
+    Segment {
+        campaign: u32,
+        pool: u32,
+        segment: Arc<Segment>,
+        sealed: bool,
+    },
+    Notes {
+        campaign: u32,
+        pool: u32,
+        notes: Arc<Notes>,
+    },
+    Results {
+        run: Arc<Vec<Record>>,
+        skip: usize,
+    },
 }
 
 /// A snapshot under way: the state as of one entry, to be taken piece by piece.
@@ -126,13 +138,13 @@ impl Frozen {
 
     /// Gives the next piece, or nothing when all were given.
     ///
-    /// Segments stand alone, so that a sealed one gives the same piece in every snapshot; everything
+    /// A sealed segment stands alone, so that it gives the same piece in every snapshot; everything
     /// else is packed together.
     pub fn next_piece(&mut self) -> Option<Piece> {
         let mut packed = Vec::new();
         while let Some(part) = self.parts.pop_front() {
-            let segment = matches!(part, Part::Segment { .. });
-            if segment && !packed.is_empty() {
+            let sealed = matches!(part, Part::Segment { sealed: true, .. });
+            if sealed && !packed.is_empty() {
                 self.parts.push_front(part);
                 break;
             }
@@ -149,8 +161,8 @@ impl Frozen {
                 self.parts.push_front(part);
                 break;
             }
-            if let Part::Segment { segment, sealed, .. } = part {
-                return Some(self.named(packed, sealed.then_some(segment)));
+            if let Part::Segment { segment, sealed: true, .. } = part {
+                return Some(self.named(packed, Some(segment)));
             }
         }
         (!packed.is_empty()).then(|| self.named(packed, None))

@@ -15,11 +15,18 @@ use crate::wire::{Malformed, Reader, Value};
 use crate::{NodeId, Outcome};
 
 /// A state being put together from pieces.
+///
+/// The store the pieces come from has them: a later snapshot brings the bytes of sealed segments
+/// again only if it is frozen `whole`, as it must be for any other store.
 pub struct Restore {
     state: State,
     pieces: std::vec::IntoIter<PieceName>,
     /// For each pool of each campaign, the last rank it must reach.
     last_ranks: Vec<(u32, usize, u32)>,
+    /// The piece being taken in.
+    piece: PieceName,
+    /// The segment before, and the piece it came in. If another follows, it was sealed and stood alone.
+    before: Option<(u32, u32, PieceName)>,
 }
 
 impl Restore {
@@ -34,7 +41,13 @@ impl Restore {
         state.results.term = manifest.term;
         state.last_campaign = manifest.last_campaign;
         state.batches.sweep_at = manifest.sweep_at;
-        Self { state, pieces: manifest.pieces.into_iter(), last_ranks: Vec::new() }
+        Self {
+            state,
+            pieces: manifest.pieces.into_iter(),
+            last_ranks: Vec::new(),
+            piece: PieceName([0; 16]),
+            before: None,
+        }
     }
 
     /// Gives the name of the next piece wanted, or nothing when all were given.
@@ -54,6 +67,7 @@ impl Restore {
         if PieceName::of(bytes) != name {
             return Err(BadSnapshot::Altered(name));
         }
+        self.piece = name;
         Reader::new(bytes)
             .fields(|field, value| self.part(field, value))
             .map_err(|why| BadSnapshot::Piece { name, why })
@@ -72,6 +86,16 @@ impl Restore {
             let pool = &self.state.campaigns[campaign].pools[*place];
             if pool.last_rank() != *last_rank {
                 return Err(BadSnapshot::Unfit("a pool without all its claims"));
+            }
+        }
+        for campaign in self.state.campaigns.values() {
+            let fits = |pool: &Pool| {
+                pool.taken == pool.owed(campaign.units_return) && pool.taken <= pool.capacity
+            };
+            if !campaign.pools.iter().all(fits) {
+                return Err(BadSnapshot::Unfit(
+                    "a pool whose free units are not what its claims leave",
+                ));
             }
         }
         Ok(self.state)
@@ -153,8 +177,10 @@ impl Restore {
             campaign.pools.push(pool);
             self.last_ranks.push((number, place, last_rank));
         }
-        self.state.names.insert(name.into(), Named::Live(number));
-        self.state.campaigns.insert(number, campaign);
+        let named = self.state.names.insert(name.into(), Named::Live(number));
+        if named.is_some() || self.state.campaigns.insert(number, campaign).is_some() {
+            return Err(value.wrong("a campaign that is there already"));
+        }
         Ok(())
     }
 
@@ -176,11 +202,20 @@ impl Restore {
         })?;
         let rows = rows.ok_or_else(|| value.wrong("a segment without rows"))?;
         let segment = Segment::decode(first_rank, rows)?;
-        let pool =
-            self.pool(campaign, pool).ok_or_else(|| value.wrong("a segment of an unknown pool"))?;
+        let place = pool;
+        let pool = self
+            .pool(campaign, place)
+            .ok_or_else(|| value.wrong("a segment of an unknown pool"))?;
+        let sealed = pool.segments.last().cloned();
         if !pool.restore_segment(segment) {
             return Err(value.wrong("a segment that does not follow the one before it"));
         }
+        if let (Some(sealed), Some((c, p, piece))) = (sealed, self.before)
+            && (c, p) == (campaign, place)
+        {
+            sealed.stored.get_or_init(|| piece);
+        }
+        self.before = Some((campaign, place, self.piece));
         Ok(())
     }
 
@@ -195,7 +230,8 @@ impl Restore {
                 4 => earlier = Some(value.number32()?),
                 5 => at = Some(value.time()?),
                 6 => {
-                    by = By::of(value.number()?).ok_or_else(|| value.wrong("an unknown canceller"))?;
+                    by = By::of(value.number()?)
+                        .ok_or_else(|| value.wrong("an unknown canceller"))?;
                 }
                 7 => reason = value.text()?,
                 8 => who = value.text()?,
@@ -205,8 +241,13 @@ impl Restore {
         })?;
         let cancel = at.map(|at| Cancel { at, by, reason: reason.into(), who: who.into() });
         let barred = cancel.as_ref().is_some_and(|c| c.by == By::Operator);
-        let pool = self.pool(number, place).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
+        let pool =
+            self.pool(number, place).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
         let claim = pool.claim(rank).ok_or_else(|| value.wrong("a note of an unknown claim"))?;
+        // Whoever follows the ranks from the latest to the earliest must come to an end.
+        if earlier.is_some_and(|earlier| earlier >= rank) {
+            return Err(value.wrong("an earlier claim that is not earlier"));
+        }
         let subject: Option<Box<str>> = barred.then(|| claim.subject.into());
         pool.restore_note(rank, Note { cancel, earlier });
         if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number)) {

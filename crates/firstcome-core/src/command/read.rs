@@ -1,0 +1,270 @@
+//! The bytes of a body into commands.
+
+use super::write::{
+    CANCEL, CHECKSUM, CLAIM, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER, TARGET, TICK,
+};
+use super::{Command, Expect, Mark, Order, Steer};
+use crate::limits::{REASON_BYTES, WHO_BYTES};
+use crate::names::{check_command_id, check_name, check_subject, check_text};
+use crate::outcome::By;
+use crate::wire::{Malformed, Reader, Value};
+use crate::{LEVEL, NodeId, Settings};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// The part of a body before its commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The level the body was written at.
+    pub level: u32,
+    /// Who wrote it.
+    pub node: NodeId,
+    /// Which of its batches this is, from 1.
+    pub number: u64,
+    /// Up to where the writer knew the journal to be durable.
+    pub durable: u64,
+}
+
+/// Why a body cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadBody {
+    /// It was written by a newer build.
+    #[error("is of level {0}, this build reads up to level {LEVEL}")]
+    TooNew(u32),
+    /// Its checksum does not fit: it is torn or was altered.
+    #[error("is torn or altered: its checksum is {found:016x}, its bytes give {computed:016x}")]
+    Checksum {
+        /// What stands at its end.
+        found: u64,
+        /// What its bytes give.
+        computed: u64,
+    },
+    /// Its checksum fits, its content does not.
+    #[error("cannot be read: {0}")]
+    Malformed(#[from] Malformed),
+}
+
+/// A body whose checksum and level were found good.
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    /// The part before the commands.
+    pub head: Head,
+    rest: Reader<'a>,
+}
+
+impl<'a> Body<'a> {
+    /// Reads the head of a body after looking at its checksum.
+    ///
+    /// # Errors
+    ///
+    /// A wrong checksum, a level above this build's, or bytes of another form.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, BadBody> {
+        let Some((content, checksum)) = bytes.split_last_chunk::<CHECKSUM>() else {
+            let what = "fewer bytes than a checksum has";
+            return Err(Malformed { what, at: bytes.len() }.into());
+        };
+        let (found, computed) = (u64::from_le_bytes(*checksum), xxh3_64(content));
+        if found != computed {
+            return Err(BadBody::Checksum { found, computed });
+        }
+        let mut rest = Reader::new(content);
+        let mut head = Head::default();
+        let level = numbered(&mut rest, LEVEL_FIELD)?;
+        head.level = level.number32()?;
+        match head.level {
+            0 => return Err(level.wrong("a level that never was").into()),
+            newer if newer > LEVEL => return Err(BadBody::TooNew(newer)),
+            _ => {}
+        }
+        head.node = NodeId(numbered(&mut rest, NODE)?.id()?);
+        head.number = numbered(&mut rest, NUMBER)?.number()?;
+        head.durable = numbered(&mut rest, DURABLE)?.number()?;
+        Ok(Self { head, rest })
+    }
+
+    /// Reads the commands in order.
+    ///
+    /// # Errors
+    ///
+    /// Bytes of another form, or names and texts outside their bounds.
+    pub fn commands(&self) -> Result<Vec<Command<'a>>, Malformed> {
+        let mut commands = Vec::new();
+        let mut targets = Vec::new();
+        self.rest.fields(|field, value| {
+            let command = match field {
+                TARGET => {
+                    targets.push(target(value)?);
+                    return Ok(());
+                }
+                CLAIM => claim(value, &targets)?,
+                CANCEL => cancel(value, &targets)?,
+                PUT => put(value)?,
+                STEER => steer(value)?,
+                TICK => {
+                    let mut mark = Mark::default();
+                    value.nested()?.fields(|field, value| mark_field(&mut mark, field, value))?;
+                    Command::Tick { mark }
+                }
+                SETTLED => settled(value)?,
+                _ => return Err(value.wrong("an unknown command")),
+            };
+            commands.push(command);
+            Ok(())
+        })?;
+        Ok(commands)
+    }
+}
+
+/// Reads the next field, which must have this number.
+fn numbered<'a>(reader: &mut Reader<'a>, expected: u32) -> Result<Value<'a>, Malformed> {
+    match reader.value()? {
+        Some((field, value)) if field == expected => Ok(value),
+        Some(_) | None => Err(reader.wrong("a body whose head is not in order")),
+    }
+}
+
+type Target<'a> = (&'a str, Option<&'a str>);
+
+fn name<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
+    let text = value.text()?;
+    check_name(text).map_err(|_| value.wrong("a name outside its bounds"))?;
+    Ok(text)
+}
+
+fn bounded<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
+    let text = value.text()?;
+    if text.len() > most || check_text(text).is_err() {
+        return Err(value.wrong("a text outside its bounds"));
+    }
+    Ok(text)
+}
+
+fn target<'a>(value: Value<'a>) -> Result<Target<'a>, Malformed> {
+    let mut read = ("", None);
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => read.0 = name(value)?,
+            2 => read.1 = Some(name(value)?),
+            _ => return Err(value.wrong("an unknown field of a target")),
+        }
+        Ok(())
+    })?;
+    if read.0.is_empty() {
+        return Err(value.wrong("a target without a campaign"));
+    }
+    Ok(read)
+}
+
+fn claim<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
+    let mut inside = value.nested()?;
+    let number = inside.varint()?;
+    let Some((campaign, pool)) = usize::try_from(number).ok().and_then(|n| targets.get(n)).copied()
+    else {
+        return Err(value.wrong("a target that was not given"));
+    };
+    let subject = inside.text()?;
+    check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
+    Ok(Command::Claim { campaign, pool, subject })
+}
+
+fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
+    let (mut place, mut subject, mut rank) = (None, "", 0);
+    let (mut by, mut reason, mut who) = (By::Subject, "", "");
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            2 => subject = value.text()?,
+            3 => rank = value.number32()?,
+            4 => by = By::of(value.number()?).ok_or_else(|| value.wrong("an unknown canceller"))?,
+            5 => reason = bounded(value, REASON_BYTES)?,
+            6 => who = bounded(value, WHO_BYTES)?,
+            _ => return Err(value.wrong("an unknown field of a cancel")),
+        }
+        Ok(())
+    })?;
+    let Some((campaign, Some(pool))) = place.copied() else {
+        return Err(value.wrong("a target that was not given"));
+    };
+    check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
+    Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
+}
+
+fn order_field<'a>(order: &mut Order<'a>, field: u32, value: Value<'a>) -> Result<(), Malformed> {
+    match field {
+        6 => {
+            let id = value.text()?;
+            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
+            order.id = Some(id);
+        }
+        7 => order.who = bounded(value, WHO_BYTES)?,
+        _ => return Err(value.wrong("an unknown field of an operator command")),
+    }
+    Ok(())
+}
+
+fn put<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
+    let (mut campaign, mut settings) = ("", None);
+    let (mut expect, mut order) = (Expect::Anything, Order::default());
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => campaign = name(value)?,
+            2 => settings = Some(Settings::decode(value.nested()?)?),
+            3 if value.flag()? => expect = Expect::Absent,
+            4 => expect = Expect::Version(value.number32()?),
+            _ => return order_field(&mut order, field, value),
+        }
+        Ok(())
+    })?;
+    match settings {
+        Some(settings) if !campaign.is_empty() => {
+            Ok(Command::Put { campaign, settings, expect, order })
+        }
+        _ => Err(value.wrong("a put without a campaign or settings")),
+    }
+}
+
+fn steer<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
+    let (mut campaign, mut steer, mut order) = ("", None, Order::default());
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => campaign = name(value)?,
+            2 => {
+                steer = Some(match value.number()? {
+                    1 => Steer::Pause,
+                    2 => Steer::Resume,
+                    3 => Steer::Close,
+                    4 => Steer::Archive { drop_unsettled: false },
+                    5 => Steer::Archive { drop_unsettled: true },
+                    _ => return Err(value.wrong("an unknown way to steer")),
+                });
+            }
+            _ => return order_field(&mut order, field, value),
+        }
+        Ok(())
+    })?;
+    match steer {
+        Some(steer) if !campaign.is_empty() => Ok(Command::Steer { campaign, steer, order }),
+        _ => Err(value.wrong("a steer without a campaign or a way")),
+    }
+}
+
+fn mark_field(mark: &mut Mark, field: u32, value: Value<'_>) -> Result<(), Malformed> {
+    match field {
+        1 => mark.position = value.number()?,
+        2 => mark.digest = value.number()?,
+        _ => return Err(value.wrong("an unknown field of a mark")),
+    }
+    Ok(())
+}
+
+fn settled<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
+    let (mut through, mut term, mut mark) = (0, 0, Mark::default());
+    value.nested()?.fields(|field, value| {
+        match field {
+            3 => through = value.number()?,
+            4 => term = value.number()?,
+            _ => return mark_field(&mut mark, field, value),
+        }
+        Ok(())
+    })?;
+    Ok(Command::Settled { through, term, mark })
+}

@@ -1,0 +1,224 @@
+//! Bodies as they are stored: what fits, what is refused, and that no bytes do harm.
+
+use crate::world::{SPACE, START, node};
+use firstcome_core::command::{BadBody, Body, BodyWriter, Mark, Order, Steer};
+use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
+use firstcome_core::outcome::By;
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
+use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+
+fn settings() -> Settings {
+    let pool = |name: &str, capacity| PoolSettings { name: name.into(), capacity };
+    Settings {
+        title: "Frühling".into(),
+        opens: Opens::At(START),
+        closes_at: Some(START.plus_micros(9)),
+        limit: Some(2),
+        claim_again: true,
+        units_return: false,
+        pools: vec![pool("main", 500), pool("vip", u32::MAX - 1)],
+    }
+}
+
+/// Every kind of command, with everything it can carry and with as little as it may.
+fn commands() -> Vec<Command<'static>> {
+    let (campaign, subject) = ("drop", "선착순");
+    let order = Order { id: Some("id"), who: "ops" };
+    let mark = Mark { position: 7, digest: u64::MAX };
+    let cancel = |by, reason, who| {
+        let (pool, rank) = ("main", u32::MAX);
+        Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+    };
+    let put = |opens, expect, order| {
+        let settings = Settings { opens, ..settings() };
+        Command::Put { campaign, settings, expect, order }
+    };
+    let mut commands = vec![
+        Command::Claim { campaign, pool: None, subject },
+        Command::Claim { campaign, pool: Some("main"), subject: "x" },
+        cancel(By::Subject, "", ""),
+        cancel(By::Operator, "fraud", "ops"),
+        put(Opens::At(START), Expect::Anything, order),
+        put(Opens::Now, Expect::Absent, Order::default()),
+        put(Opens::Undecided, Expect::Version(0), order),
+        put(Opens::Undecided, Expect::Version(u32::MAX), order),
+        Command::Tick { mark },
+        Command::Settled { through: u64::MAX, term: u64::MAX, mark },
+    ];
+    let archive = |drop_unsettled| Steer::Archive { drop_unsettled };
+    let steers = [Steer::Pause, Steer::Resume, Steer::Close, archive(false), archive(true)];
+    commands.extend(steers.map(|steer| Command::Steer { campaign, steer, order }));
+    commands
+}
+
+fn body(commands: &[Command<'_>]) -> Vec<u8> {
+    let mut body = BodyWriter::new(node(3), 9, 4);
+    assert!(commands.iter().all(|command| body.push(command)));
+    body.finish()
+}
+
+#[test]
+fn commands_read_back_as_they_were_written() {
+    let bytes = body(&commands());
+    let read = Body::open(&bytes).unwrap();
+    assert_eq!((read.head.level, read.head.node), (LEVEL, node(3)));
+    assert_eq!((read.head.number, read.head.durable), (9, 4));
+    assert_eq!(read.commands().unwrap(), commands());
+}
+
+#[test]
+fn a_claim_takes_its_subject_and_three_bytes() {
+    let claim = |subject| Command::Claim { campaign: "drop", pool: Some("main"), subject };
+    let one = body(&[claim("ann")]).len();
+    assert_eq!(body(&[claim("ann"), claim("bob")]).len() - one, 3 + 3);
+}
+
+#[test]
+fn content_is_what_is_asked_not_who_asks() {
+    let put = |title: &str, order| {
+        let settings = Settings { title: title.into(), ..settings() };
+        Command::Put { campaign: "drop", settings, expect: Expect::Anything, order }.content()
+    };
+    let ops = Order { id: Some("a"), who: "ops" };
+    assert_eq!(put("T", ops), put("T", Order::default()));
+    assert_ne!(put("T", ops), put("U", ops));
+    let seen: std::collections::BTreeSet<u64> = commands().iter().map(Command::content).collect();
+    assert_eq!(seen.len(), 4 + 5 + 1, "each put and each steer is its own, the others have none");
+}
+
+#[test]
+fn a_batch_is_full_at_its_limits_and_what_did_not_fit_leaves_no_trace() {
+    let claim = Command::Claim { campaign: "drop", pool: None, subject: "ann" };
+    let mut many = BodyWriter::new(node(1), 1, 0);
+    assert!((0..BATCH_COMMANDS).all(|_| many.push(&claim)));
+    assert!(!many.push(&claim));
+    assert!(!many.push(&Command::Claim { campaign: "other", pool: None, subject: "ann" }));
+    let bytes = many.finish();
+    let read = Body::open(&bytes).unwrap().commands().unwrap();
+    assert_eq!(read, vec![claim; BATCH_COMMANDS]);
+
+    let reason = "r".repeat(256);
+    let subject = "s".repeat(255);
+    let cancel = Command::Cancel {
+        campaign: "drop",
+        pool: "main",
+        subject: &subject,
+        rank: 1,
+        by: By::Operator,
+        reason: &reason,
+        who: "ops",
+    };
+    let mut large = BodyWriter::new(node(1), 1, 0);
+    while large.push(&cancel) {}
+    let commands = large.commands();
+    let bytes = large.finish();
+    assert!(bytes.len() <= BATCH_BYTES && bytes.len() > BATCH_BYTES - 1_000);
+    assert_eq!(Body::open(&bytes).unwrap().commands().unwrap().len(), commands);
+}
+
+#[test]
+fn thousands_of_names_in_one_batch_read_back() {
+    let names: Vec<String> = (0..BATCH_COMMANDS).map(|n| format!("c{}", n % 1_500)).collect();
+    let claims = names.iter().map(|campaign| Command::Claim { campaign, pool: None, subject: "s" });
+    let claims: Vec<_> = claims.collect();
+    let bytes = body(&claims);
+    assert_eq!(Body::open(&bytes).unwrap().commands().unwrap(), claims);
+}
+
+#[test]
+fn a_newer_level_is_told_apart_from_damage() {
+    let newer = BodyWriter::at_level(LEVEL + 1, node(1), 1, 0).finish();
+    assert_eq!(Body::open(&newer).unwrap_err(), BadBody::TooNew(LEVEL + 1));
+    let none = BodyWriter::at_level(0, node(1), 1, 0).finish();
+    assert!(matches!(Body::open(&none), Err(BadBody::Malformed(_))));
+}
+
+#[test]
+fn one_wrong_bit_or_a_missing_end_is_refused() {
+    let bytes = body(&commands());
+    for bit in 0..bytes.len() * 8 {
+        let mut altered = bytes.clone();
+        altered[bit / 8] ^= 1 << (bit % 8);
+        assert!(matches!(Body::open(&altered), Err(BadBody::Checksum { .. })));
+    }
+    for cut in 0..bytes.len() {
+        assert!(Body::open(&bytes[..cut]).is_err());
+    }
+}
+
+#[test]
+fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
+    let order = Order { id: Some("id"), who: "ops" };
+    let claim = |campaign, subject| Command::Claim { campaign, pool: None, subject };
+    let long = "x".repeat(257);
+    let put = |settings| {
+        let expect = Expect::Anything;
+        Command::Put { campaign: "drop", settings, expect, order }
+    };
+    let steer = |id, who| {
+        let order = Order { id: Some(id), who };
+        Command::Steer { campaign: "drop", steer: Steer::Pause, order }
+    };
+    let cancel = |pool, reason| {
+        let (campaign, subject, rank, by, who) = ("drop", "ann", 1, By::Operator, "ops");
+        Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+    };
+    let bad = [
+        claim("", "ann"),
+        claim("Drop", "ann"),
+        claim("drop", ""),
+        claim("drop", "a\nb"),
+        claim("drop", &long),
+        cancel("Main", "fraud"),
+        cancel("main", &long),
+        steer("", "ops"),
+        steer("id", &long),
+        put(Settings { pools: Vec::new(), ..settings() }),
+        put(Settings { limit: Some(0), ..settings() }),
+        put(Settings { title: long.as_str().into(), ..settings() }),
+    ];
+    for command in bad {
+        let bytes = body(std::slice::from_ref(&command));
+        let read = Body::open(&bytes).unwrap().commands();
+        assert!(read.is_err(), "{command:?} came back as {read:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Any content under a checksum that fits is read, or refused: and what is read can be applied.
+    #[test]
+    fn no_content_makes_a_reader_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..5),
+        tail in prop::collection::vec(any::<u8>(), 0..16),
+    ) {
+        let mut bytes = body(&commands());
+        bytes.truncate(bytes.len() - 8);
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.extend(tail);
+        let checksum = xxh3_64(&bytes);
+        bytes.extend(checksum.to_le_bytes());
+        if let Ok(body) = Body::open(&bytes)
+            && let Ok(commands) = body.commands()
+        {
+            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1 };
+            let mut outcomes = Vec::new();
+            State::new(SPACE, 0).apply(stamp, &commands, &mut outcomes);
+            prop_assert_eq!(outcomes.len(), commands.len());
+        }
+    }
+
+    #[test]
+    fn arbitrary_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(Body::open(&bytes).is_err());
+        let mut sealed = bytes.clone();
+        sealed.extend(xxh3_64(&bytes).to_le_bytes());
+        prop_assert!(Body::open(&sealed).is_err());
+    }
+}

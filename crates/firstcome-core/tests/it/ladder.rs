@@ -1,0 +1,163 @@
+//! Every rung of the ladders, neighbours first: where two reasons apply, the earlier one is given.
+
+use crate::play::play;
+use firstcome_core::Refusal;
+
+#[test]
+fn claim_archived_comes_before_the_pool() {
+    play(
+        "
+        0s   op  puts drop: main 1      -> created 1
+        0s   op  closes drop            -> changed 2
+        0s   op  archives drop          -> changed 3
+        0s   ann claims drop/gold       -> archived
+    ",
+    );
+}
+
+#[test]
+fn claim_the_pool_comes_before_what_the_subject_has() {
+    play(
+        "
+        0s   op  puts drop: main 1; vip 1   -> created 1
+        0s   ann claims drop/main           -> won 1
+        0s   ann claims drop/gold           -> not_found pool
+        0s   ann claims drop                -> pool_required
+    ",
+    );
+}
+
+#[test]
+fn claim_already_won_comes_before_an_earlier_cancel_and_all_the_rest() {
+    play(
+        "
+        0s   op  puts drop: main 1; vip 1; limit 1; again; closes 9s    -> created 1
+        0s   ann claims drop/main           -> won 1
+        0s   ann cancels drop/main 1        -> cancelled by subject at 0s
+        0s   ann claims drop/main           -> won 2
+        0s   ann claims drop/main           -> already_won 2 at 0s      # limit reached, sold out
+        1s   op  pauses drop                -> changed 2
+        1s   ann claims drop/main           -> already_won 2 at 0s      # paused
+        9s   ann claims drop/main           -> already_won 2 at 0s      # closed
+    ",
+    );
+}
+
+#[test]
+fn claim_already_cancelled_comes_before_not_admitted() {
+    play(
+        "
+        0s   op  puts drop: main 1                      -> created 1
+        0s   eve claims drop                            -> won 1
+        0s   op  cancels eve drop/main 1 for fraud      -> cancelled by operator at 0s
+        0s   eve claims drop                            -> already_cancelled
+    ",
+    );
+}
+
+#[test]
+fn claim_not_admitted_comes_before_paused() {
+    play(
+        "
+        0s   op  puts drop: main 1; again               -> created 1
+        0s   eve claims drop                            -> won 1
+        0s   op  cancels eve drop/main 1 for fraud      -> cancelled by operator at 0s
+        0s   op  pauses drop                            -> changed 2
+        0s   eve claims drop                            -> not_admitted
+        0s   op  closes drop                            -> changed 3
+        0s   eve claims drop                            -> not_admitted
+    ",
+    );
+}
+
+#[test]
+fn claim_paused_comes_before_not_open() {
+    play(
+        "
+        0s   op  puts drop: main 1; opens 9s    -> created 1
+        0s   op  pauses drop                    -> changed 2
+        0s   ann claims drop                    -> paused
+        0s   op  resumes drop                   -> changed 3
+        0s   ann claims drop                    -> not_open until 9s
+    ",
+    );
+}
+
+#[test]
+fn claim_closed_is_final_so_it_hides_paused_and_not_open() {
+    play(
+        "
+        0s   op  puts drop: main 1; opens 5s; closes 9s     -> created 1
+        0s   op  pauses drop                                -> changed 2
+        9s   ann claims drop                                -> closed
+        9s   op  puts rush: main 1; opens 20s               -> created 1
+        9s   op  closes rush                                -> changed 2
+        9s   ann claims rush                                -> closed
+    ",
+    );
+}
+
+#[test]
+fn claim_closed_comes_before_limit_reached_and_that_before_sold_out() {
+    play(
+        "
+        0s   op  puts drop: main 1; vip 1; limit 1  -> created 1
+        0s   ann claims drop/main                   -> won 1
+        0s   bob claims drop/vip                    -> won 1
+        0s   ann claims drop/vip                    -> limit_reached    # sold out too
+        0s   eve claims drop/vip                    -> sold_out
+        1s   op  closes drop                        -> changed 2
+        1s   ann claims drop/vip                    -> closed
+    ",
+    );
+}
+
+#[test]
+fn put_knows_the_id_first_then_archived_then_the_version() {
+    play(
+        "
+        0s   op#a puts drop: main 1         -> created 1
+        0s   op#a puts drop@9: main 1       -> id_reused
+        0s   op   puts drop@9: main 1       -> version_mismatch 1
+        0s   op   closes drop               -> changed 2
+        0s   op   puts drop@9: main 2       -> version_mismatch 2   # closed too
+        0s   op   archives drop             -> changed 3
+        0s   op   puts drop@9: main 1       -> archived
+        0s   op#a puts drop: main 2         -> id_reused            # archived too
+        0s   op#a puts drop: main 1         -> created 1
+    ",
+    );
+}
+
+#[test]
+fn archive_not_closed_comes_before_unsettled() {
+    play(
+        "
+        0s   op  puts drop: main 1      -> created 1
+        0s   ann claims drop            -> won 1
+        0s   op  archives drop          -> not_closed
+        0s   op  closes drop            -> changed 2
+        0s   op  archives drop          -> unsettled
+    ",
+    );
+}
+
+#[test]
+fn every_outcome_stands_in_a_script() {
+    let scripts = [
+        include_str!("claims.rs"),
+        include_str!("campaigns.rs"),
+        include_str!("copies.rs"),
+        include_str!("ladder.rs"),
+    ];
+    let yes =
+        ["won", "already_won", "cancelled", "created", "changed", "unchanged", "ticked", "settled"];
+    for name in Refusal::ALL.iter().map(|refusal| refusal.as_str()).chain(yes) {
+        let told = |line: &str| {
+            let came = line.split_once("->").and_then(|(_, came)| came.split_whitespace().next());
+            came == Some(name)
+        };
+        let told = scripts.iter().any(|script| script.lines().any(told));
+        assert!(told, "no script has -> {name}");
+    }
+}

@@ -1,0 +1,20 @@
+//! The rules, told as scripts, as random commands and as bytes of earlier builds.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot read its own script has nothing to say"
+)]
+
+mod bytes;
+mod campaigns;
+mod claims;
+mod copies;
+mod digests;
+mod golden;
+mod ladder;
+mod model;
+mod play;
+mod random;
+mod snapshots;
+mod winners;
+mod world;

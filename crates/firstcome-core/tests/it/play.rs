@@ -1,0 +1,282 @@
+//! Scripts: one line is one entry of the journal and what must come of it.
+//!
+//! ```text
+//! TIME [NODE.NUMBER] WHO[#ID] SAYS            -> WHAT COMES
+//!
+//! 0s   op  puts drop: main 2                  -> created 1        # open at once unless told otherwise
+//! 0s   op  puts new drop: main 2; vip 1; opens 10s|never; closes 20s; limit 1; again; gone; title T
+//! 0s   op#id7 puts drop@3: main 5             -> changed 4        # with an id, demanding version 3
+//! 1s   ann claims drop                        -> won 1            # or drop/main
+//! 2s   ann cancels drop/main 1                -> cancelled by subject at 2s
+//! 3s   op  cancels ann drop/main 1 for fraud  -> cancelled by operator at 3s
+//! 4s   op  pauses|resumes|closes|archives|drops drop
+//! 5s   ledger has 3                           -> settled 3
+//! 6s   time passes                            -> ticked
+//! 9s   time passes every 15s                  -> ticked           # entries 15 s apart, up to 9s
+//! 7s   n1.4 ann claims drop                   -> copy             # node n1 sends its batch 4 again
+//! 8s   bob claims drop & eve claims drop      -> won 2 | sold_out     # two commands in one batch
+//!      look drop                              -> open 2, main 1 of 2 left
+//!      look results                           -> 1 claim ann 1, 2 cancel ann 1
+//!      look service                           -> 7s
+//! ```
+//!
+//! `again` lets subjects claim again, `gone` keeps cancelled units out of the pool.
+
+use crate::world::{Gave, SECOND, START, World, node};
+use firstcome_core::command::{Mark, Order, Steer};
+use firstcome_core::outcome::By;
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Command, Expect, NodeId, Outcome, Refusal, Settings, Timestamp};
+
+/// Plays a script from an empty state and gives what stands at its end.
+#[track_caller]
+pub(crate) fn play(script: &str) -> World {
+    play_on(World::new(), script)
+}
+
+/// Plays a script on what stands already.
+#[track_caller]
+pub(crate) fn play_on(mut world: World, script: &str) -> World {
+    for (number, line) in script.lines().enumerate() {
+        let said = line.split_once(" # ").map_or(line, |(said, _)| said).trim();
+        if said.is_empty() {
+            continue;
+        }
+        let (said, expected) = said.split_once("->").unwrap_or_else(|| panic!("no -> in {line:?}"));
+        let came = step(&mut world, said.trim());
+        if came != expected.trim() {
+            let shown = script.lines().enumerate().map(|(n, line)| {
+                if n == number {
+                    format!(">{line}\n   came: {came}\n")
+                } else {
+                    format!(" {line}\n")
+                }
+            });
+            panic!("the script went another way:\n{}", shown.collect::<String>());
+        }
+    }
+    world
+}
+
+fn step(world: &mut World, said: &str) -> String {
+    if let Some(what) = said.strip_prefix("look ") {
+        return look(world, what);
+    }
+    let (at, said) = cut(said);
+    let at = time(at);
+    let (node, number, said) = match said.split_once(' ') {
+        Some((batch, rest)) if batch.contains('.') => {
+            let (name, number) = batch.split_once('.').unwrap();
+            (node(name.as_bytes()[1]), number.parse().unwrap(), rest.trim())
+        }
+        _ => (NodeId([0; 16]), world.state.position() + 1, said),
+    };
+    if let Some(every) = said.strip_prefix("time passes every ") {
+        return pass(world, at, time(every).micros_since(START));
+    }
+    let commands: Vec<_> = said.split(" & ").map(command).collect();
+    match world.entry(at, node, number, &commands) {
+        Gave::Copy => "copy".into(),
+        Gave::Outcomes(outcomes) => shown_all(&outcomes, at),
+    }
+}
+
+/// Lets entries follow each other at a distance, the last at `at`.
+fn pass(world: &mut World, at: Timestamp, every: i64) -> String {
+    while world.state.at() < at {
+        let next = world.state.at().plus_micros(every).min(at);
+        let number = world.state.position() + 1;
+        world.entry(next, NodeId([0; 16]), number, &[Command::Tick { mark: Mark::default() }]);
+    }
+    "ticked".into()
+}
+
+fn cut(said: &str) -> (&str, &str) {
+    let (word, rest) = said.split_once(' ').unwrap_or((said, ""));
+    (word, rest.trim())
+}
+
+/// Reads `3s`, `10m`, `24h`, or sums as `1h+5s`, counted from the start.
+fn time(text: &str) -> Timestamp {
+    let part = |part: &str| {
+        let (number, unit) = part.split_at(part.find(|c: char| !c.is_ascii_digit()).unwrap());
+        let unit = match unit {
+            "us" => 1,
+            "ms" => 1_000,
+            "s" => SECOND,
+            "m" => 60 * SECOND,
+            "h" => 3_600 * SECOND,
+            other => panic!("unit {other:?}"),
+        };
+        number.parse::<i64>().unwrap() * unit
+    };
+    START.plus_micros(text.split('+').map(part).sum())
+}
+
+fn shown_time(at: Timestamp) -> String {
+    match at.micros_since(START) {
+        whole if whole % SECOND == 0 => format!("{}s", whole / SECOND),
+        micros => format!("{micros}us"),
+    }
+}
+
+fn command(said: &str) -> Command<'_> {
+    let (who, said) = cut(said);
+    let (who, id) = match who.split_once('#') {
+        Some((who, id)) => (who, Some(id)),
+        None => (who, None),
+    };
+    let order = Order { id, who };
+    let (verb, said) = cut(said);
+    let steer = |steer| Command::Steer { campaign: said, steer, order };
+    match verb {
+        "claims" => {
+            let (campaign, pool) = target(said);
+            Command::Claim { campaign, pool, subject: who }
+        }
+        "cancels" => cancel(who, said),
+        "puts" => put(said, order),
+        "pauses" => steer(Steer::Pause),
+        "resumes" => steer(Steer::Resume),
+        "closes" => steer(Steer::Close),
+        "archives" => steer(Steer::Archive { drop_unsettled: false }),
+        "drops" => steer(Steer::Archive { drop_unsettled: true }),
+        "has" => {
+            let (through, term) = cut(said);
+            let term = term.strip_prefix("in term ").map_or(1, |term| term.parse().unwrap());
+            let through = through.parse().unwrap();
+            Command::Settled { through, term, mark: Mark::default() }
+        }
+        "passes" => Command::Tick { mark: Mark::default() },
+        other => panic!("nobody {other:?}"),
+    }
+}
+
+fn target(said: &str) -> (&str, Option<&str>) {
+    match said.split_once('/') {
+        Some((campaign, pool)) => (campaign, Some(pool)),
+        None => (said, None),
+    }
+}
+
+fn cancel<'a>(who: &'a str, said: &'a str) -> Command<'a> {
+    let (said, reason) = said.split_once(" for ").unwrap_or((said, ""));
+    let operator = who == "op";
+    let (subject, said) = if operator { cut(said) } else { (who, said) };
+    let (place, rank) = cut(said);
+    let (campaign, pool) = target(place);
+    let by = if operator { By::Operator } else { By::Subject };
+    let pool = pool.expect("a cancel names the pool");
+    Command::Cancel { campaign, pool, subject, rank: rank.parse().unwrap(), by, reason, who }
+}
+
+fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
+    let (what, wanted) = said.split_once(':').unwrap();
+    let (campaign, expect) = match (what.strip_prefix("new "), what.split_once('@')) {
+        (Some(campaign), _) => (campaign, Expect::Absent),
+        (None, Some((campaign, version))) => (campaign, Expect::Version(version.parse().unwrap())),
+        (None, None) => (what, Expect::Anything),
+    };
+    let mut settings = Settings {
+        title: "".into(),
+        opens: Opens::Now,
+        closes_at: None,
+        limit: None,
+        claim_again: false,
+        units_return: true,
+        pools: Vec::new(),
+    };
+    for part in wanted.split(';').map(str::trim) {
+        match cut(part) {
+            ("opens", "never") => settings.opens = Opens::Undecided,
+            ("opens", at) => settings.opens = Opens::At(time(at)),
+            ("closes", at) => settings.closes_at = Some(time(at)),
+            ("limit", limit) => settings.limit = Some(limit.parse().unwrap()),
+            ("title", title) => settings.title = title.into(),
+            ("again", "") => settings.claim_again = true,
+            ("gone", "") => settings.units_return = false,
+            (pool, capacity) => {
+                let capacity = capacity.parse().unwrap();
+                settings.pools.push(PoolSettings { name: pool.into(), capacity });
+            }
+        }
+    }
+    settings.check().unwrap();
+    Command::Put { campaign, settings, expect, order }
+}
+
+/// Writes the outcomes of one entry.
+pub(crate) fn shown_all(outcomes: &[Outcome], now: Timestamp) -> String {
+    outcomes.iter().map(|outcome| shown(outcome, now)).collect::<Vec<_>>().join(" | ")
+}
+
+/// Writes an outcome with everything it carries, so that a script pins all of it.
+fn shown(outcome: &Outcome, now: Timestamp) -> String {
+    let name = outcome.as_str();
+    let refused = |refusal: &Refusal| match refusal {
+        Refusal::NotFound(missing) => format!("{name} {}", format!("{missing:?}").to_lowercase()),
+        Refusal::NotOpen { opens_at: Some(at) } => format!("{name} until {}", shown_time(*at)),
+        Refusal::VersionMismatch { version } => format!("{name} {version}"),
+        Refusal::NotChangeable(fixed) => format!("{name} {}", fixed.as_str()),
+        Refusal::NotOpen { opens_at: None }
+        | Refusal::Archived
+        | Refusal::PoolRequired
+        | Refusal::AlreadyCancelled
+        | Refusal::NotAdmitted
+        | Refusal::Paused
+        | Refusal::Closed
+        | Refusal::LimitReached
+        | Refusal::SoldOut
+        | Refusal::NoSuchClaim
+        | Refusal::IdReused
+        | Refusal::ClosesTooEarly
+        | Refusal::NotClosed
+        | Refusal::Unsettled
+        | Refusal::BeyondResults => name.into(),
+    };
+    match outcome {
+        Outcome::Won { rank, at } => {
+            assert_eq!(*at, now, "a claim is won when its entry was stored");
+            format!("{name} {rank}")
+        }
+        Outcome::AlreadyWon { rank, at } => format!("{name} {rank} at {}", shown_time(*at)),
+        Outcome::Cancelled { by, at } => {
+            format!("{name} by {} at {}", by.as_str(), shown_time(*at))
+        }
+        Outcome::Created { version } | Outcome::Unchanged { version } => {
+            format!("{name} {version}")
+        }
+        Outcome::Changed { version, clamped } => {
+            let clamped = clamped.iter().map(|c| format!(", {} only to {}", c.pool, c.capacity));
+            format!("{name} {version}{}", clamped.collect::<String>())
+        }
+        Outcome::Ticked => name.into(),
+        Outcome::Settled { through } => format!("{name} {through}"),
+        Outcome::Refused(refusal) => refused(refusal),
+    }
+}
+
+fn look(world: &World, what: &str) -> String {
+    let state = &world.state;
+    match what {
+        "service" => format!("{}s", state.service() / SECOND),
+        "next" => state.next_deadline().map_or("nothing".into(), shown_time),
+        "results" => {
+            let row = |row: firstcome_core::state::ResultRow<'_>| {
+                let (kind, claim) = (row.kind.as_str(), row.claim);
+                format!("{} {kind} {} {}", row.number, claim.subject, claim.rank)
+            };
+            state.results_after(0).map(row).collect::<Vec<_>>().join(", ")
+        }
+        name => match state.campaign(name) {
+            Err(refusal) => refusal.as_str().into(),
+            Ok(campaign) => {
+                let pools = campaign.pools().iter();
+                let pools =
+                    pools.map(|p| format!(", {} {} of {} left", p.name(), p.left(), p.capacity()));
+                let phase = campaign.phase(state.at()).as_str();
+                format!("{phase} {}{}", campaign.version(), pools.collect::<String>())
+            }
+        },
+    }
+}

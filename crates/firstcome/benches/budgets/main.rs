@@ -1,0 +1,68 @@
+//! The project's budgets, each a ratio of two figures of the same run.
+//!
+//! `cargo xtask bench` prints one table and writes `bench.json`; `docs/BENCHMARKS.md` says how to read it.
+
+mod bare;
+mod embedded;
+mod http;
+mod loader;
+mod rules;
+mod table;
+
+use anyhow::Result;
+use table::Table;
+
+const USAGE: &str = "\
+usage: cargo xtask bench [--only http|embedded|rules] [--rounds N] [--requests N] [--json FILE]
+
+  --only PART     run one part
+  --rounds N      rounds of the HTTP part, the median counts (3)
+  --requests N    requests of each HTTP phase (100000)
+  --json FILE     where the figures go (bench.json)
+";
+
+/// What was asked for.
+pub(crate) struct Plan {
+    only: Option<String>,
+    pub(crate) rounds: usize,
+    pub(crate) requests: usize,
+    json: String,
+}
+
+fn main() -> Result<()> {
+    let mut args = std::env::args().skip(1);
+    let mut plan = Plan { only: None, rounds: 3, requests: 100_000, json: "bench.json".into() };
+    while let Some(arg) = args.next() {
+        let mut value = || args.next().ok_or_else(|| anyhow::anyhow!("{arg} wants a value"));
+        match arg.as_str() {
+            // Cargo adds this to every benchmark it runs.
+            "--bench" => {}
+            "--bare" => return bare::serve(),
+            "--state-memory" => return rules::print_memory(value()?.parse()?),
+            "--only" => plan.only = Some(value()?),
+            "--rounds" => plan.rounds = value()?.parse()?,
+            "--requests" => plan.requests = value()?.parse()?,
+            "--json" => plan.json = value()?,
+            "--help" | "-h" => {
+                print!("{USAGE}");
+                return Ok(());
+            }
+            other => anyhow::bail!("there is no option {other}\n\n{USAGE}"),
+        }
+    }
+    let wanted = |part: &str| plan.only.as_deref().is_none_or(|only| only == part);
+    let mut table = Table::default();
+    if wanted("rules") {
+        rules::run(&mut table)?;
+    }
+    if wanted("embedded") {
+        embedded::run(&mut table)?;
+    }
+    if wanted("http") {
+        http::run(&plan, &mut table)?;
+    }
+    table.print();
+    table.write(&plan.json)?;
+    eprintln!("figures written to {}", plan.json);
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! The command line: verbs, what they print, and exit codes that scripts can rely on.
+//!
+//! stdout is the result, stderr is talk. Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed,
+//! 4 no answer and it may have happened.
+
+mod audit;
+mod campaign;
+mod claims;
+mod complaint;
+mod connect;
+mod demo;
+mod journal;
+mod out;
+mod results;
+mod rush;
+mod serve;
+mod talk;
+
+use clap::{Parser, Subcommand};
+
+pub use complaint::{Complaint, Exit};
+
+/// First-come-first-served campaigns: exact ranks, nobody twice, and a proof.
+#[derive(Debug, Parser)]
+#[command(
+    name = "firstcome",
+    version,
+    max_term_width = 110,
+    after_help = "\
+Sixty seconds:
+  firstcome demo                                   watch 500 places being given out to a flood
+  firstcome serve                                  a server on 127.0.0.1:8080, data in ./firstcome-data
+  firstcome campaign create spring --places 500 --opens now
+  firstcome claim spring ann
+
+Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed, 4 no answer and it may have happened.
+stdout is the result, stderr is talk; --json makes the result JSON."
+)]
+struct Cli {
+    /// Print the result as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Watch 500 places being given out to a flood, with a kill -9 in the middle and every promise checked.
+    Demo(demo::DemoArgs),
+    /// Run a server.
+    Serve(Box<serve::ServeArgs>),
+    /// Create, show, change and end campaigns.
+    #[command(subcommand)]
+    Campaign(campaign::CampaignVerb),
+    /// Claim a place for a subject.
+    Claim(claims::ClaimArgs),
+    /// Cancel a subject's claim.
+    Cancel(claims::CancelArgs),
+    /// Print who won, in order.
+    Results(results::ResultsArgs),
+    /// Recompute everything from the journal and compare.
+    Audit(audit::AuditArgs),
+    /// Press a running server with load and check its promises.
+    Rush(Box<rush::RushArgs>),
+    /// Look into the journal of a data folder.
+    #[command(subcommand)]
+    Journal(journal::JournalVerb),
+    /// Show the servers of the space.
+    Nodes(connect::ServerArgs),
+}
+
+/// Runs the program with the arguments of this process and returns its exit code.
+pub fn main() -> i32 {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // A closed terminal must not turn help into a failure.
+            drop(error.print());
+            return error.exit_code();
+        }
+    };
+    let json = cli.json;
+    match run(cli) {
+        Ok(exit) => exit.code(),
+        Err(complaint) => complaint.print(json),
+    }
+}
+
+fn run(cli: Cli) -> Result<Exit, Complaint> {
+    let json = cli.json;
+    match cli.verb {
+        Verb::Demo(args) => on_all_cores(demo::run(args, json)),
+        Verb::Serve(args) => serve::run(*args, json),
+        Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
+        Verb::Claim(args) => on_one_core(claims::claim(args, json)),
+        Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),
+        Verb::Results(args) => on_one_core(results::run(args, json)),
+        Verb::Audit(args) => audit::run(args, json),
+        Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
+        Verb::Journal(verb) => journal::run(verb, json),
+        Verb::Nodes(args) => on_one_core(connect::nodes(args, json)),
+    }
+}
+
+fn on_one_core(verb: impl Future<Output = Result<Exit, Complaint>>) -> Result<Exit, Complaint> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Complaint::own(format!("cannot start: {error}")))?.block_on(verb)
+}
+
+fn on_all_cores(verb: impl Future<Output = Result<Exit, Complaint>>) -> Result<Exit, Complaint> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| Complaint::own(format!("cannot start: {error}")))?.block_on(verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

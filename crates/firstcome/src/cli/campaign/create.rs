@@ -1,0 +1,115 @@
+//! `campaign create`.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::{IdArgs, pool_from_text, print_put, time_from_text};
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::connect::{ServerArgs, yes};
+use crate::client::{Ask, Client, Match, OperatorDone};
+
+/// Options of `campaign create`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Times: now, +10s (from now, by the server's clock), 2027-03-01T10:00:00+09:00, or local time with a zone:
+2027-03-01T10:00:00[Asia/Seoul]. Without --opens the campaign is a draft: nobody can claim until it has a time.
+
+Examples:
+  firstcome campaign create spring --places 500 --opens now
+  firstcome campaign create gig --pool stalls=300 --pool balcony=120 --limit 1 --opens '2027-03-01T10:00:00[Asia/Seoul]'
+  firstcome campaign create spring --file spring.json")]
+pub(in crate::cli) struct CreateArgs {
+    /// Its name: a-z, 0-9, `_` and `-`, at most 64, beginning with a letter or digit.
+    name: String,
+    /// Places, in one pool named main.
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool", required_unless_present_any = ["pool", "file"])]
+    places: Option<u64>,
+    /// A pool and its places; may be given several times.
+    #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
+    pool: Vec<(String, u64)>,
+    /// When it opens; a draft without it.
+    #[arg(long, value_name = "TIME")]
+    opens: Option<String>,
+    /// When it closes.
+    #[arg(long, value_name = "TIME")]
+    closes: Option<String>,
+    /// What people read.
+    #[arg(long, value_name = "TEXT")]
+    title: Option<String>,
+    /// Live claims a subject may have over all pools.
+    #[arg(long, value_name = "COUNT")]
+    limit: Option<u64>,
+    /// Let subjects claim again after they cancelled, with a new rank.
+    #[arg(long)]
+    claim_again: bool,
+    /// Do not give cancelled places to somebody else.
+    #[arg(long)]
+    no_units_return: bool,
+    /// The settings as JSON, as PUT /v1/campaigns/NAME takes them; `-` reads stdin.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "opens", "closes", "title", "limit", "claim_again", "no_units_return"])]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    id: IdArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(super) async fn run(args: CreateArgs, json: bool) -> Result<Exit, Complaint> {
+    let mut client = args.server.client()?;
+    let settings = match &args.file {
+        Some(path) => settings_from_file(path)?,
+        None => args.settings(&mut client).await?,
+    };
+    let ask = Ask::put_campaign(&args.name, settings, Match::Nothing, &args.id.get());
+    let (answer, raw) = yes(client.ask::<OperatorDone>(ask).await?)?;
+    print_put(&args.name, &answer, &raw, json);
+    Ok(Exit::Yes)
+}
+
+impl CreateArgs {
+    async fn settings(&self, client: &mut Client) -> Result<Value, Complaint> {
+        let one = self.places.map(|places| ("main".to_owned(), places));
+        let pools: Vec<Value> = one
+            .iter()
+            .chain(&self.pool)
+            .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}))
+            .collect();
+        let mut settings = json!({
+            "limits": {"campaign": self.limit},
+            "claim_again": self.claim_again,
+            "units_return": !self.no_units_return,
+            "pools": pools,
+        });
+        if let Some(title) = &self.title {
+            settings["title"] = title.as_str().into();
+        }
+        if let Some(opens) = &self.opens {
+            settings["opens_at"] = time_from_text(client, opens).await?;
+        }
+        if let Some(closes) = &self.closes {
+            settings["closes_at"] = time_from_text(client, closes).await?;
+        }
+        Ok(settings)
+    }
+}
+
+fn settings_from_file(path: &Path) -> Result<Value, Complaint> {
+    let mut text = String::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_string(&mut text)
+    } else {
+        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
+    };
+    let name = path.display();
+    read.map_err(|error| Complaint::usage(format!("cannot read {name}: {error}")))?;
+    let settings: Value = serde_json::from_str(&text)
+        .map_err(|error| Complaint::usage(format!("{name} is not JSON: {error}")))?;
+    if settings.is_object() {
+        Ok(settings)
+    } else {
+        Err(Complaint::usage(format!("{name} holds no JSON object")))
+    }
+}

@@ -1,0 +1,164 @@
+//! Bad news on the command line: a sentence that names the thing, a hint, and an exit code that is part of the interface.
+
+use serde_json::{Value, json};
+
+use super::out;
+use crate::client::{Failure, Problem};
+
+/// What the program says to the shell when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// It is so, or it was done.
+    Yes,
+    /// The rules say no, or a check found a difference.
+    Refused,
+    /// The command line or the configuration cannot be used.
+    Usage,
+    /// No answer, and nothing changed.
+    Unchanged,
+    /// No answer, and it may have happened.
+    Unknown,
+    /// Ended by Ctrl-C.
+    Interrupted,
+}
+
+impl Exit {
+    /// The code.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Yes => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::Unchanged => 3,
+            Self::Unknown => 4,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a verb ended without its result.
+#[derive(Debug)]
+pub struct Complaint {
+    exit: Exit,
+    sentence: String,
+    hint: Option<String>,
+    document: Option<Value>,
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+impl Complaint {
+    /// A complaint with its exit code.
+    pub fn new(exit: Exit, sentence: impl Into<String>) -> Self {
+        Self { exit, sentence: sentence.into(), hint: None, document: None }
+    }
+
+    /// The command line or configuration cannot be used.
+    pub fn usage(sentence: impl Into<String>) -> Self {
+        Self::new(Exit::Usage, sentence)
+    }
+
+    /// Something on this machine failed before anything changed.
+    pub fn own(sentence: impl Into<String>) -> Self {
+        Self::new(Exit::Unchanged, sentence)
+    }
+
+    /// Adds advice.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Prints to stderr, with `--json` a document to stdout too, and returns the exit code.
+    pub(super) fn print(&self, json: bool) -> i32 {
+        out::talk(format!("error: {}", self.sentence));
+        if let Some(hint) = &self.hint {
+            out::talk(format!("hint: {hint}"));
+        }
+        if json {
+            let changed = if self.exit == Exit::Unknown { "unknown" } else { "no" };
+            let own = || json!({"error": self.sentence, "hint": self.hint, "changed": changed});
+            out::json(&self.document.clone().unwrap_or_else(own));
+        }
+        self.exit.code()
+    }
+}
+
+impl From<Problem> for Complaint {
+    fn from(problem: Problem) -> Self {
+        let hint = advice(&problem.outcome);
+        let mut complaint = Self::new(Exit::Refused, problem.sentence());
+        complaint.hint = hint.map(str::to_owned);
+        complaint.document = Some(problem.raw);
+        complaint
+    }
+}
+
+impl From<Failure> for Complaint {
+    fn from(failure: Failure) -> Self {
+        let exit = if failure.may_have_happened() { Exit::Unknown } else { Exit::Unchanged };
+        let said = failure.problem();
+        let hint = match said.and_then(|problem| advice(&problem.outcome)) {
+            Some(hint) => hint,
+            None if exit == Exit::Unknown => {
+                "ask again: the same command with the same names (and --id, where there is one) does not happen twice"
+            }
+            None if said.is_some() => "ask again in a moment",
+            None => {
+                "start a server with `firstcome serve`, or name one with --url or FIRSTCOME_URL"
+            }
+        };
+        let mut complaint = Self::new(exit, failure.to_string()).hint(hint);
+        complaint.document = said.map(|problem| problem.raw.clone());
+        complaint
+    }
+}
+
+impl From<anyhow::Error> for Complaint {
+    fn from(error: anyhow::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(complaint) => complaint,
+            Err(error) => Self::own(format!("{error:#}")),
+        }
+    }
+}
+
+/// The advice that goes with an outcome, where there is some.
+fn advice(outcome: &str) -> Option<&'static str> {
+    let hint = match outcome {
+        "not_found" => "`firstcome campaign list` shows what there is",
+        "pool_required" => "name the pool with --pool; `firstcome campaign show` lists them",
+        "already_cancelled" => {
+            "this campaign lets nobody claim again after a cancel (--claim-again at its creation does)"
+        }
+        "not_open" => "`firstcome campaign show` tells when it opens",
+        "paused" => "`firstcome campaign resume` lets it go on",
+        "not_closed" => "close it first: `firstcome campaign close`",
+        "unsettled" => {
+            "its results are not all in the ledger yet: ask again in a moment, or give them up with --drop-unsettled"
+        }
+        "version_mismatch" => {
+            "somebody changed it meanwhile, or it exists already: look at it with `firstcome campaign show`, then use `campaign change`"
+        }
+        "not_changeable" => "this setting is fixed once the campaign has opened",
+        "id_reused" => {
+            "the same --id was used for something else within a day: choose another, or leave it out"
+        }
+        "unauthorized" => {
+            "set FIRSTCOME_KEY, or run this where the server's data folder is (--data)"
+        }
+        "forbidden" => "this key's role or campaigns do not allow it: use another in FIRSTCOME_KEY",
+        "busy" | "outbox_full" | "store_full" | "unavailable" => {
+            "nothing changed: ask again in a moment"
+        }
+        _ => return None,
+    };
+    Some(hint)
+}

@@ -1,0 +1,146 @@
+//! Which server a verb talks to, and with which key.
+
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+use comfy_table::Table;
+use serde_json::Value;
+
+use super::complaint::{Complaint, Exit};
+use super::out;
+use crate::client::{Ask, Client, Reply, Server};
+use crate::config::{Secret, duration_from_text};
+use crate::picture;
+
+/// Options of every verb that talks to a server.
+#[derive(Debug, Args)]
+pub(super) struct ServerArgs {
+    /// The server's address; without it, the server that uses the data folder, else http://127.0.0.1:8080.
+    #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
+    url: Option<String>,
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// How long to wait for an answer.
+    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration_from_text)]
+    timeout: Duration,
+}
+
+/// Where a server's data is: its address and first key are found there.
+#[derive(Debug, Args)]
+pub(super) struct FolderArgs {
+    /// The server's data folder; its admin key is used unless FIRSTCOME_KEY is set.
+    #[arg(long, env = "FIRSTCOME_DATA", default_value = "./firstcome-data", value_name = "FOLDER")]
+    pub(super) data: PathBuf,
+}
+
+impl ServerArgs {
+    pub(super) fn client(&self) -> Result<Client, Complaint> {
+        let server = match &self.url {
+            Some(url) => Server::parse(url).map_err(Complaint::usage)?,
+            None => self.folder.server()?,
+        };
+        Ok(Client::new(server, self.folder.key()?, self.timeout))
+    }
+}
+
+impl FolderArgs {
+    /// The server that holds the data folder, else the default address.
+    pub(super) fn server(&self) -> Result<Server, Complaint> {
+        let found = address_of_owner(&self.data);
+        let address = found.as_deref().unwrap_or("http://127.0.0.1:8080");
+        Server::parse(address).map_err(Complaint::usage)
+    }
+
+    /// The key of the environment, else the one generated into the data folder, else none.
+    pub(super) fn key(&self) -> Result<Option<Secret>, Complaint> {
+        if let Ok(key) = std::env::var("FIRSTCOME_KEY") {
+            let secret = Secret::new(&key);
+            return secret
+                .map(Some)
+                .map_err(|why| Complaint::usage(format!("FIRSTCOME_KEY {why}")));
+        }
+        let path = self.data.join("admin-key");
+        match std::fs::read_to_string(&path) {
+            Ok(key) => {
+                let wrong = |why| Complaint::usage(format!("the key in {} {why}", path.display()));
+                Secret::new(&key).map(Some).map_err(wrong)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => {
+                out::talk(format!(
+                    "note: cannot read {}: {error}; asking without a key",
+                    path.display()
+                ));
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The address of the server that has a folder right now, as it can be reached from here.
+fn address_of_owner(folder: &Path) -> Option<String> {
+    let address = firstcome_journal::folder::owner(folder)?.address?;
+    let Ok(mut found) = address.trim_start_matches("http://").parse::<SocketAddr>() else {
+        return Some(address);
+    };
+    if found.ip().is_unspecified() {
+        // Listening everywhere includes here, but "everywhere" is no address to connect to.
+        let v6 = found.is_ipv6();
+        found.set_ip(if v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() });
+    }
+    Some(format!("http://{found}"))
+}
+
+/// Turns a refusal into a complaint, and a yes into its two halves.
+pub(super) fn yes<T>(reply: Reply<T>) -> Result<(T, Value), Complaint> {
+    match reply {
+        Reply::Yes(read, raw) => Ok((read, raw)),
+        Reply::No(problem) => Err(problem.into()),
+    }
+}
+
+pub(super) fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(if picture::speaks_unicode() {
+        comfy_table::presets::UTF8_FULL_CONDENSED
+    } else {
+        comfy_table::presets::ASCII_FULL_CONDENSED
+    });
+    table.set_header(header.to_vec());
+    table
+}
+
+pub(super) async fn nodes(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
+    let (_, raw) = yes(args.client()?.ask::<Value>(Ask::nodes()).await?)?;
+    if json {
+        out::json(&raw);
+        return Ok(Exit::Yes);
+    }
+    let mut table = table(&["node", "role", "applied", "settled", "durability", "digest", "since"]);
+    for node in raw["nodes"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        let text = |field: &str| match &node[field] {
+            Value::String(text) => text.clone(),
+            Value::Null => "-".to_owned(),
+            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+                other.to_string()
+            }
+        };
+        let leads = node["leader"].as_bool() == Some(true);
+        let role =
+            if leads { format!("leader, term {}", text("term")) } else { "follower".to_owned() };
+        let (applied, settled) = (text("applied"), text("settled"));
+        table.add_row([
+            text("node"),
+            role,
+            applied,
+            settled,
+            text("durability"),
+            text("digest"),
+            text("since"),
+        ]);
+    }
+    out::line(table);
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,171 @@
+//! `demo`: what the demo tells people, and how it ends when they have seen enough.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::complaint::{Complaint, Exit};
+use super::out;
+use super::talk::Talk;
+use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Shown, Voice};
+use crate::picture::{self, thousands};
+use crate::rush::Progress;
+
+/// Options of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real
+HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server
+is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice,
+repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
+
+Exit code 0 only when every proof holds. Nothing is left behind unless --keep is given.
+
+Examples:
+  firstcome demo
+  firstcome demo --places 5000 --requests 500000 --subjects 200000
+  firstcome demo --seed 7 --json")]
+pub(super) struct DemoArgs {
+    /// Places to give out.
+    #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    places: u64,
+    /// People who want one.
+    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(crate::rush::MOST_SUBJECTS)))]
+    subjects: u32,
+    /// Requests they send.
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..))]
+    requests: u64,
+    /// Connections they use.
+    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Everything random follows from it; drawn and printed if left out.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Leave the data folder behind, to look into it.
+    #[arg(long)]
+    keep: bool,
+}
+
+struct Told {
+    talk: Mutex<Talk>,
+    seconds: Mutex<Option<u64>>,
+}
+
+impl Voice for Told {
+    fn say(&self, what: &str) {
+        self.talk.lock().expect("talking does not panic").say(what);
+    }
+
+    fn countdown(&self, left: Duration) {
+        let seconds = left.as_millis().div_ceil(1_000) as u64;
+        let mut said = self.seconds.lock().expect("talking does not panic");
+        if seconds > 0 && *said != Some(seconds) {
+            *said = Some(seconds);
+            self.say(&format!("opens in {seconds} …"));
+        }
+    }
+
+    fn progress(&self, now: &Progress) {
+        self.talk.lock().expect("talking does not panic").show(now);
+    }
+}
+
+pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
+    let plan = DemoPlan {
+        places: args.places,
+        subjects: args.subjects,
+        requests: args.requests,
+        connections: args.connections as usize,
+        seed: args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+        keep: args.keep,
+    };
+    let told = Told {
+        talk: Mutex::new(Talk::new(plan.requests, Some(plan.places))),
+        seconds: Mutex::new(None),
+    };
+    let listen = |kind| {
+        signal(kind).map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))
+    };
+    let (mut interrupt, mut terminate) =
+        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    // Leaving by a signal drops the demo, which kills its server and removes its folder.
+    let shown = tokio::select! {
+        shown = crate::demo::run(&plan, &told) => shown,
+        _ = interrupt.recv() => return stopped(&told),
+        _ = terminate.recv() => return stopped(&told),
+    };
+    told.talk.lock().expect("talking does not panic").end();
+    let shown = shown?;
+    if json {
+        out::json(&shown.json());
+    } else {
+        print(&shown);
+    }
+    Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
+}
+
+fn stopped(told: &Told) -> Result<Exit, Complaint> {
+    told.talk.lock().expect("talking does not panic").end();
+    out::talk("stopped: the server is gone and its folder removed");
+    Ok(Exit::Interrupted)
+}
+
+impl From<DemoError> for Complaint {
+    fn from(error: DemoError) -> Self {
+        match error {
+            DemoError::Rush(error) => error.into(),
+            DemoError::Client(failure) => failure.into(),
+            other @ (DemoError::Stage(_) | DemoError::Refused(_)) => Self::own(other.to_string()),
+        }
+    }
+}
+
+fn print(shown: &Shown) {
+    let report = &shown.report;
+    out::line("\nthe first and the last");
+    for line in &report.first {
+        out::line(format!("{:>7}  {}  {}", line.rank, line.subject, line.at));
+    }
+    if report.winners > report.first.len() as u64 {
+        out::line(format!("{:>7}", if picture::speaks_unicode() { "⋮" } else { "..." }));
+        for line in &report.last {
+            out::line(format!("{:>7}  {}  {}", line.rank, line.subject, line.at));
+        }
+    }
+    out::line("");
+    super::rush::print_load(report);
+    out::line("\nthe proofs");
+    for proof in &shown.proofs {
+        out::line(format!("{} {}", picture::mark(proof.kept), proof.words));
+        if let Some(evidence) = &proof.evidence {
+            out::line(format!("    against it: {evidence}"));
+        }
+    }
+    out::line(format!(
+        "\nseed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
+        report.seed,
+        thousands(shown.acknowledged_before),
+        picture::short(shown.restarted_in)
+    ));
+    try_next(shown);
+}
+
+fn try_next(shown: &Shown) {
+    out::line("\ntry next");
+    match &shown.folder {
+        Some(folder) => {
+            let folder = folder.display();
+            out::line(format!("  firstcome serve --data {folder}"));
+            out::line(format!("  firstcome results {CAMPAIGN} --data {folder} --limit 10"));
+            out::line(format!("  firstcome audit --data {folder}"));
+        }
+        None => {
+            out::line("  firstcome serve --data ./firstcome-data");
+            out::line("  firstcome campaign create spring --places 500 --opens now");
+            out::line("  firstcome claim spring ann");
+            out::line("  firstcome rush --create 500");
+        }
+    }
+}

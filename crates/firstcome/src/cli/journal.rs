@@ -1,0 +1,196 @@
+//! `journal`: show, verify and export what is stored.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use firstcome_journal::sqlite::ReadOnly;
+use firstcome_journal::{Entry, Failure};
+use serde_json::{Value, json};
+
+use super::audit::progress_bar;
+use super::complaint::{Complaint, Exit};
+use super::connect::FolderArgs;
+use super::out;
+use crate::entry_text::to_json;
+use crate::picture;
+
+/// What can be done with a journal.
+#[derive(Debug, Subcommand)]
+pub(super) enum JournalVerb {
+    /// Print entries in words.
+    Show(ShowArgs),
+    /// Read every entry and check its checksum, position and predecessor.
+    Verify(FolderArgs),
+    /// Write entries as one JSON document a line.
+    Export(ExportArgs),
+}
+
+/// Options of `journal show`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  firstcome journal show --from 1 --limit 20\n  firstcome journal show --last 5 --json"
+)]
+pub(super) struct ShowArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// The first position to print; the oldest there is if left out.
+    #[arg(long, value_name = "POSITION", conflicts_with = "last")]
+    from: Option<u64>,
+    /// At most so many entries.
+    #[arg(long, value_name = "COUNT", default_value_t = 100)]
+    limit: usize,
+    /// The last so many entries.
+    #[arg(long, value_name = "COUNT")]
+    last: Option<u64>,
+}
+
+/// Options of `journal export`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  firstcome journal export > journal.ndjson\n  firstcome journal export --from 100 --output tail.ndjson"
+)]
+pub(super) struct ExportArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
+    /// The first position to write; the oldest there is if left out.
+    #[arg(long, value_name = "POSITION")]
+    from: Option<u64>,
+    /// The file to write; without it, stdout.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
+    match verb {
+        JournalVerb::Show(args) => show(&args, json),
+        JournalVerb::Verify(folder) => verify(&folder, json),
+        JournalVerb::Export(args) => export(&args),
+    }
+}
+
+fn open(folder: &FolderArgs) -> Result<ReadOnly, Complaint> {
+    let data = folder.data.display();
+    ReadOnly::open(&folder.data).map_err(|failure| {
+        let complaint = Complaint::own(format!("cannot read the journal in {data}: {failure}"));
+        complaint.hint("name a server's data folder with --data or FIRSTCOME_DATA")
+    })
+}
+
+impl From<Failure> for Complaint {
+    fn from(failure: Failure) -> Self {
+        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
+        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
+        Self::new(exit, failure.to_string())
+    }
+}
+
+/// An entry with its commands, or the damage that its checksum or its encoding shows.
+fn document(entry: &Entry) -> Result<Value, Failure> {
+    let position = entry.position;
+    to_json(entry).map_err(|why| Failure::Damaged { position, why: why.to_string() })
+}
+
+fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
+    let journal = open(&args.folder)?;
+    let oldest = journal.first()?;
+    let from = match (args.from, args.last) {
+        (Some(from), _) => from.max(oldest),
+        (None, Some(last)) => (journal.head()?.position + 1).saturating_sub(last).max(oldest),
+        (None, None) => oldest,
+    };
+    let limit = args.last.map_or(args.limit, |last| usize::try_from(last).unwrap_or(usize::MAX));
+    for entry in journal.entries(from).take(limit) {
+        let entry = document(&entry?.0)?;
+        if json {
+            out::json(&entry);
+        } else {
+            print(&entry);
+        }
+    }
+    Ok(Exit::Yes)
+}
+
+/// An entry on one line, and each of its commands on one of its own.
+fn print(entry: &Value) {
+    let text = |field: &str| entry[field].as_str().unwrap_or_default().to_owned();
+    let commands = entry["commands"].as_array().map(Vec::as_slice).unwrap_or_default();
+    out::line(format!(
+        "{:>8}  {}  {}  {} bytes",
+        entry["position"],
+        text("at"),
+        text("name"),
+        entry["bytes"]
+    ));
+    for command in commands {
+        let mut words = vec![command["command"].as_str().unwrap_or_default().to_owned()];
+        let fields = command.as_object().into_iter().flatten();
+        for (name, value) in fields.filter(|(name, value)| *name != "command" && !value.is_null()) {
+            words.push(match value.as_str() {
+                Some(text) => format!("{name} {text}"),
+                None => format!("{name} {value}"),
+            });
+        }
+        out::line(format!("{:>10}{}", "", words.join(", ")));
+    }
+}
+
+fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
+    let journal = open(folder)?;
+    let first = journal.first()?;
+    let bar = progress_bar();
+    bar.set_length(journal.head().map_or(0, |head| head.position));
+    let (mut entries, mut commands, mut last) = (0_u64, 0_u64, first.saturating_sub(1));
+    let mut failure = None;
+    for entry in journal.entries(first) {
+        match entry.and_then(|(entry, _)| document(&entry)) {
+            Ok(entry) => {
+                entries += 1;
+                commands += entry["commands"].as_array().map_or(0, |list| list.len() as u64);
+                last = entry["position"].as_u64().unwrap_or(last);
+                bar.set_position(last);
+            }
+            Err(found) => {
+                failure = Some(found);
+                break;
+            }
+        }
+    }
+    bar.finish_and_clear();
+    let at = failure.as_ref().map(|_| last + 1);
+    if json {
+        let detail = failure.as_ref().map(ToString::to_string);
+        out::json(
+            &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "position": at, "detail": detail}),
+        );
+    } else {
+        let mark = picture::mark(failure.is_none());
+        out::line(format!(
+            "{mark} {entries} entries with {commands} commands are whole, from {first} to {last}"
+        ));
+        if let Some(failure) = &failure {
+            out::line(format!("{mark} {failure}"));
+        }
+    }
+    Ok(if failure.is_none() { Exit::Yes } else { Exit::Refused })
+}
+
+fn export(args: &ExportArgs) -> Result<Exit, Complaint> {
+    let journal = open(&args.folder)?;
+    let from = args.from.unwrap_or(journal.first()?);
+    let Some(path) = &args.output else {
+        for entry in journal.entries(from) {
+            out::json(&document(&entry?.0)?);
+        }
+        return Ok(Exit::Yes);
+    };
+    let cannot =
+        |error: std::io::Error| Complaint::own(format!("cannot write {}: {error}", path.display()));
+    let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
+    for entry in journal.entries(from) {
+        writeln!(file, "{}", document(&entry?.0)?).map_err(cannot)?;
+    }
+    file.into_inner().map_err(|error| cannot(error.into_error()))?.sync_all().map_err(cannot)?;
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,132 @@
+//! `results`: who won, in order, in the shape the next program wants.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::complaint::{Complaint, Exit};
+use super::connect::{ServerArgs, table, yes};
+use super::out;
+use crate::client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
+
+/// Options of `results`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps;
+ranks have none.
+
+Examples:
+  firstcome results spring
+  firstcome results spring --all --format csv > winners.csv
+  firstcome results spring --after 1000 --limit 100 --json")]
+pub(super) struct ResultsArgs {
+    /// The campaign.
+    campaign: String,
+    /// Only results with a greater number.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    after: u64,
+    /// At most so many, up to 10000.
+    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    limit: u64,
+    /// All of them, page by page.
+    #[arg(long)]
+    all: bool,
+    /// How to print them; --json is short for json.
+    #[arg(long, value_enum, default_value_t = Shape::Table)]
+    format: Shape,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// For people.
+    Table,
+    /// With a header line, RFC 4180.
+    Csv,
+    /// One document.
+    Json,
+    /// One document a line.
+    Ndjson,
+}
+
+pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
+    let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
+    let mut client = args.server.client()?;
+    let mut after = args.after;
+    let mut paper = Paper::new(shape);
+    let limit = if args.all { 10_000 } else { args.limit };
+    let next = loop {
+        let ask = Ask::results(&args.campaign, ResultRange { after, limit }, ResultFormat::Json);
+        let (page, raw) = yes(client.ask::<ResultPage>(ask).await?)?;
+        let lines = raw["results"].as_array().cloned().unwrap_or_default();
+        for (line, raw) in page.results.iter().zip(lines) {
+            paper.put(line, raw);
+        }
+        match page.next {
+            Some(next) if args.all && next > after => after = next,
+            next => break next,
+        }
+    };
+    paper.end(next);
+    if let Some(next) = next {
+        out::talk(format!("there are more: --after {next}, or --all"));
+    }
+    Ok(Exit::Yes)
+}
+
+/// Prints results as they come; only the table and the one document wait for the end.
+struct Paper {
+    shape: Shape,
+    table: comfy_table::Table,
+    documents: Vec<Value>,
+}
+
+const COLUMNS: [&str; 8] = ["number", "kind", "pool", "rank", "subject", "at", "by", "reason"];
+
+impl Paper {
+    fn new(shape: Shape) -> Self {
+        if shape == Shape::Csv {
+            out::line(COLUMNS.join(","));
+        }
+        Self { shape, table: table(&COLUMNS), documents: Vec::new() }
+    }
+
+    fn put(&mut self, line: &ResultLine, raw: Value) {
+        match self.shape {
+            Shape::Table => drop(self.table.add_row(cells(line))),
+            Shape::Csv => out::line(cells(line).map(|cell| csv_cell(&cell)).join(",")),
+            Shape::Json => self.documents.push(raw),
+            Shape::Ndjson => out::json(&raw),
+        }
+    }
+
+    fn end(self, next: Option<u64>) {
+        match self.shape {
+            Shape::Table => out::line(self.table),
+            Shape::Json => out::json(&json!({"results": self.documents, "next": next})),
+            Shape::Csv | Shape::Ndjson => {}
+        }
+    }
+}
+
+fn cells(line: &ResultLine) -> [String; 8] {
+    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
+    [
+        line.number.to_string(),
+        line.kind.clone(),
+        line.pool.clone(),
+        line.rank.to_string(),
+        line.subject.clone(),
+        line.at.clone(),
+        optional(&line.by),
+        optional(&line.reason),
+    ]
+}
+
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

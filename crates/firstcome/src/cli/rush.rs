@@ -1,0 +1,282 @@
+//! `rush`: load against running servers that checks the promises.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::json;
+
+use super::complaint::{Complaint, Exit};
+use super::connect::{FolderArgs, yes};
+use super::out;
+use super::talk::Talk;
+use crate::client::{Ask, Campaign, Client, Match, OperatorDone, Server};
+use crate::config::{Secret, duration_from_text};
+use crate::picture::{self, thousands};
+use crate::rush::{Observer, Pace, Plan, Progress, Report, RushError, Speed, Tally};
+
+/// Options of `rush`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Sends claims and checks every answer against all it has heard: no more winners than places, ranks gap-free and
+unique, nobody twice, every repeated answer identical, nothing acknowledged missing from the results. Claims that
+were cut off, or answered `unknown`, are sent again until they are answered. A restart of the server is waited out.
+
+Exit code 1 when a promise is broken.
+
+With --rate, requests are due at even times and latency counts from then, so it includes queueing when the server is
+slower than that. Without it every connection sends its next request when the last one is answered.
+
+Examples:
+  firstcome rush --create 500
+  firstcome rush --create 100000 --requests 1000000 --subjects 500000 --rate 20000
+  firstcome rush --campaign spring --url http://10.0.0.1:8080 --url http://10.0.0.2:8080 --cut 0.01")]
+pub(super) struct RushArgs {
+    /// A server of the space; may be given several times, then a lost connection goes on to the next.
+    #[arg(long, env = "FIRSTCOME_URL", value_name = "URL", value_delimiter = ',')]
+    url: Vec<String>,
+    /// Make a campaign of so many places for this rush.
+    #[arg(long, value_name = "PLACES", required_unless_present = "campaign")]
+    create: Option<u64>,
+    /// The campaign to claim in; with --create, what to call it.
+    #[arg(long, value_name = "NAME")]
+    campaign: Option<String>,
+    /// The pool, where there are several.
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// Claim in a campaign that others have claims in.
+    #[arg(long)]
+    force: bool,
+    /// Requests to send.
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    requests: u64,
+    /// Different subjects.
+    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::rush::MOST_SUBJECTS)))]
+    subjects: u32,
+    /// Connections, each with one request under way.
+    #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    connections: u32,
+    /// Requests due per second, whether the server keeps up or not; as fast as it answers without.
+    #[arg(long, value_name = "PER_SECOND", value_parser = rate_from_text)]
+    rate: Option<f64>,
+    /// The share of requests that repeat a subject, 0 to 1 [default: so that all subjects get their turn].
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text)]
+    repeat: Option<f64>,
+    /// The share of requests cut off right after sending, and sent again, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0")]
+    cut: f64,
+    /// Everything random follows from it; drawn and printed if left out.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Send nothing more after so long.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    duration: Option<Duration>,
+    /// How long to send a claim again before giving up on the server.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "60s")]
+    patience: Duration,
+    #[command(flatten)]
+    folder: FolderArgs,
+}
+
+pub(super) fn rate_from_text(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
+    number.filter(|rate| (0.1..=10_000_000.0).contains(rate)).ok_or_else(|| {
+        format!("`{text}` is no rate: write requests per second, like 5000 or 5000/s")
+    })
+}
+
+pub(super) fn share_from_text(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    number.ok_or_else(|| format!("`{text}` is no share: write a number from 0 to 1"))
+}
+
+struct Watching {
+    talk: Talk,
+}
+
+impl Observer for Watching {
+    fn progress(&mut self, now: &Progress) {
+        self.talk.show(now);
+    }
+
+    fn checking(&mut self) {
+        self.talk.end();
+        out::talk("reading the results and comparing them with every answer");
+    }
+}
+
+pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
+    let servers = match args.url.as_slice() {
+        [] => vec![args.folder.server()?],
+        urls => urls
+            .iter()
+            .map(|url| Server::parse(url))
+            .collect::<Result<_, _>>()
+            .map_err(Complaint::usage)?,
+    };
+    let key = args.folder.key()?;
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let campaign = ready_campaign(&args, &mut client, seed).await?;
+    let places = campaign.left;
+    let plan = plan(&args, servers, key, &campaign.campaign, seed);
+    out::talk(format!(
+        "rush on campaign {}: {} requests of {} subjects on {} connections, seed {seed}",
+        plan.campaign,
+        thousands(plan.requests),
+        thousands(u64::from(plan.subjects)),
+        plan.connections
+    ));
+    let talk = Talk::new(plan.requests, Some(places));
+    let mut watching = Watching { talk };
+    let report = crate::rush::run(plan, &mut watching).await;
+    watching.talk.end();
+    let report = report?;
+    if json {
+        out::json(&report.json());
+    } else {
+        print(&report);
+    }
+    Ok(if report.kept() { Exit::Yes } else { Exit::Refused })
+}
+
+/// Makes or checks the campaign, and waits for its opening.
+async fn ready_campaign(
+    args: &RushArgs,
+    client: &mut Client,
+    seed: u64,
+) -> Result<Campaign, Complaint> {
+    if let Some(places) = args.create {
+        let drawn = || format!("rush-{seed}-{:08x}", fastrand::u32(..));
+        let name = args.campaign.clone().unwrap_or_else(drawn);
+        let pool = args.pool.as_deref().unwrap_or("main");
+        let settings = json!({"title": "made by rush", "opens_at": "now", "pools": [{"name": pool, "kind": "counted", "capacity": places}]});
+        let ask = Ask::put_campaign(
+            &name,
+            settings,
+            Match::Nothing,
+            &format!("rush-{:032x}", fastrand::u128(..)),
+        );
+        yes(client.ask::<OperatorDone>(ask).await?)?;
+        return Ok(yes(client.ask::<Campaign>(Ask::campaign(&name)).await?)?.0);
+    }
+    let name = args.campaign.as_deref().unwrap_or_default();
+    let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(name)).await?)?;
+    let refused = |sentence: String| Err(Complaint::new(Exit::Refused, sentence));
+    if campaign.pools.len() > 1 && args.pool.is_none() {
+        return Err(
+            Complaint::usage(format!("{name} has several pools")).hint("name one with --pool")
+        );
+    }
+    if campaign.pools.iter().any(|pool| pool.last_rank > 0) && !args.force {
+        let complaint =
+            Complaint::new(Exit::Refused, format!("{name} holds claims that are not this rush's"));
+        return Err(complaint.hint(
+            "use --create PLACES for a campaign of its own, or --force to claim here all the same",
+        ));
+    }
+    match (campaign.state.as_str(), campaign.opens_in_ms) {
+        ("open", _) => {}
+        ("scheduled", Some(wait)) => {
+            let wait = Duration::from_millis(wait);
+            out::talk(format!("{name} opens in {}: waiting", picture::short(wait)));
+            tokio::time::sleep(wait).await;
+        }
+        (state, _) => return refused(format!("{name} is {state}, so nobody can claim")),
+    }
+    Ok(campaign)
+}
+
+fn plan(
+    args: &RushArgs,
+    servers: Vec<Server>,
+    key: Option<Secret>,
+    campaign: &str,
+    seed: u64,
+) -> Plan {
+    let all_get_a_turn = 1.0 - (f64::from(args.subjects) / args.requests as f64).min(1.0);
+    Plan {
+        servers,
+        key,
+        campaign: campaign.to_owned(),
+        pool: args.pool.clone(),
+        requests: args.requests,
+        subjects: args.subjects,
+        prefix: format!("rush-{seed}-"),
+        connections: args.connections as usize,
+        pace: Arc::new(Pace::new(args.rate.map_or(Speed::Free, Speed::PerSecond))),
+        repeat: args.repeat.unwrap_or(all_get_a_turn),
+        cut: args.cut,
+        seed,
+        duration: args.duration,
+        patience: args.patience,
+        tally: Arc::new(Tally::default()),
+    }
+}
+
+impl From<RushError> for Complaint {
+    fn from(error: RushError) -> Self {
+        let sentence = error.to_string();
+        match error {
+            RushError::NoAnswer(failure) => failure.into(),
+            RushError::Refused(_) => Self::new(Exit::Refused, sentence),
+            RushError::Strange { .. } => {
+                Self::new(Exit::Unknown, sentence).hint("is this address a Firstcome server?")
+            }
+        }
+    }
+}
+
+/// Prints a report for people.
+fn print(report: &Report) {
+    print_load(report);
+    out::line("");
+    for promise in &report.promises {
+        out::line(format!("{} {}", picture::mark(promise.kept()), promise.words));
+        if let Some(evidence) = &promise.evidence {
+            out::line(format!("    broken {} times, first: {evidence}", promise.broken));
+        }
+    }
+    if let Some(reason) = &report.cut_short {
+        out::line(format!(
+            "{} cut short, not everything could be checked: {reason}",
+            picture::mark(false)
+        ));
+    }
+}
+
+/// Prints what was asked and answered, and how long it took.
+pub(super) fn print_load(report: &Report) {
+    let counts = &report.counts;
+    let answers = crate::rush::Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
+    let answers: Vec<String> =
+        answers.map(|kind| format!("{} {}", kind.as_str(), thousands(counts.of(kind)))).collect();
+    out::line(format!(
+        "{} requests answered in {:.1} s, {}/s: {}",
+        thousands(counts.answered),
+        counts.elapsed.as_secs_f64(),
+        thousands(report.rate() as u64),
+        answers.join(", ")
+    ));
+    let again = [
+        (counts.cut, "cut off on purpose"),
+        (counts.unknown, "answered unknown"),
+        (counts.busy, "answered not now"),
+        (counts.broken, "broken off"),
+    ];
+    let again: Vec<String> = again
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, why)| format!("{} {why}", thousands(count)))
+        .collect();
+    if !again.is_empty() {
+        out::line(format!("sent again until answered: {}", again.join(", ")));
+    }
+    for away in &report.away {
+        out::line(format!("server away for {:.1} s", away.as_secs_f64()));
+    }
+    out::line("\ntime from when a request was due to its final answer");
+    for line in picture::latency(&report.latency) {
+        out::line(line);
+    }
+}

@@ -1,0 +1,194 @@
+//! `serve`: flags as typed become overrides; what applies is resolved in one place.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::complaint::{Complaint, Exit};
+use super::out;
+use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
+
+/// Options of `serve`, one for each setting that may be seen on a command line.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every setting can also stand in the file of --config as NAME = VALUE, or in the environment as FIRSTCOME_NAME
+(upper case, `_` for `-`). A flag beats the environment, the environment beats the file.
+
+The first admin key comes from FIRSTCOME_ADMIN_KEY (at least 16 characters); without one it is generated into
+DATA/admin-key, and the server then listens on loopback only. Further keys are [[keys]] entries of the file:
+  [[keys]]
+  name = \"shop\"
+  sha256 = \"…\"            # printf %s KEY | sha256sum
+  role = \"backend\"        # admin, operator, backend or read
+  campaigns = \"spring-\"   # optional: only campaigns whose names begin so
+
+Examples:
+  firstcome serve
+  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve --data /var/lib/firstcome --listen 0.0.0.0:8080
+  firstcome serve --config firstcome.toml --print-config")]
+pub(super) struct ServeArgs {
+    /// Configuration file (TOML); also FIRSTCOME_CONFIG.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print what applies and where each value came from, and end.
+    #[arg(long)]
+    print_config: bool,
+    /// Folder of journal, ledger, archive and generated admin key [default: ./firstcome-data].
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<String>,
+    /// URL of a store shared by several servers; not in this build.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
+    /// Name of this deployment in its store [default: main].
+    #[arg(long, value_name = "NAME")]
+    space: Option<String>,
+    /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<String>,
+    /// Where results are settled: sqlite or none [default: sqlite].
+    #[arg(long, value_name = "KIND")]
+    ledger: Option<String>,
+    /// Commands that may wait for the journal; more are answered `busy` [default: 16384].
+    #[arg(long, value_name = "COUNT")]
+    queue: Option<String>,
+    /// Milliseconds a command may wait for its answer [default: 5000].
+    #[arg(long, value_name = "MS")]
+    command_wait_ms: Option<String>,
+    /// Connections at one time [default: 10000].
+    #[arg(long, value_name = "COUNT")]
+    connections: Option<String>,
+    /// Largest request body in bytes [default: 65536].
+    #[arg(long, value_name = "BYTES")]
+    body_bytes: Option<String>,
+    /// Milliseconds a client may take to send a request's header [default: 10000].
+    #[arg(long, value_name = "MS")]
+    header_ms: Option<String>,
+    /// Milliseconds a connection may be idle [default: 75000].
+    #[arg(long, value_name = "MS")]
+    idle_ms: Option<String>,
+    /// Milliseconds a stopping server finishes its work [default: 10000].
+    #[arg(long, value_name = "MS")]
+    drain_ms: Option<String>,
+    /// Milliseconds between two rounds of settling results [default: 200].
+    #[arg(long, value_name = "MS")]
+    settle_interval_ms: Option<String>,
+    /// Time a closed and settled campaign stays in memory, or `never` to keep it [default: 30d].
+    #[arg(long, value_name = "TIME")]
+    keep_for: Option<String>,
+    /// MiB of journal after which a snapshot is due [default: 64].
+    #[arg(long, value_name = "MIB")]
+    snapshot_mib: Option<String>,
+    /// Time after which a snapshot is due [default: 5m].
+    #[arg(long, value_name = "TIME")]
+    snapshot_every: Option<String>,
+    /// Whether trimmed journal entries go to DATA/archive [default: true].
+    #[arg(long, value_name = "BOOL")]
+    archive: Option<String>,
+    /// MiB that campaigns may take [default: half of the machine's memory].
+    #[arg(long, value_name = "MIB")]
+    memory_limit_mib: Option<String>,
+    /// Results that may wait for the ledger [default: 10000000].
+    #[arg(long, value_name = "COUNT")]
+    outbox_max: Option<String>,
+    /// Whether /metrics needs no key beyond loopback [default: false].
+    #[arg(long, value_name = "BOOL")]
+    metrics_public: Option<String>,
+    /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
+    #[arg(long, hide = true)]
+    until_stdin_ends: bool,
+}
+
+impl ServeArgs {
+    fn overrides(&self) -> Overrides {
+        let given = [
+            ("data", &self.data),
+            ("store", &self.store),
+            ("space", &self.space),
+            ("listen", &self.listen),
+            ("ledger", &self.ledger),
+            ("queue", &self.queue),
+            ("command_wait_ms", &self.command_wait_ms),
+            ("connections", &self.connections),
+            ("body_bytes", &self.body_bytes),
+            ("header_ms", &self.header_ms),
+            ("idle_ms", &self.idle_ms),
+            ("drain_ms", &self.drain_ms),
+            ("settle_interval_ms", &self.settle_interval_ms),
+            ("keep_for", &self.keep_for),
+            ("snapshot_mib", &self.snapshot_mib),
+            ("snapshot_every", &self.snapshot_every),
+            ("archive", &self.archive),
+            ("memory_limit_mib", &self.memory_limit_mib),
+            ("outbox_max", &self.outbox_max),
+            ("metrics_public", &self.metrics_public),
+        ];
+        let flags: BTreeMap<_, _> =
+            given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect();
+        Overrides { file: self.config.clone(), flags }
+    }
+}
+
+impl From<ConfigError> for Complaint {
+    fn from(error: ConfigError) -> Self {
+        Self::usage(error.to_string()).hint(error.hint())
+    }
+}
+
+pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
+    let resolved = resolve_here(&args.overrides())?;
+    if args.print_config {
+        if json {
+            out::json(&print_json(&resolved));
+        } else {
+            out::line(print(&resolved).trim_end());
+        }
+        return Ok(Exit::Yes);
+    }
+    if args.until_stdin_ends {
+        stop_when_stdin_ends();
+    }
+    crate::serve::run(resolved.config)?;
+    Ok(Exit::Yes)
+}
+
+/// Asks this process to stop, as a supervisor would, when whoever holds the other end of stdin is gone.
+fn stop_when_stdin_ends() {
+    // Detached on purpose: it ends with the process, which is what it waits for.
+    std::thread::spawn(|| {
+        drop(std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink()));
+        use rustix::process::{Signal, getpid, kill_process};
+        if kill_process(getpid(), Signal::TERM).is_err() {
+            std::process::exit(1);
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{CommandFactory, Parser};
+
+    use super::*;
+    use crate::config::SETTINGS;
+
+    #[derive(Debug, Parser)]
+    struct Alone {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    #[test]
+    fn every_setting_has_its_flag_and_every_flag_its_setting() {
+        let command = Alone::command();
+        for setting in SETTINGS {
+            let flag = setting.flag();
+            let has_flag =
+                command.get_arguments().any(|arg| arg.get_long() == flag.strip_prefix("--"));
+            assert_eq!(has_flag, !setting.file_only && !setting.secret, "{flag}");
+            if has_flag {
+                let typed = Alone::parse_from(["serve", &flag, "x"]).args.overrides();
+                assert_eq!(typed.flags.keys().collect::<Vec<_>>(), [&setting.key]);
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The outside breaking: no answer, and whether anything may have changed.
+
+use super::address::Server;
+use super::answers::Problem;
+
+/// No answer to rely on. The two kinds are never mixed: they have different exit codes.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// Nothing changed: the request never left, was turned away unread, or only reads.
+    #[error("no answer from {server}, and nothing changed: {reason}")]
+    Unchanged {
+        /// The server asked.
+        server: String,
+        /// What happened.
+        reason: String,
+        /// What the server said, where it said something.
+        problem: Option<Box<Problem>>,
+    },
+    /// It may have happened: the request left and no answer that can be relied on came back.
+    #[error("no answer from {server}, and it may have happened: {reason}")]
+    Unknown {
+        /// The server asked.
+        server: String,
+        /// What happened.
+        reason: String,
+        /// What the server said, where it said something.
+        problem: Option<Box<Problem>>,
+    },
+}
+
+impl Failure {
+    /// Whether the request may have changed something.
+    pub fn may_have_happened(&self) -> bool {
+        matches!(self, Self::Unknown { .. })
+    }
+
+    /// What the server said, where it said something.
+    pub fn problem(&self) -> Option<&Problem> {
+        match self {
+            Self::Unchanged { problem, .. } | Self::Unknown { problem, .. } => problem.as_deref(),
+        }
+    }
+
+    /// A request that never left.
+    pub(super) fn unsent(server: &Server, reason: String) -> Self {
+        Self::Unchanged { server: server.to_string(), reason, problem: None }
+    }
+
+    /// An exchange that broke after the request left.
+    pub(super) fn cut(server: &Server, harmless: bool, reason: String) -> Self {
+        let server = server.to_string();
+        if harmless {
+            Self::Unchanged { server, reason, problem: None }
+        } else {
+            Self::Unknown { server, reason, problem: None }
+        }
+    }
+
+    /// An answer that cannot be read.
+    pub(super) fn strange(server: &Server, harmless: bool, reason: String) -> Self {
+        Self::cut(server, harmless, format!("the answer cannot be read: {reason}"))
+    }
+}

@@ -1,0 +1,251 @@
+//! The settings of a server: default, then file, then environment, then flag, each remembering where it came from.
+//!
+//! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
+
+mod file;
+mod keys;
+mod origin;
+mod printed;
+mod span;
+mod table;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use keys::{KeySetting, Role, Secret};
+pub use origin::Origin;
+pub use printed::{print, print_json};
+pub use span::duration_from_text;
+pub use table::{SETTINGS, Setting};
+
+/// Everything a server runs with, after all layers have spoken.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The folder of the embedded store, the ledger, the archive and the generated admin key.
+    pub data: PathBuf,
+    /// The store named by `store`. Always `None` in this build: another value is refused.
+    pub store: Option<String>,
+    /// The namespace of this deployment in its store.
+    pub space: String,
+    /// The address to listen on; port 0 picks a free one.
+    pub listen: String,
+    /// Where results are settled.
+    pub ledger: Ledger,
+    /// The first admin key, where one was given.
+    pub admin_key: Option<Secret>,
+    /// Further keys, from the configuration file only.
+    pub keys: Vec<KeySetting>,
+    /// The most commands that may wait for the journal.
+    pub queue: usize,
+    /// How long a command may wait for its answer.
+    pub command_wait: Duration,
+    /// The most connections at one time.
+    pub connections: usize,
+    /// The largest request body, in bytes.
+    pub body_bytes: usize,
+    /// How long a client may take to send a request's header.
+    pub header_wait: Duration,
+    /// How long a connection may stay open without a request.
+    pub idle: Duration,
+    /// How long a stopping server finishes what it accepted.
+    pub drain: Duration,
+    /// The pause between two rounds of settling results.
+    pub settle_interval: Duration,
+    /// How long a closed and settled campaign stays in memory; `None` keeps it until it is archived by hand.
+    pub keep_for: Option<Duration>,
+    /// The journal length after which a snapshot is due, in MiB.
+    pub snapshot_mib: u64,
+    /// The time after which a snapshot is due.
+    pub snapshot_every: Duration,
+    /// Whether trimmed journal entries go to the archive folder.
+    pub archive: bool,
+    /// The memory campaigns may take, in MiB.
+    pub memory_limit_mib: u64,
+    /// The most results that may wait for the ledger.
+    pub outbox_max: u64,
+    /// Whether `/metrics` needs no key beyond loopback too.
+    pub metrics_public: bool,
+}
+
+/// Where results are made durable for the user's own queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ledger {
+    /// A second SQLite file in the data folder.
+    Sqlite,
+    /// Nowhere: results stay in memory until their campaign leaves it.
+    None,
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "sqlite",
+            Self::None => "none",
+        })
+    }
+}
+
+/// A configuration together with the origin of each value.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// What applies.
+    pub config: Config,
+    /// Where each setting came from, by the name it has in the file.
+    pub origins: BTreeMap<&'static str, Origin>,
+}
+
+/// What was typed: flag values by setting name, and the file to read.
+#[derive(Debug, Default, Clone)]
+pub struct Overrides {
+    /// The configuration file, where one was named.
+    pub file: Option<PathBuf>,
+    /// Values given as flags, by the name they have in the file.
+    pub flags: BTreeMap<&'static str, String>,
+}
+
+/// Why a configuration was refused: where, and what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("cannot read the configuration file {}: {source}", path.display())]
+    Unreadable {
+        /// The file asked for.
+        path: PathBuf,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// The file is not TOML.
+    #[error("{}:{line}: not valid TOML: {reason}", path.display())]
+    Syntax {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What the parser said.
+        reason: String,
+    },
+    /// The file has a key no setting has.
+    #[error("{}:{line}: unknown setting `{key}`", path.display())]
+    UnknownKey {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The key as written.
+        key: String,
+        /// The setting that was probably meant.
+        meant: Option<&'static str>,
+    },
+    /// A value is not one this setting can have.
+    #[error("{origin}: `{key}` {reason}")]
+    BadValue {
+        /// Where the value stands.
+        origin: Origin,
+        /// The setting.
+        key: String,
+        /// What it must be.
+        reason: String,
+    },
+}
+
+impl ConfigError {
+    /// The advice that goes with this error.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => "name an existing TOML file with --config FILE".to_owned(),
+            Self::Syntax { .. } => {
+                "settings are lines like `listen = \"127.0.0.1:8080\"`".to_owned()
+            }
+            Self::UnknownKey { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
+            Self::UnknownKey { meant: None, .. } | Self::BadValue { .. } => {
+                "`firstcome serve --print-config` shows every setting".to_owned()
+            }
+        }
+    }
+}
+
+/// Resolves the layers into what applies.
+///
+/// `environment` answers for one variable; the program passes the process's own, tests pass a map.
+///
+/// # Errors
+///
+/// The first setting that cannot be used, with the place it stands in.
+pub fn resolve(
+    overrides: &Overrides,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Result<Resolved, ConfigError> {
+    let named = overrides.file.clone();
+    let path = named.or_else(|| environment("FIRSTCOME_CONFIG").map(PathBuf::from));
+    let contents = match &path {
+        Some(path) => file::read(path)?,
+        None => file::Contents::default(),
+    };
+    let mut layers =
+        Layers { contents, overrides, environment: &environment, origins: BTreeMap::new() };
+    let config = table::config_from(&mut layers)?;
+    Ok(Resolved { config, origins: layers.origins })
+}
+
+/// Resolves with the environment of this process.
+///
+/// # Errors
+///
+/// As [`resolve`].
+pub fn resolve_here(overrides: &Overrides) -> Result<Resolved, ConfigError> {
+    resolve(overrides, |name| std::env::var(name).ok())
+}
+
+/// The folder used when none is named.
+pub fn default_data() -> &'static Path {
+    Path::new("./firstcome-data")
+}
+
+struct Layers<'a> {
+    contents: file::Contents,
+    overrides: &'a Overrides,
+    environment: &'a dyn Fn(&str) -> Option<String>,
+    origins: BTreeMap<&'static str, Origin>,
+}
+
+impl Layers<'_> {
+    /// Takes the strongest layer's text for a setting and reads it; `otherwise` is the default.
+    fn take<T>(
+        &mut self,
+        key: &'static str,
+        otherwise: impl FnOnce() -> T,
+        read: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, ConfigError> {
+        let setting = table::setting(key);
+        let found = self.strongest(setting);
+        let Some((origin, text)) = found else {
+            self.origins.insert(key, Origin::Default);
+            return Ok(otherwise());
+        };
+        let value = read(&text).map_err(|reason| ConfigError::BadValue {
+            origin: origin.clone(),
+            key: key.to_owned(),
+            reason,
+        })?;
+        self.origins.insert(key, origin);
+        Ok(value)
+    }
+
+    fn strongest(&mut self, setting: &Setting) -> Option<(Origin, String)> {
+        if let Some(text) = self.overrides.flags.get(setting.key) {
+            return Some((Origin::Flag(setting.flag()), text.clone()));
+        }
+        if !setting.file_only
+            && let Some(text) = (self.environment)(&setting.variable())
+        {
+            return Some((Origin::Environment(setting.variable()), text));
+        }
+        self.contents.scalars.remove(setting.key)
+    }
+}
+
+#[cfg(test)]
+mod tests;

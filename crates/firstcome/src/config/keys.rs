@@ -1,0 +1,123 @@
+//! Keys as the configuration names them: the hash of the key, its role, and the campaigns it is for.
+
+use std::fmt;
+
+/// A secret that does not show itself: its `Debug` and the printed configuration hide it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The fewest characters a key may have.
+    pub const SHORTEST: usize = 16;
+
+    /// Takes a key of at least [`Self::SHORTEST`] visible ASCII characters.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing, without repeating the secret.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if !text.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(
+                "must be visible ASCII characters without spaces, as it travels in a header"
+                    .to_owned(),
+            );
+        }
+        if text.len() < Self::SHORTEST {
+            return Err(format!("must have at least {} characters", Self::SHORTEST));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The secret itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
+}
+
+/// What a key lets its bearer do; each can do what those before it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Claim, and cancel on the subject's word.
+    Backend,
+    /// Create, change and steer campaigns, and cancel on its own word.
+    Operator,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    pub(crate) fn from_text(text: &str) -> Option<Self> {
+        [Self::Admin, Self::Operator, Self::Backend, Self::Read]
+            .into_iter()
+            .find(|role| role.as_str() == text)
+    }
+
+    /// The word the configuration uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Operator => "operator",
+            Self::Backend => "backend",
+            Self::Read => "read",
+        }
+    }
+}
+
+/// One `[[keys]]` entry of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeySetting {
+    /// The name operator commands are recorded under.
+    pub name: String,
+    /// SHA-256 of the key, 64 lower-case hexadecimal digits.
+    pub sha256: String,
+    /// What the key may do.
+    pub role: Role,
+    /// The campaigns it is for, by the beginning of their names; `None` is all of them.
+    pub campaigns: Option<String>,
+}
+
+/// The fields of a `[[keys]]` entry, in the order they are documented.
+pub(crate) const KEY_FIELDS: [&str; 4] = ["name", "sha256", "role", "campaigns"];
+
+/// Reads one field into an entry under construction.
+///
+/// # Errors
+///
+/// Says what the field must be.
+pub(crate) fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), String> {
+    match field {
+        "name" if text.is_empty() || text.len() > 64 || text.chars().any(char::is_control) => {
+            Err("must have 1 to 64 characters".to_owned())
+        }
+        "name" => {
+            text.clone_into(&mut entry.name);
+            Ok(())
+        }
+        "sha256" if text.len() != 64 || !text.chars().all(|c| c.is_ascii_hexdigit()) => {
+            Err("must be the 64 hexadecimal digits of a SHA-256, as `printf %s KEY | sha256sum` prints it"
+                .to_owned())
+        }
+        "sha256" => {
+            entry.sha256 = text.to_ascii_lowercase();
+            Ok(())
+        }
+        "role" => {
+            entry.role = Role::from_text(text)
+                .ok_or_else(|| format!("must be admin, operator, backend or read, not `{text}`"))?;
+            Ok(())
+        }
+        _ => {
+            entry.campaigns = Some(text.to_owned());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! `--print-config`: what applies, and where each value came from, as a file that can be used again.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::span::text_from_duration;
+use super::{Config, Resolved, SETTINGS};
+
+/// Writes the configuration as TOML with each value's origin behind it; secrets are named, not shown.
+pub fn print(resolved: &Resolved) -> String {
+    let mut page = String::new();
+    for setting in SETTINGS {
+        let origin = resolved.origins.get(setting.key).map(ToString::to_string).unwrap_or_default();
+        let line = match shown(&resolved.config, setting.key) {
+            Some(value) => format!("{} = {value}", setting.key),
+            None => format!("# {}: {}", setting.key, unshown(&resolved.config, setting.key)),
+        };
+        page.push_str(&format!("{line:<44} # {origin}\n"));
+    }
+    for key in &resolved.config.keys {
+        page.push_str(&format!(
+            "\n[[keys]]\nname = {}\nsha256 = {}\nrole = {}\n",
+            quoted(&key.name),
+            quoted(&key.sha256),
+            quoted(key.role.as_str())
+        ));
+        if let Some(campaigns) = &key.campaigns {
+            page.push_str(&format!("campaigns = {}\n", quoted(campaigns)));
+        }
+    }
+    page
+}
+
+/// The same as JSON: one object per setting with its value and origin.
+pub fn print_json(resolved: &Resolved) -> serde_json::Value {
+    let entry = |key: &'static str| {
+        let config = &resolved.config;
+        let value = match (key, shown(config, key)) {
+            ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": key.sha256, "role": key.role.as_str(), "campaigns": key.campaigns})).collect(),
+            // A quoted TOML string, number or truth value of this table is JSON too.
+            (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
+            ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
+            (_, None) => serde_json::Value::Null,
+        };
+        let origin = resolved.origins.get(key).map(ToString::to_string);
+        (key.to_owned(), json!({"value": value, "origin": origin}))
+    };
+    SETTINGS.iter().map(|setting| entry(setting.key)).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// The value of a setting in TOML, or `None` where it has no value or must not be shown.
+fn shown(config: &Config, key: &str) -> Option<String> {
+    let text = match key {
+        "data" => quoted(&config.data.to_string_lossy()),
+        "space" => quoted(&config.space),
+        "listen" => quoted(&config.listen),
+        "ledger" => quoted(&config.ledger.to_string()),
+        "queue" => config.queue.to_string(),
+        "command_wait_ms" => config.command_wait.as_millis().to_string(),
+        "connections" => config.connections.to_string(),
+        "body_bytes" => config.body_bytes.to_string(),
+        "header_ms" => config.header_wait.as_millis().to_string(),
+        "idle_ms" => config.idle.as_millis().to_string(),
+        "drain_ms" => config.drain.as_millis().to_string(),
+        "settle_interval_ms" => config.settle_interval.as_millis().to_string(),
+        "keep_for" => quoted(&config.keep_for.map_or("never".to_owned(), text_from_duration)),
+        "snapshot_mib" => config.snapshot_mib.to_string(),
+        "snapshot_every" => quoted(&text_from_duration(config.snapshot_every)),
+        "archive" => config.archive.to_string(),
+        "memory_limit_mib" => config.memory_limit_mib.to_string(),
+        "outbox_max" => config.outbox_max.to_string(),
+        "metrics_public" => config.metrics_public.to_string(),
+        _ => return None,
+    };
+    Some(text)
+}
+
+/// What a comment says in place of a value.
+fn unshown(config: &Config, key: &str) -> String {
+    match key {
+        "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
+        "admin_key" => "generated into the data folder".to_owned(),
+        "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),
+        _ => "none".to_owned(),
+    }
+}
+
+/// A TOML basic string; its escapes are those of JSON.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' => quoted.push_str("\\\""),
+            '\\' => quoted.push_str("\\\\"),
+            control if control.is_control() => {
+                write!(quoted, "\\u{:04x}", u32::from(control))
+                    .expect("writing to a string cannot fail");
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}

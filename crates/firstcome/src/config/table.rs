@@ -1,0 +1,233 @@
+//! Every setting on one page: its name, unit, range and default, and how its text is read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::keys::Secret;
+use super::span::duration_from_text;
+use super::{Config, ConfigError, Layers, Ledger, default_data};
+
+/// One setting as people see it.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// Its name in the file. The flag and the environment variable follow from it.
+    pub key: &'static str,
+    /// What it does, with unit and range, in a few words.
+    pub about: &'static str,
+    /// What applies when nobody says anything.
+    pub default: &'static str,
+    /// Whether only the file can set it.
+    pub file_only: bool,
+    /// Whether it has no flag, because a command line is visible to everybody on the machine.
+    pub secret: bool,
+}
+
+impl Setting {
+    const fn new(key: &'static str, default: &'static str, about: &'static str) -> Self {
+        Self { key, about, default, file_only: false, secret: false }
+    }
+
+    /// The flag of this setting.
+    pub fn flag(&self) -> String {
+        format!("--{}", self.key.replace('_', "-"))
+    }
+
+    /// The environment variable of this setting.
+    pub fn variable(&self) -> String {
+        format!("FIRSTCOME_{}", self.key.to_ascii_uppercase())
+    }
+}
+
+/// All settings, in the order they are documented and printed.
+pub const SETTINGS: [Setting; 22] = [
+    Setting::new(
+        "data",
+        "./firstcome-data",
+        "folder of journal, ledger, archive and generated admin key",
+    ),
+    Setting::new("store", "none", "URL of a store shared by several servers; not in this build"),
+    Setting::new("space", "main", "name of this deployment in its store, [a-z0-9][a-z0-9_-]{0,63}"),
+    Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
+    Setting::new("ledger", "sqlite", "where results are settled: sqlite or none"),
+    Setting {
+        secret: true,
+        ..Setting::new(
+            "admin_key",
+            "generated into DATA/admin-key",
+            "first admin key, at least 16 characters",
+        )
+    },
+    Setting {
+        file_only: true,
+        ..Setting::new("keys", "none", "further keys, as [[keys]] entries of the file")
+    },
+    Setting::new("queue", "16384", "commands that may wait for the journal, 1 to 1000000"),
+    Setting::new(
+        "command_wait_ms",
+        "5000",
+        "milliseconds a command may wait for its answer, 1 to 600000",
+    ),
+    Setting::new("connections", "10000", "connections at one time, 1 to 1000000"),
+    Setting::new("body_bytes", "65536", "largest request body in bytes, 1024 to 16777216"),
+    Setting::new("header_ms", "10000", "milliseconds to send a request's header, 1 to 600000"),
+    Setting::new("idle_ms", "75000", "milliseconds a connection may be idle, 1 to 3600000"),
+    Setting::new(
+        "drain_ms",
+        "10000",
+        "milliseconds a stopping server finishes its work, 0 to 600000",
+    ),
+    Setting::new(
+        "settle_interval_ms",
+        "200",
+        "milliseconds between two rounds of settling, 1 to 60000",
+    ),
+    Setting::new(
+        "keep_for",
+        "30d",
+        "time a closed and settled campaign stays in memory, or never to keep it",
+    ),
+    Setting::new("snapshot_mib", "64", "MiB of journal after which a snapshot is due, 1 to 65536"),
+    Setting::new("snapshot_every", "5m", "time after which a snapshot is due, 1s to 1d"),
+    Setting::new("archive", "true", "whether trimmed journal entries go to DATA/archive"),
+    Setting::new(
+        "memory_limit_mib",
+        "half of the machine's memory",
+        "MiB that campaigns may take, at least 16",
+    ),
+    Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
+    Setting::new("metrics_public", "false", "whether /metrics needs no key beyond loopback"),
+];
+
+/// The setting of that name; names are written in this program only, so a missing one is a bug.
+pub(super) fn setting(key: &str) -> &'static Setting {
+    SETTINGS
+        .iter()
+        .find(|setting| setting.key == key)
+        .expect("every setting taken stands in the table")
+}
+
+pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError> {
+    let config = Config {
+        data: layers.take("data", || default_data().to_owned(), folder)?,
+        store: layers.take("store", || None, no_store)?,
+        space: layers.take("space", || "main".to_owned(), space)?,
+        listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
+        ledger: layers.take("ledger", || Ledger::Sqlite, ledger)?,
+        admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
+        keys: std::mem::take(&mut layers.contents.keys),
+        queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
+        command_wait: layers.take("command_wait_ms", || ms(5_000), |t| wait(t, 1, 600_000))?,
+        connections: layers.take("connections", || 10_000, |text| size(text, 1, 1_000_000))?,
+        body_bytes: layers.take("body_bytes", || 65_536, |text| size(text, 1_024, 16_777_216))?,
+        header_wait: layers.take("header_ms", || ms(10_000), |text| wait(text, 1, 600_000))?,
+        idle: layers.take("idle_ms", || ms(75_000), |text| wait(text, 1, 3_600_000))?,
+        drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
+        settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
+        keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,
+        snapshot_mib: layers.take("snapshot_mib", || 64, |text| whole(text, 1, 65_536))?,
+        snapshot_every: layers.take("snapshot_every", || ms(300_000), snapshot_every)?,
+        archive: layers.take("archive", || true, truth)?,
+        memory_limit_mib: layers
+            .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
+        outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
+        metrics_public: layers.take("metrics_public", || false, truth)?,
+    };
+    let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
+    layers.origins.insert("keys", keys_origin);
+    Ok(config)
+}
+
+fn ms(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let number = text.trim().replace('_', "").parse::<u64>().ok();
+    number
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("must be a whole number from {least} to {most}, not `{text}`"))
+}
+
+fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
+    whole(text, least, most).and_then(|number| {
+        usize::try_from(number).map_err(|_| format!("`{text}` is too large for this machine"))
+    })
+}
+
+fn wait(text: &str, least: u64, most: u64) -> Result<Duration, String> {
+    whole(text, least, most).map(Duration::from_millis)
+}
+
+fn truth(text: &str) -> Result<bool, String> {
+    match text.trim() {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(format!("must be true or false, not `{text}`")),
+    }
+}
+
+fn folder(text: &str) -> Result<PathBuf, String> {
+    if text.is_empty() { Err("must name a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
+}
+
+fn no_store(text: &str) -> Result<Option<String>, String> {
+    let scheme = text.split("://").next().unwrap_or(text);
+    Err(format!(
+        "names a `{scheme}` store, but only the embedded store is in this build: leave it out and use `data`"
+    ))
+}
+
+fn space(text: &str) -> Result<String, String> {
+    let mut letters = text.bytes();
+    let first = letters.next().is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let rest = letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"_-".contains(&c));
+    if first && rest && text.len() <= 64 {
+        Ok(text.to_owned())
+    } else {
+        Err(format!(
+            "must be 1 to 64 of a-z, 0-9, `_` and `-`, starting with a letter or digit, not `{text}`"
+        ))
+    }
+}
+
+fn address(text: &str) -> Result<String, String> {
+    let port = text.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match port.map(|(_, port)| port.parse::<u16>()) {
+        Some(Ok(_)) => Ok(text.to_owned()),
+        Some(Err(_)) | None => Err(format!(
+            "must be an address with a port, like `127.0.0.1:8080` or `[::1]:0`, not `{text}`"
+        )),
+    }
+}
+
+fn ledger(text: &str) -> Result<Ledger, String> {
+    match text {
+        "sqlite" => Ok(Ledger::Sqlite),
+        "none" => Ok(Ledger::None),
+        _ => Err(format!("must be sqlite or none, not `{text}`")),
+    }
+}
+
+fn keep_for(text: &str) -> Result<Option<Duration>, String> {
+    if text == "never" {
+        return Ok(None);
+    }
+    duration_from_text(text).map(Some).map_err(|reason| format!("{reason}; or `never`"))
+}
+
+fn snapshot_every(text: &str) -> Result<Duration, String> {
+    duration_from_text(text)
+        .ok()
+        .filter(|length| (ms(1_000)..=ms(86_400_000)).contains(length))
+        .ok_or_else(|| format!("must be a time from 1s to 1d, like `5m`, not `{text}`"))
+}
+
+/// Half of the machine's memory; 1 GiB where the system does not say.
+fn half_of_memory_mib() -> u64 {
+    let said = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = said
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"))
+        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    total.map_or(1_024, |kib| (kib / 1_024 / 2).max(16))
+}

@@ -1,0 +1,169 @@
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::*;
+
+struct Scene {
+    file: Option<PathBuf>,
+    environment: BTreeMap<String, String>,
+    flags: BTreeMap<&'static str, String>,
+}
+
+fn scene(name: &str, contents: &str) -> Scene {
+    let folder = std::env::temp_dir().join(format!("firstcome-config-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join(format!("{name}.toml"));
+    std::fs::write(&path, contents).unwrap();
+    Scene { file: Some(path), environment: BTreeMap::new(), flags: BTreeMap::new() }
+}
+
+fn nothing() -> Scene {
+    Scene { file: None, environment: BTreeMap::new(), flags: BTreeMap::new() }
+}
+
+impl Scene {
+    fn env(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn flag(mut self, key: &'static str, value: &str) -> Self {
+        self.flags.insert(key, value.to_owned());
+        self
+    }
+
+    fn resolve(self) -> Result<Resolved, ConfigError> {
+        let overrides = Overrides { file: self.file, flags: self.flags };
+        resolve(&overrides, |name| self.environment.get(name).cloned())
+    }
+
+    fn refused(self) -> String {
+        let error = self.resolve().expect_err("this configuration must be refused");
+        let folder = std::env::temp_dir().join(format!("firstcome-config-{}/", std::process::id()));
+        error.to_string().replace(&*folder.to_string_lossy(), "")
+    }
+}
+
+#[test]
+fn the_defaults_stand_when_nobody_says_anything() {
+    let resolved = nothing().resolve().unwrap();
+    assert_eq!(resolved.config.listen, "127.0.0.1:8080");
+    assert_eq!(resolved.config.queue, 16_384);
+    assert_eq!(resolved.config.keep_for, Some(Duration::from_secs(30 * 86_400)));
+    assert!(resolved.config.memory_limit_mib >= 16);
+    assert_eq!(resolved.origins.len(), SETTINGS.len());
+    assert!(resolved.origins.values().all(|origin| *origin == Origin::Default));
+}
+
+#[test]
+fn a_flag_beats_the_environment_and_the_environment_beats_the_file() {
+    let file = "queue = 1\nconnections = 1\nidle_ms = 1\n";
+    let resolved = scene("layers", file)
+        .env("FIRSTCOME_QUEUE", "2")
+        .env("FIRSTCOME_CONNECTIONS", "2")
+        .flag("queue", "3")
+        .resolve()
+        .unwrap();
+    assert_eq!(resolved.config.queue, 3);
+    assert_eq!(resolved.config.connections, 2);
+    assert_eq!(resolved.config.idle, Duration::from_millis(1));
+    assert_eq!(resolved.origins["queue"].to_string(), "flag --queue");
+    assert_eq!(resolved.origins["connections"].to_string(), "environment FIRSTCOME_CONNECTIONS");
+    assert!(resolved.origins["idle_ms"].to_string().ends_with("layers.toml:3"));
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_its_line_and_the_word_that_was_meant() {
+    let error = scene("unknown", "# mine\n\nlisten = \"[::1]:0\"\nconections = 5\n").resolve();
+    let error = error.expect_err("no setting is called that");
+    assert!(error.to_string().ends_with("unknown.toml:4: unknown setting `conections`"), "{error}");
+    assert_eq!(error.hint(), "did you mean `connections`?");
+}
+
+#[test]
+fn a_bad_value_names_the_place_it_stands_in() {
+    let refused = scene("bad", "space = \"main\"\nqueue = -3\n").refused();
+    assert_eq!(refused, "bad.toml:2: `queue` must be a whole number from 1 to 1000000, not `-3`");
+    let refused = scene("nested", "[queue]\nsize = 3\n").refused();
+    assert!(refused.starts_with("nested.toml:1: `queue` must be a string"), "{refused}");
+    let refused = nothing().env("FIRSTCOME_ARCHIVE", "yes").refused();
+    assert_eq!(
+        refused,
+        "environment FIRSTCOME_ARCHIVE: `archive` must be true or false, not `yes`"
+    );
+    let refused = nothing().flag("listen", "8080").refused();
+    assert!(refused.starts_with("flag --listen: `listen` must be an address"), "{refused}");
+    let refused = nothing().flag("keep_for", "30 days").refused();
+    assert!(refused.contains("like `90s` or `30d`, not `30 days`; or `never`"), "{refused}");
+}
+
+#[test]
+fn a_file_that_is_not_toml_is_refused_with_its_line() {
+    let refused = scene("broken", "queue = 1\nlisten = = 3\n").refused();
+    assert!(refused.starts_with("broken.toml:2: not valid TOML: "), "{refused}");
+}
+
+#[test]
+fn another_store_is_refused_by_name() {
+    let refused = nothing().flag("store", "redis://127.0.0.1").refused();
+    assert!(refused.contains("names a `redis` store, but only the embedded store"), "{refused}");
+}
+
+#[test]
+fn keys_come_from_the_file_with_their_role_and_campaigns() {
+    let hash = "AB".repeat(32);
+    let file = format!(
+        "[[keys]]\nname = \"shop\"\nsha256 = \"{hash}\"\nrole = \"backend\"\ncampaigns = \"spring-\"\n"
+    );
+    let resolved = scene("keys", &file).resolve().unwrap();
+    let key = &resolved.config.keys[0];
+    assert_eq!((key.role, key.campaigns.as_deref()), (Role::Backend, Some("spring-")));
+    assert_eq!(key.sha256, "ab".repeat(32));
+
+    let refused = scene("role", "[[keys]]\nname = \"x\"\nrole = \"boss\"\n").refused();
+    assert_eq!(
+        refused,
+        "role.toml:3: `keys.role` must be admin, operator, backend or read, not `boss`"
+    );
+    let refused = scene("short", "[[keys]]\nname = \"x\"\nsha256 = \"12\"\n").refused();
+    assert!(refused.starts_with("short.toml:3: `keys.sha256` must be the 64"), "{refused}");
+    let refused = scene("missing", "\n[[keys]]\nname = \"x\"\nrole = \"read\"\n").refused();
+    assert!(refused.ends_with("`keys` has an entry without `sha256`"), "{refused}");
+}
+
+#[test]
+fn a_secret_shows_itself_nowhere() {
+    let scene = nothing().env("FIRSTCOME_ADMIN_KEY", "0123456789abcdef-secret");
+    let resolved = scene.resolve().unwrap();
+    assert_eq!(
+        resolved.config.admin_key.as_ref().map(Secret::reveal),
+        Some("0123456789abcdef-secret")
+    );
+    let everything = format!("{resolved:?} {} {}", print(&resolved), print_json(&resolved));
+    assert!(!everything.contains("0123456789abcdef"), "{everything}");
+    let refused = nothing().env("FIRSTCOME_ADMIN_KEY", "tooshort").refused();
+    assert!(refused.ends_with("`admin_key` must have at least 16 characters"), "{refused}");
+    assert!(!refused.contains("tooshort"));
+}
+
+#[test]
+fn what_is_printed_can_be_read_again() {
+    let hash = "0f".repeat(32);
+    let file = format!(
+        "queue = 7\n[[keys]]\nname = \"a \\\"b\\\"\"\nsha256 = \"{hash}\"\nrole = \"read\"\n"
+    );
+    let first = scene("once", &file).flag("snapshot_every", "90s").resolve().unwrap();
+    let second = scene("twice", &print(&first)).resolve().unwrap();
+    assert_eq!(format!("{:?}", first.config), format!("{:?}", second.config));
+}
+
+#[test]
+fn every_setting_is_documented() {
+    let page = include_str!("../../../../docs/reference/configuration.md");
+    for setting in SETTINGS {
+        assert!(page.contains(&format!("`{}`", setting.key)), "{} is not documented", setting.key);
+        if !setting.file_only {
+            assert!(page.contains(&setting.variable()), "{} is not documented", setting.variable());
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The HTTP face: routes under `/v1`, problem documents, health and counts.
+//!
+//! Limits, keys and counts of the claim route sit in the accept loop and in the handlers, not in
+//! layers around them.
+
+pub mod auth;
+mod campaigns;
+mod claims;
+pub mod clock_text;
+mod pages;
+mod patience;
+mod problem;
+mod request;
+mod results;
+pub mod server;
+mod status;
+
+pub use crate::config::Role;
+pub use auth::{Key, Keys};
+
+use crate::answer::{Code, Failure};
+use crate::leader::Leader;
+use crate::ledger::Ledger;
+use crate::metrics::Metrics;
+use crate::node::{Condition, Node};
+use axum::Router;
+use axum::body::Body;
+use axum::http::{Method, Response, Uri};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use firstcome_core::State;
+use problem::Problem;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use utoipa::OpenApi;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+/// What the HTTP face is told.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Connections that may be open.
+    pub connections: usize,
+    /// Bytes a request body may have.
+    pub body_bytes: usize,
+    /// How long a request's head may take, from the first byte waited for.
+    pub header_time: Duration,
+    /// How long a request's body may take.
+    pub body_time: Duration,
+    /// How long a connection may be idle between requests.
+    pub idle_time: Duration,
+    /// Whether `/metrics` needs no key.
+    pub metrics_public: bool,
+}
+
+/// Everything a handler needs.
+pub struct App {
+    /// The node.
+    pub node: Node,
+    /// The leader's tasks.
+    pub leader: Leader,
+    /// The ledger, if there is one.
+    pub ledger: Option<Ledger>,
+    /// The keys.
+    pub keys: Keys,
+    /// The counts.
+    pub metrics: Arc<Metrics>,
+    /// What the HTTP face is told.
+    pub options: Options,
+    /// The description of the routes.
+    pub openapi: utoipa::openapi::OpenApi,
+    /// Whether the server is shutting down.
+    pub draining: watch::Receiver<bool>,
+}
+
+#[derive(OpenApi)]
+#[openapi(info(
+    title = "Firstcome",
+    description = "Decides who was first: exact ranks, nothing given twice. \
+        Every answer that is not a yes is a problem document (RFC 9457) with its outcome, \
+        whether to retry, and whether anything may have changed."
+))]
+struct Description;
+
+fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(campaigns::list))
+        .routes(routes!(campaigns::put, campaigns::show))
+        .routes(routes!(campaigns::pause))
+        .routes(routes!(campaigns::resume))
+        .routes(routes!(campaigns::close))
+        .routes(routes!(campaigns::archive))
+        .routes(routes!(claims::claim))
+        .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(results::results))
+        .routes(routes!(status::time))
+        .routes(routes!(status::nodes))
+        .routes(routes!(status::audit))
+        .routes(routes!(status::live))
+        .routes(routes!(status::ready))
+        .routes(routes!(status::metrics))
+        .split_for_parts()
+}
+
+/// Gives the description of the routes, OpenAPI 3.1.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    routes_and_description().1
+}
+
+/// Gives the routes, ready to serve.
+pub fn router(app: Arc<App>) -> Router {
+    let (routes, openapi) = routes_and_description();
+    let document = openapi.to_json().expect("the description can be written as JSON");
+    let openapi_json = get(move || async move {
+        ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
+    });
+    routes
+        .route("/openapi.json", openapi_json)
+        .route("/docs", get(pages::docs))
+        .route("/problems/{outcome}", get(pages::problem))
+        .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
+            let detail = format!("{} does not take {method}", uri.path());
+            Problem::new(Code::MethodNotAllowed, detail)
+        })
+        .fallback(|uri: Uri| async move {
+            let detail = format!("there is no route {}; see /docs", uri.path());
+            Problem::new(Code::NoSuchRoute, detail)
+        })
+        .with_state(app)
+}
+
+impl App {
+    /// Counts a problem and sends it.
+    fn problem(&self, problem: Problem) -> Response<Body> {
+        self.metrics.answered(problem.outcome());
+        problem.into_response()
+    }
+
+    async fn reach(&self, query: &request::Query) -> Result<(), Problem> {
+        let min = query.min_position()?;
+        self.node.intake.reach(min).await.map_err(|failure| Problem::failed(&failure))
+    }
+
+    fn is_stale(&self) -> bool {
+        self.node.intake.condition() != Condition::Fresh
+    }
+
+    /// Refuses to read the campaign this node is stuck in: its state may be half changed.
+    fn readable(&self, campaign: &str) -> Result<(), Problem> {
+        match self.node.replica.stuck() {
+            Some(stuck) if stuck.campaign.as_deref() == Some(campaign) => {
+                let why = format!("this node is stuck at entry {} of it", stuck.position);
+                let position = self.node.replica.look(State::token);
+                Err(Problem::failed(&Failure::Unavailable(why))
+                    .as_of(position, crate::node::Decided::Replica))
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,556 @@
+//! Campaigns: created, changed, steered, looked at.
+
+use super::claims::{json, path};
+use super::problem::{Problem, yes};
+use super::{App, Role, clock_text, request};
+use crate::answer::Code;
+use crate::node::{Ask, Decided, Ordered};
+use axum::Json;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::response::IntoResponse;
+use firstcome_core::campaign::{Campaign, Phase};
+use firstcome_core::command::{Expect, Steer};
+use firstcome_core::limits::CAPACITY;
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Outcome, Settings, State, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// What an operator chooses for a campaign.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CampaignRequest {
+    /// A title for people: up to 256 bytes.
+    #[serde(default)]
+    title: String,
+    /// RFC 3339 with an offset, a local time with its zone, or `now`; left out or null for a draft.
+    #[serde(default)]
+    opens_at: Option<String>,
+    /// RFC 3339 with an offset, or a local time with its zone; left out or null for never.
+    #[serde(default)]
+    closes_at: Option<String>,
+    #[serde(default)]
+    limits: LimitsRequest,
+    /// Whether a subject that cancelled may claim again.
+    #[serde(default)]
+    claim_again: bool,
+    /// Whether a cancelled unit goes back to its pool.
+    #[serde(default = "yes_by_default")]
+    units_return: bool,
+    /// One pool at least.
+    pools: Vec<PoolRequest>,
+}
+
+fn yes_by_default() -> bool {
+    true
+}
+
+/// How much one subject may have.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitsRequest {
+    /// Live claims over all pools of the campaign; one for each pool if left out.
+    #[serde(default)]
+    campaign: Option<u32>,
+}
+
+/// A pool.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct PoolRequest {
+    name: String,
+    #[serde(default)]
+    #[schema(inline)]
+    kind: Kind,
+    /// How many units: 1 to 4294967294.
+    #[schema(value_type = u32)]
+    capacity: serde_json::Number,
+}
+
+/// What a pool consists of.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    /// Places that are alike.
+    #[default]
+    Counted,
+}
+
+impl CampaignRequest {
+    fn settings(self) -> Result<Settings, Problem> {
+        let bad = |detail: String| Problem::new(Code::InvalidSettings, detail);
+        let opens = match self.opens_at.as_deref() {
+            None => Opens::Undecided,
+            Some("now") => Opens::Now,
+            Some(text) => {
+                Opens::At(clock_text::parse(text).map_err(|why| bad(format!("opens_at: {why}")))?)
+            }
+        };
+        let closes_at = match self.closes_at.as_deref() {
+            None => None,
+            Some(text) => {
+                Some(clock_text::parse(text).map_err(|why| bad(format!("closes_at: {why}")))?)
+            }
+        };
+        let pool = |pool: PoolRequest| match pool.capacity.as_u64().map(u32::try_from) {
+            Some(Ok(capacity)) => {
+                let Kind::Counted = pool.kind;
+                Ok(PoolSettings { name: pool.name.into(), capacity })
+            }
+            Some(Err(_)) | None => Err(bad(format!(
+                "capacity of pool {:?}: {} is outside 1 to {CAPACITY}",
+                pool.name, pool.capacity
+            ))),
+        };
+        let settings = Settings {
+            title: self.title.into(),
+            opens,
+            closes_at,
+            limit: self.limits.campaign,
+            claim_again: self.claim_again,
+            units_return: self.units_return,
+            pools: self.pools.into_iter().map(pool).collect::<Result<_, _>>()?,
+        };
+        settings.check().map_err(|why| bad(why.to_string()))?;
+        Ok(settings)
+    }
+}
+
+/// What became of a campaign.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Put {
+    /// `created`, `changed` or `unchanged`.
+    outcome: &'static str,
+    campaign: String,
+    version: u32,
+    /// Pools whose capacity could not go down as far as asked, with how far it got.
+    clamped: Vec<ClampedView>,
+    position: String,
+    decided: &'static str,
+}
+
+/// A pool whose capacity could not go down as far as asked.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ClampedView {
+    pool: String,
+    capacity: u32,
+}
+
+/// Creates a campaign, or changes it to what is given.
+#[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns",
+    params(("campaign" = String, Path, description = "[a-z0-9][a-z0-9_-]{0,63}"),
+           ("If-Match" = Option<String>, Header, description = "Only at this version"),
+           ("If-None-Match" = Option<String>, Header, description = "*: only if there is none yet"),
+           ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
+    request_body = CampaignRequest,
+    responses((status = 201, description = "created", body = Put), (status = 200, description = "changed, unchanged", body = Put),
+        (status = 409, description = "not_changeable"), (status = 412, description = "version_mismatch"),
+        (status = 422, description = "invalid_settings, closes_too_early, too_big_for_memory, id_reused")))]
+pub(super) async fn put(
+    Extract(app): Extract<Arc<App>>,
+    campaign: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Response<Body> {
+    let answered = async {
+        let Path(campaign) = path(campaign)?;
+        let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+        firstcome_core::names::check_name(&campaign).map_err(|why| {
+            Problem::new(Code::InvalidSettings, format!("the campaign's name {why}"))
+        })?;
+        let bytes = request::body(&app, &headers, body).await?;
+        let settings = request::json::<CampaignRequest>(&bytes)?.settings()?;
+        let expect = expectation(&headers)?;
+        let ordered = Ordered { id: request::command_id(&headers)?, who: key.name.clone() };
+        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
+        fits_memory(&app, &campaign, &settings)?;
+        if let Some(view) = unchanged(&app, &campaign, &settings, expect, &ordered) {
+            app.metrics.answered("unchanged");
+            return Ok(tagged(StatusCode::OK, view.version, &view));
+        }
+        let settings = Box::new(settings);
+        let ask = Ask::Put { campaign: campaign.as_str().into(), settings, expect, ordered };
+        put_view(&app, campaign, ask).await
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+async fn put_view(app: &App, campaign: String, ask: Ask) -> Result<Response<Body>, Problem> {
+    let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
+    let (status, version, clamped) = match &answer.outcome {
+        Outcome::Created { version } => (StatusCode::CREATED, *version, &[][..]),
+        Outcome::Changed { version, clamped } => (StatusCode::OK, *version, &clamped[..]),
+        Outcome::Unchanged { version } => (StatusCode::OK, *version, &[][..]),
+        other => unreachable!("an operator command is not answered with {}", other.as_str()),
+    };
+    app.metrics.decided(&answer.outcome);
+    let clamped = clamped.iter();
+    let view = Put {
+        outcome: answer.outcome.as_str(),
+        campaign,
+        version,
+        clamped: clamped
+            .map(|c| ClampedView { pool: c.pool.to_string(), capacity: c.capacity })
+            .collect(),
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str(),
+    };
+    Ok(tagged(status, version, &view))
+}
+
+/// Answers a put that asks for what is there already; nothing is appended then.
+///
+/// A command with an id goes to the journal all the same, so that its id is remembered.
+fn unchanged(
+    app: &App,
+    name: &str,
+    wanted: &Settings,
+    expect: Expect,
+    ordered: &Ordered,
+) -> Option<Put> {
+    if ordered.id.is_some() || app.is_stale() {
+        return None;
+    }
+    app.node.replica.look(|state| {
+        let campaign = state.campaign(name).ok()?;
+        let expected = match expect {
+            Expect::Anything => true,
+            Expect::Absent => false,
+            Expect::Version(version) => version == campaign.version(),
+        };
+        if !expected || campaign.settings() != *wanted {
+            return None;
+        }
+        Some(Put {
+            outcome: "unchanged",
+            campaign: name.to_owned(),
+            version: campaign.version(),
+            clamped: Vec::new(),
+            position: state.token().to_string(),
+            decided: Decided::Replica.as_str(),
+        })
+    })
+}
+
+/// What a unit takes in memory once it is given, subject and all, about.
+const BYTES_PER_UNIT: u64 = 50 + 32;
+
+/// Refuses a campaign that could not be given out completely within this node's memory limit.
+fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {
+    let units = |settings: &Settings| -> u64 {
+        settings.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
+    };
+    let others: u64 = app.node.replica.look(|state: &State| {
+        let others = state.campaigns().filter(|campaign| campaign.name() != name);
+        others.map(|campaign| units(&campaign.settings())).sum()
+    });
+    let limit = app.node.intake.limits.memory;
+    let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);
+    if ours + others <= limit {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let detail = format!(
+        "{} units would take about {} MiB, the other campaigns take {} MiB and this node may use {} MiB \
+         (memory_limit_mib)",
+        units(wanted),
+        mib(ours),
+        mib(others),
+        limit >> 20
+    );
+    let problem = Problem::new(Code::TooBigForMemory, detail);
+    Err(problem.with("needed_bytes", ours.into()).with("limit_bytes", limit.into()))
+}
+
+fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {
+    if let Some(value) = headers.get(header::IF_NONE_MATCH) {
+        return match value.as_bytes() {
+            b"*" => Ok(Expect::Absent),
+            _ => Err(Problem::invalid("If-None-Match takes * here: only if there is none yet")),
+        };
+    }
+    let Some(value) = headers.get(header::IF_MATCH) else {
+        return Ok(Expect::Anything);
+    };
+    let version = value.to_str().ok().map(|text| text.trim().trim_matches('"'));
+    match version.and_then(|text| text.parse().ok()) {
+        Some(version) if version > 0 => Ok(Expect::Version(version)),
+        Some(_) | None => Err(Problem::invalid(
+            "If-Match takes the version this server gave as ETag, such as \"3\"",
+        )),
+    }
+}
+
+fn tagged(status: StatusCode, version: u32, view: &impl Serialize) -> Response<Body> {
+    let mut response = json(status, view);
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
+/// How to archive.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ArchiveRequest {
+    /// Whether results that no ledger has may go.
+    #[serde(default)]
+    drop_unsettled: bool,
+}
+
+macro_rules! steer {
+    ($name:ident, $path:literal, $doc:literal, $steer:expr) => {
+        #[doc = $doc]
+        #[utoipa::path(post, path = $path, tag = "campaigns",
+            params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+            responses((status = 200, description = "changed, unchanged", body = Put),
+                (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+        pub(super) async fn $name(
+            Extract(app): Extract<Arc<App>>,
+            campaign: Result<Path<String>, PathRejection>,
+            headers: HeaderMap,
+        ) -> Response<Body> {
+            steer(&app, campaign, &headers, $steer).await
+        }
+    };
+}
+
+steer!(pause, "/v1/campaigns/{campaign}/pause", "Accepts no claims until resumed.", Steer::Pause);
+steer!(resume, "/v1/campaigns/{campaign}/resume", "Accepts claims again.", Steer::Resume);
+steer!(close, "/v1/campaigns/{campaign}/close", "Ends the campaign for good.", Steer::Close);
+
+/// Lets a closed and settled campaign leave memory.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    request_body = Option<ArchiveRequest>,
+    responses((status = 200, description = "changed, unchanged", body = Put),
+        (status = 409, description = "not_closed, unsettled"), (status = 404, description = "not_found")))]
+pub(super) async fn archive(
+    Extract(app): Extract<Arc<App>>,
+    campaign: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+    body: Body,
+) -> Response<Body> {
+    let asked = async {
+        if !headers.contains_key(header::CONTENT_TYPE) {
+            return Ok(ArchiveRequest::default());
+        }
+        let bytes = request::body(&app, &headers, body).await?;
+        if bytes.is_empty() { Ok(ArchiveRequest::default()) } else { request::json(&bytes) }
+    };
+    match asked.await {
+        Ok(ArchiveRequest { drop_unsettled }) => {
+            steer(&app, campaign, &headers, Steer::Archive { drop_unsettled }).await
+        }
+        Err(problem) => app.problem(problem),
+    }
+}
+
+async fn steer(
+    app: &App,
+    campaign: Result<Path<String>, PathRejection>,
+    headers: &HeaderMap,
+    steer: Steer,
+) -> Response<Body> {
+    let answered = async {
+        let Path(campaign) = path(campaign)?;
+        let key = app.keys.allow(headers, Role::Operator, &campaign)?;
+        request::campaign(&campaign)?;
+        let ordered = Ordered { id: request::command_id(headers)?, who: key.name.clone() };
+        let ask = Ask::Steer { campaign: campaign.as_str().into(), steer, ordered };
+        put_view(app, campaign, ask).await
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+/// A pool as it stands.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct PoolView {
+    name: String,
+    kind: &'static str,
+    capacity: u32,
+    /// Units that are free.
+    left: u32,
+    /// Units that are not free.
+    taken: u32,
+    /// The last rank given.
+    last_rank: u32,
+    /// Claims that were cancelled.
+    cancelled: u32,
+}
+
+/// How much one subject may have.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LimitsView {
+    campaign: Option<u32>,
+}
+
+/// A campaign as it stands, with what a page needs.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CampaignView {
+    campaign: String,
+    title: String,
+    /// `draft`, `scheduled`, `open`, `paused` or `closed`.
+    state: &'static str,
+    version: u32,
+    created_at: String,
+    opens_at: Option<String>,
+    closes_at: Option<String>,
+    closed_at: Option<String>,
+    /// Milliseconds until it opens: 0 once it has, null for a draft.
+    opens_in_ms: Option<i64>,
+    /// Milliseconds until it closes: 0 once it has, null if it never does.
+    closes_in_ms: Option<i64>,
+    /// The server's time.
+    now: String,
+    limits: LimitsView,
+    claim_again: bool,
+    units_return: bool,
+    pools: Vec<PoolView>,
+    /// Units that are free in all pools.
+    left: u64,
+    /// When a page had better ask again, in milliseconds.
+    ask_again_ms: i64,
+    /// Results of this campaign that the ledger does not have yet.
+    unsettled: u64,
+    position: String,
+    /// Whether this node's state may be out of date.
+    stale: bool,
+}
+
+/// A campaign that has left memory.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ArchivedView {
+    campaign: String,
+    title: String,
+    archived_at: String,
+}
+
+/// All campaigns this node knows.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct CampaignsView {
+    campaigns: Vec<CampaignView>,
+    archived: Vec<ArchivedView>,
+    position: String,
+}
+
+/// Gives a campaign.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = CampaignView), (status = 404, description = "not_found"), (status = 410, description = "archived")))]
+pub(super) async fn show(
+    Extract(app): Extract<Arc<App>>,
+    campaign: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let answered = async {
+        let Path(campaign) = path(campaign)?;
+        app.keys.allow(&headers, Role::Read, &campaign)?;
+        request::campaign(&campaign)?;
+        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
+        app.readable(&campaign)?;
+        let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
+        app.node.replica.look(|state| {
+            let refused = |refusal| {
+                Problem::refused(refusal, &campaign).as_of(state.token(), Decided::Replica)
+            };
+            let found = state.campaign(&campaign).map_err(refused)?;
+            let view = view(state, found, now, stale);
+            Ok(tagged(StatusCode::OK, view.version, &view))
+        })
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+/// Gives all campaigns.
+#[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
+    params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignsView)))]
+pub(super) async fn list(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let answered = async {
+        // A key for some campaigns sees those.
+        let key = app.keys.know(&headers, Role::Read)?;
+        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
+        let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
+        let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
+        let view = app.node.replica.look(|state| CampaignsView {
+            campaigns: state
+                .campaigns()
+                .filter(|campaign| seen(campaign.name()))
+                .map(|campaign| view(state, campaign, now, stale))
+                .collect(),
+            archived: state
+                .archived()
+                .filter(|(name, _)| seen(name))
+                .map(|(name, archived)| ArchivedView {
+                    campaign: name.to_owned(),
+                    title: archived.title.to_string(),
+                    archived_at: clock_text::rfc3339(archived.at),
+                })
+                .collect(),
+            position: state.token().to_string(),
+        });
+        Ok(Json(view).into_response())
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> CampaignView {
+    let settings = campaign.settings();
+    let phase = campaign.phase(state.at());
+    let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
+    let opens_in_ms = settings.opens.at().map(until_ms);
+    let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
+    let pool = |pool: &firstcome_core::pool::Pool| PoolView {
+        name: pool.name().to_owned(),
+        kind: "counted",
+        capacity: pool.capacity(),
+        left: pool.left(),
+        taken: pool.taken(),
+        last_rank: pool.last_rank(),
+        cancelled: pool.cancelled(),
+    };
+    CampaignView {
+        campaign: campaign.name().to_owned(),
+        title: settings.title.to_string(),
+        state: phase.as_str(),
+        version: campaign.version(),
+        created_at: clock_text::rfc3339(campaign.created_at()),
+        opens_at: settings.opens.at().map(clock_text::rfc3339),
+        closes_at: settings.closes_at.map(clock_text::rfc3339),
+        closed_at: campaign.closed_since(state.at()).map(clock_text::rfc3339),
+        opens_in_ms,
+        closes_in_ms: settings.closes_at.map(until_ms),
+        now: clock_text::rfc3339(now),
+        limits: LimitsView { campaign: settings.limit },
+        claim_again: settings.claim_again,
+        units_return: settings.units_return,
+        pools: campaign.pools().iter().map(pool).collect(),
+        left,
+        ask_again_ms: ask_again_ms(phase, left, opens_in_ms),
+        unsettled: campaign.unsettled(),
+        position: state.token().to_string(),
+        stale,
+    }
+}
+
+/// Says when a page had better ask again: seldom while nothing can change, at the opening itself.
+fn ask_again_ms(phase: Phase, left: u64, opens_in_ms: Option<i64>) -> i64 {
+    match (phase, opens_in_ms) {
+        (Phase::Scheduled, Some(ms)) if ms <= 2_000 => ms.max(50),
+        (Phase::Scheduled, Some(ms)) => (ms / 2).min(30_000),
+        (Phase::Open, _) if left > 0 => 1_000,
+        (Phase::Open, _) => 5_000,
+        (Phase::Paused, _) => 2_000,
+        (Phase::Draft | Phase::Scheduled | Phase::Closed, _) => 60_000,
+    }
+}

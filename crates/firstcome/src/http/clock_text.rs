@@ -1,0 +1,84 @@
+//! Moments as people write them.
+
+use firstcome_core::Timestamp;
+use jiff::civil;
+use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
+use jiff::tz::{Disambiguation, OffsetConflict};
+
+static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+static PARSER: DateTimeParser = DateTimeParser::new()
+    .disambiguation(Disambiguation::Reject)
+    .offset_conflict(OffsetConflict::Reject);
+
+/// Writes a moment as RFC 3339 in UTC, to the microsecond.
+pub fn rfc3339(at: Timestamp) -> String {
+    let mut text = String::with_capacity(27);
+    match jiff::Timestamp::from_microsecond(at.as_micros()) {
+        // Writing to a string does not fail.
+        Ok(at) => drop(PRINTER.print_timestamp(&at, &mut text)),
+        Err(_) => text.push_str("out of range"),
+    }
+    text
+}
+
+/// Reads a moment: RFC 3339 with an offset, or a local time with its zone, `2027-03-01T10:00:00[Asia/Seoul]`.
+///
+/// # Errors
+///
+/// A sentence that names what is wrong: no offset and no zone, a local time that the zone skips or
+/// has twice, or no moment at all.
+pub fn parse(text: &str) -> Result<Timestamp, String> {
+    let moment = if text.contains('[') {
+        PARSER.parse_zoned(text).map(|zoned| zoned.timestamp()).map_err(|why| {
+            format!(
+                "{text:?} is not one moment: {why}; \
+                 where a zone skips or repeats a local time, give the offset as well"
+            )
+        })?
+    } else {
+        text.parse::<jiff::Timestamp>().map_err(|why| match text.parse::<civil::DateTime>() {
+            Ok(_) => format!(
+                "{text:?} has no offset: end it with Z or an offset such as +09:00, \
+                 or with a zone such as [Asia/Seoul]"
+            ),
+            Err(_) => format!("{text:?} is not a time: {why}"),
+        })?
+    };
+    Ok(Timestamp::from_micros(moment.as_microsecond()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_reads_back_as_it_was_written() {
+        for (text, utc) in [
+            ("2027-03-01T10:00:00+09:00", "2027-03-01T01:00:00.000000Z"),
+            ("2027-03-01T10:00:00.5Z", "2027-03-01T10:00:00.500000Z"),
+            ("2027-03-01T10:00:00[Asia/Seoul]", "2027-03-01T01:00:00.000000Z"),
+            ("2027-10-31T02:30:00+01:00[Europe/Berlin]", "2027-10-31T01:30:00.000000Z"),
+        ] {
+            let at = parse(text).unwrap();
+            assert_eq!(rfc3339(at), utc);
+            assert_eq!(parse(utc), Ok(at));
+        }
+    }
+
+    #[test]
+    fn what_is_not_one_moment_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("2027-03-01T10:00:00", "no offset"),
+            ("2027-03-28T02:30:00[Europe/Berlin]", "not one moment"),
+            ("2027-10-31T02:30:00[Europe/Berlin]", "not one moment"),
+            ("2027-03-01T10:00:00[Mars/Olympus]", "not one moment"),
+            ("2027-03-01T10:00:00+05:00[Asia/Seoul]", "not one moment"),
+            ("tomorrow", "not a time"),
+            ("", "not a time"),
+            ("99999-01-01T00:00:00Z", "not a time"),
+        ] {
+            let why = parse(text).unwrap_err();
+            assert!(why.contains(reason), "{text}: {why}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The accept loop: connections with their limits, and the way to a clean end.
+
+use super::patience::{Patience, Watched};
+use super::problem::{MEDIA_TYPE, Problem};
+use super::{App, claims, router};
+use crate::answer::Code;
+use crate::node::told;
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::{Method, Request, Response};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use std::convert::Infallible;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::{sleep, timeout};
+use tower_service::Service;
+
+/// Bytes of a request's head, and so of its longest line, that are read at most.
+const HEAD_BYTES: usize = 32 << 10;
+/// Headers a request may have.
+const HEADERS: usize = 64;
+/// The pause after the operating system refused to accept, for want of file handles for example.
+const AFTER_REFUSAL: Duration = Duration::from_millis(50);
+/// How long a refused connection may take to read its answer.
+const REFUSING: Duration = Duration::from_secs(1);
+
+/// Serves until `stop`, then lets open requests finish, for `drain` at most.
+///
+/// Gives how many connections had to be cut because they did not finish in time.
+pub async fn serve(
+    app: Arc<App>,
+    listener: TcpListener,
+    mut stop: watch::Receiver<bool>,
+    drain: Duration,
+) -> usize {
+    let options = app.options.clone();
+    let metrics = Arc::clone(&app.metrics);
+    let places = Arc::new(Semaphore::new(options.connections));
+    let router = router(Arc::clone(&app));
+    let graceful = GracefulShutdown::new();
+    loop {
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                Err(why) if is_about_one_connection(&why) => continue,
+                Err(_) => {
+                    sleep(AFTER_REFUSAL).await;
+                    continue;
+                }
+            },
+            () = told(&mut stop) => break,
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            metrics.connections_refused.inc();
+            tokio::spawn(refuse(stream));
+            continue;
+        };
+        // Small answers must not wait for more to send.
+        if stream.set_nodelay(true).is_err() {
+            continue;
+        }
+        let patience = Patience::new();
+        let (router, app) = (router.clone(), Arc::clone(&app));
+        let watched = Watched { stream, patience: Arc::clone(&patience) };
+        let answering = Arc::clone(&patience);
+        let service = service_fn(move |request: Request<Incoming>| {
+            let (app, router) = (Arc::clone(&app), router.clone());
+            let patience = Arc::clone(&answering);
+            async move {
+                patience.answering();
+                let answer = answer(app, router, request).await;
+                patience.idle();
+                answer
+            }
+        });
+        let connection = connection().serve_connection(TokioIo::new(watched), service);
+        let connection = graceful.watch(connection);
+        metrics.connections.inc();
+        let metrics = Arc::clone(&metrics);
+        let (head, idle) = (options.header_time, options.idle_time);
+        tokio::spawn(async move {
+            let _place: OwnedSemaphorePermit = place;
+            tokio::select! {
+                // A peer that goes away or sends what is no HTTP ends its own connection only.
+                _ = connection => {}
+                // Nothing is under way: no answer is lost.
+                () = patience.ends(head, idle) => {}
+            }
+            metrics.connections.dec();
+        });
+    }
+    drop(listener);
+    let left = graceful.count();
+    match timeout(drain, graceful.shutdown()).await {
+        Ok(()) => 0,
+        Err(_) => left,
+    }
+}
+
+/// Answers a request: a claim straight away, everything else by its route.
+async fn answer(
+    app: Arc<App>,
+    mut router: Router,
+    request: Request<Incoming>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    if request.method() == Method::POST
+        && let Some(campaign) = claims::campaign_in(request.uri().path())
+    {
+        let campaign = campaign.to_owned();
+        let (parts, body) = request.into_parts();
+        let answer = claims::answer(&app, &campaign, parts.uri.query(), &parts.headers, body).await;
+        return Ok(answer.map(Either::Left));
+    }
+    let answer = router.call(request.map(Body::new)).await?;
+    Ok(answer.map(Either::Right))
+}
+
+fn connection() -> http1::Builder {
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(None);
+    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS).pipeline_flush(true);
+    builder
+}
+
+/// Tells one peer too many so, and hangs up.
+async fn refuse(mut stream: TcpStream) {
+    let problem = Problem::new(
+        Code::TooManyConnections,
+        "as many connections are open as this server takes (connections)",
+    );
+    let document = problem.document();
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
+         content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\n\r\n",
+        document.len()
+    );
+    // Who is refused and does not listen is refused all the same.
+    drop(
+        timeout(REFUSING, async move {
+            stream.write_all(answer.as_bytes()).await?;
+            stream.write_all(&document).await?;
+            stream.shutdown().await
+        })
+        .await,
+    );
+}
+
+fn is_about_one_connection(why: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        why.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::ConnectionRefused
+            | Kind::Interrupted
+    )
+}

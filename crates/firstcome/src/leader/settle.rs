@@ -1,0 +1,160 @@
+//! Results into the ledger, exactly once.
+//!
+//! One transaction carries the rows and moves `through` from what this leader knows to what it wrote,
+//! under the term the ledger minted. An older leader, or the same transaction a second time, finds
+//! another `through` or another term, and writes nothing.
+
+use super::Standing;
+use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
+use crate::metrics::Metrics;
+use crate::node::{Ask, Intake, stopped_within, told};
+use firstcome_core::State;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Rows in one transaction at most.
+const ROWS: usize = 4_096;
+/// The pause after a failure.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// While more waits, the pause is this many times what the transaction took: claims come first.
+const YIELD: u32 = 3;
+
+pub(super) struct Settle {
+    pub(super) intake: Arc<Intake>,
+    pub(super) ledger: Ledger,
+    pub(super) interval: Duration,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) standing: Arc<Mutex<Standing>>,
+}
+
+/// Why this stretch of leading the ledger ended.
+enum End {
+    /// The leader stops.
+    Stopped,
+    /// The ledger failed or moved on: begin again with a new term.
+    Again(String),
+}
+
+impl Settle {
+    pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+        loop {
+            match self.lead(&mut stop).await {
+                End::Stopped => return,
+                End::Again(why) => {
+                    self.metrics.settle_failures.inc();
+                    self.stand(|standing| standing.trouble = Some(why));
+                    if stopped_within(&mut stop, AFTER_FAILURE).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Settles under one term until something ends it.
+    async fn lead(&self, stop: &mut watch::Receiver<bool>) -> End {
+        let minted = match self.ledger.mint_term().await {
+            Ok(minted) => minted,
+            Err(failure) => return End::Again(failure.to_string()),
+        };
+        let (term, mut through) = (minted.term, minted.through);
+        if let Err(why) = self.check(through).await {
+            return End::Again(why);
+        }
+        self.stand(|standing| *standing = Standing { term, trouble: None });
+        self.mark(through, term).await;
+        let mut applied = self.intake.replica.watch();
+        loop {
+            let rows = self.rows_after(through);
+            let stopping = *stop.borrow();
+            let Some(last) = rows.last().map(|row| row.number) else {
+                if stopping {
+                    return End::Stopped;
+                }
+                tokio::select! {
+                    _ = applied.changed() => {}
+                    () = told(stop) => continue,
+                }
+                stopped_within(stop, self.interval).await;
+                continue;
+            };
+            let full = rows.len() == ROWS;
+            let begun = Instant::now();
+            if let Err(failure) = self.write(through, last, term, rows).await {
+                return if stopping { End::Stopped } else { End::Again(failure.to_string()) };
+            }
+            through = last;
+            self.metrics.settlements.inc();
+            self.mark(through, term).await;
+            if full && !stopping {
+                stopped_within(stop, begun.elapsed() * YIELD).await;
+            }
+        }
+    }
+
+    /// Writes rows, and learns by looking whether a transaction counts whose answer was lost.
+    async fn write(
+        &self,
+        after: u64,
+        last: u64,
+        term: u64,
+        rows: Vec<Row>,
+    ) -> Result<(), LedgerFailure> {
+        match self.ledger.settle(Batch { after, term, rows }).await {
+            Ok(_) => Ok(()),
+            Err(LedgerFailure::Unknown(why)) => match self.ledger.standing().await? {
+                now if now.through == last && now.term == term => Ok(()),
+                _ => Err(LedgerFailure::Unknown(why)),
+            },
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Refuses a ledger that does not fit this node's history.
+    async fn check(&self, through: u64) -> Result<(), String> {
+        let (settled, last) =
+            self.intake.replica.look(|state| (state.settled(), state.last_result()));
+        if through > last {
+            return Err(format!(
+                "ledger_ahead: the ledger has results up to {through}, this journal made {last}: \
+                 it belongs to another journal or the journal lost its end; \
+                 give the right ledger, or move ledger.sqlite away to have it written anew where the journal still has all results"
+            ));
+        }
+        if through < settled {
+            return Err(format!(
+                "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
+                 settled and dropped here: restore a newer copy of the ledger"
+            ));
+        }
+        let Some(number) = through.checked_sub(1) else { return Ok(()) };
+        let theirs = self.ledger.results(number, 1, None).await.map_err(|why| why.to_string())?;
+        let ours = self.rows_after(number).into_iter().find(|row| row.number == through);
+        match (ours, theirs.first()) {
+            (Some(ours), Some(theirs)) if !ours.is_same_result(theirs) => Err(format!(
+                "ledger_other: result {through} in the ledger is not the one of this journal: \
+                 it belongs to another history; give the right ledger"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn rows_after(&self, number: u64) -> Vec<Row> {
+        let rows = |state: &State| state.results_after(number).take(ROWS).map(Row::from).collect();
+        self.intake.replica.look(rows)
+    }
+
+    /// Lets every replica drop what the ledger has.
+    async fn mark(&self, through: u64, term: u64) {
+        if self.intake.replica.look(State::settled) < through {
+            // If it fails now, the mark after the next transaction says it too.
+            drop(self.intake.enqueue(Ask::Settled { through, term }).await);
+        }
+    }
+
+    fn stand(&self, change: impl FnOnce(&mut Standing)) {
+        change(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,152 @@
+//! What a node counts, in the Prometheus text format.
+//!
+//! Handles are kept: a count on the path of a claim is one atomic addition.
+
+use crate::answer::Code;
+use firstcome_core::Outcome;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+type ByOutcome = Family<Vec<(&'static str, &'static str)>, Counter>;
+
+/// Every count and gauge of a node.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    answers: BTreeMap<&'static str, Counter>,
+    /// Claims answered from this node's state.
+    pub from_memory: Counter,
+    /// Calls to the journal that failed.
+    pub journal_failures: Counter,
+    /// Connections that were refused because too many were open.
+    pub connections_refused: Counter,
+    /// Connections open.
+    pub connections: Gauge,
+    /// Transactions the ledger took.
+    pub settlements: Counter,
+    /// Transactions the ledger did not take.
+    pub settle_failures: Counter,
+    /// Snapshots installed.
+    pub snapshots: Counter,
+    batches: Histogram,
+    appends: Histogram,
+    gauges: BTreeMap<&'static str, Gauge>,
+}
+
+/// Gauges that are set when somebody asks: name, unit-bearing help.
+const ASKED: [(&str, &str); 10] = [
+    ("queue_waiting", "Commands that wait for the journal"),
+    ("queue_limit", "Commands that may wait for the journal"),
+    ("connections_limit", "Connections that may be open"),
+    ("body_limit_bytes", "Bytes a request body may have"),
+    ("position", "Position of the entry applied last"),
+    ("results_last", "Number of the last result"),
+    ("results_settled", "Number up to which the ledger has results"),
+    ("outbox_limit", "Results that may wait for the ledger; 0 without a limit"),
+    ("state_memory_bytes", "Memory that campaigns take, about"),
+    ("ready", "1 while this node is ready"),
+];
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("firstcome");
+        let by_outcome = ByOutcome::default();
+        let counted = |outcome| {
+            let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
+            (outcome, counter)
+        };
+        let yeses = ["won", "already_won", "cancelled", "created", "changed", "unchanged"];
+        let refusals = Code::all().map(|code| code.row().outcome);
+        let answers = yeses.into_iter().chain(refusals).map(counted).collect();
+        registry.register("answers", "Answers given, by outcome", by_outcome);
+        let counter = |registry: &mut Registry, name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let from_memory = counter(&mut registry, "from_memory", "Claims answered from memory");
+        let journal_failures =
+            counter(&mut registry, "journal_failures", "Calls to the journal that failed");
+        let connections_refused = counter(
+            &mut registry,
+            "connections_refused",
+            "Connections refused because too many were open",
+        );
+        let settlements = counter(&mut registry, "settlements", "Transactions the ledger took");
+        let settle_failures =
+            counter(&mut registry, "settle_failures", "Transactions the ledger did not take");
+        let snapshots = counter(&mut registry, "snapshots", "Snapshots installed");
+        let connections = Gauge::default();
+        registry.register("connections", "Connections open", connections.clone());
+        let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
+        registry.register("batch_commands", "Commands in a batch", batches.clone());
+        let appends = Histogram::new(exponential_buckets(0.000_1, 4.0, 9));
+        let help = "Time from sending a batch to hearing that it is durable";
+        registry.register_with_unit("append", help, Unit::Seconds, appends.clone());
+        let mut gauges = BTreeMap::new();
+        for (name, help) in ASKED {
+            let gauge = Gauge::default();
+            registry.register(name, help, gauge.clone());
+            gauges.insert(name, gauge);
+        }
+        Self {
+            registry,
+            answers,
+            from_memory,
+            journal_failures,
+            connections_refused,
+            connections,
+            settlements,
+            settle_failures,
+            snapshots,
+            batches,
+            appends,
+            gauges,
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts an answer by its stable string.
+    pub fn answered(&self, outcome: &str) {
+        if let Some(counter) = self.answers.get(outcome) {
+            counter.inc();
+        }
+    }
+
+    /// Counts what the rules said.
+    pub fn decided(&self, outcome: &Outcome) {
+        self.answered(outcome.as_str());
+    }
+
+    pub(crate) fn batch(&self, commands: usize) {
+        if commands > 0 {
+            self.batches.observe(commands as f64);
+        }
+    }
+
+    pub(crate) fn appended(&self, took: Duration) {
+        self.appends.observe(took.as_secs_f64());
+    }
+
+    /// Sets a gauge that is only looked up when somebody asks.
+    pub(crate) fn set(&self, name: &'static str, value: u64) {
+        if let Some(gauge) = self.gauges.get(name) {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+    }
+
+    /// Gives everything in the Prometheus text format.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        drop(encode(&mut text, &self.registry));
+        text
+    }
+}

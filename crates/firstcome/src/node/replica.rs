@@ -1,0 +1,170 @@
+//! This node's state, and the one place where entries are applied to it.
+
+use firstcome_core::names::Position;
+use firstcome_core::state::Applied;
+use firstcome_core::{Command, Outcome, State};
+use firstcome_journal::{Entry, Name};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// The state as of what was applied last.
+#[derive(Debug)]
+pub struct Replica {
+    inside: RwLock<Inside>,
+    applied: watch::Sender<u64>,
+    /// Bytes of all bodies applied since the start.
+    bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Inside {
+    state: State,
+    /// The name of the entry applied last.
+    name: Name,
+    stuck: Option<Stuck>,
+}
+
+/// An entry this node could not apply because a rule's own invariant broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The entry.
+    pub position: u64,
+    /// The campaign that was being applied.
+    pub campaign: Option<Box<str>>,
+}
+
+/// Why a node applies nothing any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// The entry was written by a newer build, or its bytes are not what was written.
+    #[error("entry {position} {why}")]
+    Unreadable {
+        /// The entry.
+        position: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The entry does not follow the one applied last.
+    #[error("entry {position} does not follow: {why}")]
+    NotNext {
+        /// The entry.
+        position: u64,
+        /// In which way.
+        why: String,
+    },
+    /// A rule broke.
+    #[error("a rule broke while applying entry {}", .0.position)]
+    Stuck(Stuck),
+}
+
+impl Replica {
+    /// Begins with a state and the name of the entry it is as of.
+    pub fn new(state: State) -> Self {
+        let stamp = state.stamp();
+        let name = Name { node: stamp.node, number: stamp.number };
+        let applied = watch::Sender::new(state.position());
+        Self {
+            inside: RwLock::new(Inside { state, name, stuck: None }),
+            applied,
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Looks at the state.
+    ///
+    /// `look` must be short: entries wait while it runs.
+    pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.inside.read().unwrap_or_else(PoisonError::into_inner).state)
+    }
+
+    /// Gives what an append rests on: the position and the name of the entry applied last.
+    pub(crate) fn applied(&self) -> (u64, Name) {
+        let inside = self.inside.read().unwrap_or_else(PoisonError::into_inner);
+        (inside.state.position(), inside.name)
+    }
+
+    /// Says whether this node is stuck, and where.
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
+    }
+
+    /// Gives the bytes of all bodies applied since the start.
+    pub(crate) fn applied_bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Watches the position of the entry applied last.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.applied.subscribe()
+    }
+
+    /// Waits until the entry at a position is applied.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn reach(&self, position: u64) {
+        // The sender lives in this replica, so waiting ends with the position or with the caller.
+        drop(self.watch().wait_for(|applied| *applied >= position).await);
+    }
+
+    /// Applies an entry; its outcomes are added to `outcomes`, none if it is a copy.
+    ///
+    /// An entry at or below the position applied last is skipped.
+    pub(crate) fn apply(
+        &self,
+        entry: &Entry,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<Option<(Name, Position)>, Stop> {
+        let position = entry.position;
+        let unreadable = |why: String| Stop::Unreadable { position, why };
+        let (stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
+        let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
+        let name = Name { node: stamp.node, number: stamp.number };
+
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stuck) = &inside.stuck {
+            return Err(Stop::Stuck(stuck.clone()));
+        }
+        if position <= inside.state.position() {
+            return Ok(None);
+        }
+        inside.follows(entry)?;
+        let before = outcomes.len();
+        let state = &mut inside.state;
+        // A rule that breaks must stop this node here and nothing else: see `Stuck`.
+        let applied = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
+        let Ok(applied) = applied else {
+            let campaign = commands.get(outcomes.len() - before).and_then(Command::campaign);
+            let stuck = Stuck { position, campaign: campaign.map(Into::into) };
+            inside.stuck = Some(stuck.clone());
+            return Err(Stop::Stuck(stuck));
+        };
+        debug_assert!(applied == Applied::Ran || outcomes.len() == before);
+        inside.name = name;
+        let token = inside.state.token();
+        drop(inside);
+        self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
+        self.applied.send_replace(position);
+        Ok(Some((name, token)))
+    }
+}
+
+impl Inside {
+    fn follows(&self, entry: &Entry) -> Result<(), Stop> {
+        let position = entry.position;
+        let not_next = |why: String| Err(Stop::NotNext { position, why });
+        if position != self.state.position() + 1 {
+            return not_next(format!("entry {} was applied last", self.state.position()));
+        }
+        if entry.before != self.name {
+            return not_next(format!("it names {} before it, not {}", entry.before, self.name));
+        }
+        if entry.at < self.state.at() {
+            return not_next("its time lies before that of the entry before it".into());
+        }
+        Ok(())
+    }
+}

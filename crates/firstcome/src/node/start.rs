@@ -1,0 +1,63 @@
+//! From the store to a state: the newest snapshot, then every entry behind it.
+
+use super::replica::{Replica, Stop};
+use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
+use firstcome_core::{LEVEL, State};
+use firstcome_journal::{Failure, Journal};
+
+/// Why a node cannot start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CannotStart {
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] Failure),
+    /// The newest snapshot cannot be used.
+    #[error(transparent)]
+    Snapshot(#[from] BadSnapshot),
+    /// An entry cannot be applied.
+    #[error(transparent)]
+    Entry(#[from] Stop),
+}
+
+/// Puts the state together as of the head of the journal.
+pub(crate) async fn replica(
+    journal: &Journal,
+    mut progress: impl FnMut(u64, u64),
+) -> Result<Replica, CannotStart> {
+    let head = journal.head().await?;
+    if head.level > LEVEL {
+        return Err(Failure::TooNew(head.level).into());
+    }
+    let state = match journal.newest_snapshot().await? {
+        None => State::new(head.space, head.shard),
+        Some(manifest) => restore(journal, &manifest).await?,
+    };
+    if state.space() != head.space {
+        return Err(Failure::OtherSpace { found: state.space(), wanted: head.space }.into());
+    }
+    let replica = Replica::new(state);
+    let mut outcomes = Vec::new();
+    loop {
+        let (applied, _) = replica.applied();
+        progress(applied, head.position);
+        let entries = journal.read(applied).await?;
+        if entries.is_empty() {
+            return Ok(replica);
+        }
+        for entry in entries {
+            outcomes.clear();
+            replica.apply(&entry, &mut outcomes)?;
+        }
+    }
+}
+
+/// Restores the state of a snapshot, piece by piece.
+async fn restore(journal: &Journal, manifest: &[u8]) -> Result<State, CannotStart> {
+    let mut restore = Restore::new(Manifest::decode(manifest)?);
+    while let Some(name) = restore.wanted() {
+        let piece = journal.piece(name).await?.ok_or(Failure::PieceMissing(name))?;
+        restore.take(&piece)?;
+    }
+    Ok(restore.finish()?)
+}

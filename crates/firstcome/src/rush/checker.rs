@@ -1,0 +1,117 @@
+//! Compares every answer with all that was heard before.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::breach::{Breach, Breaches};
+use super::plan::{Plan, subject_name};
+use super::tally::Kind;
+
+/// What a subject was told: 16 bytes each, so that ten million fit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// 0 until told.
+    pub(super) rank: u64,
+    /// Microseconds since 1970.
+    pub(super) at: i64,
+}
+
+impl Told {
+    pub(super) fn is_known(self) -> bool {
+        self.rank > 0
+    }
+
+    fn words(self) -> String {
+        match jiff::Timestamp::from_microsecond(self.at) {
+            Ok(at) => format!("rank {} at {at}", self.rank),
+            Err(_) => format!("rank {}", self.rank),
+        }
+    }
+}
+
+const SHARDS: usize = 64;
+
+/// All that was heard, in shards so that two threads rarely meet.
+#[derive(Debug)]
+pub(super) struct Checker {
+    prefix: String,
+    told: Vec<Mutex<Vec<Told>>>,
+    ranks: Mutex<HashMap<u64, u32>>,
+    breaches: Mutex<Breaches>,
+}
+
+impl Checker {
+    pub(super) fn new(plan: &Plan) -> Self {
+        let per_shard = plan.subjects as usize / SHARDS + 1;
+        Self {
+            prefix: plan.prefix.clone(),
+            told: (0..SHARDS).map(|_| Mutex::new(vec![Told::default(); per_shard])).collect(),
+            ranks: Mutex::default(),
+            breaches: Mutex::default(),
+        }
+    }
+
+    pub(super) fn told(&self, subject: u32) -> Told {
+        let shard = self.told[subject as usize % SHARDS].lock().expect("no panic under this lock");
+        shard[subject as usize / SHARDS]
+    }
+
+    /// A yes arrived; tells whether it is this subject's first.
+    pub(super) fn won(&self, subject: u32, now: Told) -> bool {
+        let first = {
+            let mut shard =
+                self.told[subject as usize % SHARDS].lock().expect("no panic under this lock");
+            let told = &mut shard[subject as usize / SHARDS];
+            let first = *told;
+            if !first.is_known() {
+                *told = now;
+            }
+            first
+        };
+        if first.is_known() {
+            if first != now {
+                let (first, then) = (first.words(), now.words());
+                self.breach(Breach::ChangedAnswer { subject: self.name(subject), first, then });
+            }
+            return false;
+        }
+        let other = self.ranks.lock().expect("no panic under this lock").insert(now.rank, subject);
+        if let Some(other) = other {
+            let (first, second) = (self.name(other), self.name(subject));
+            self.breach(Breach::DuplicateRank { rank: now.rank, first, second });
+        }
+        true
+    }
+
+    /// A no arrived for a subject that had, or had not, been told a rank before this request was sent.
+    pub(super) fn refused(&self, subject: u32, before: Told, kind: Kind) {
+        let ladder = match kind {
+            // Above these stands "already won", so a winner cannot be answered with them.
+            Kind::SoldOut | Kind::NotOpen | Kind::Closed | Kind::Paused | Kind::LimitReached => {
+                true
+            }
+            // Somebody else may have cancelled it meanwhile.
+            Kind::AlreadyCancelled | Kind::NotAdmitted | Kind::Won | Kind::AlreadyWon => false,
+        };
+        if ladder && before.is_known() {
+            let outcome = kind.as_str().to_owned();
+            self.breach(Breach::RefusedWinner {
+                subject: self.name(subject),
+                rank: before.rank,
+                outcome,
+            });
+        }
+    }
+
+    pub(super) fn breach(&self, breach: Breach) {
+        self.breaches.lock().expect("no panic under this lock").add(breach);
+    }
+
+    pub(super) fn breaches(&self) -> Breaches {
+        self.breaches.lock().expect("no panic under this lock").clone()
+    }
+
+    pub(super) fn name(&self, subject: u32) -> String {
+        subject_name(&self.prefix, subject)
+    }
+}

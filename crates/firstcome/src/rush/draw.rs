@@ -1,0 +1,56 @@
+//! Who asks next, drawn from the seed.
+
+use super::plan::{MOST_SUBJECTS, Plan};
+
+/// Draws the sequence of requests; the same seed draws the same sequence.
+#[derive(Debug)]
+pub(super) struct Draw {
+    random: fastrand::Rng,
+    left: u64,
+    index: u64,
+    subjects: u32,
+    met: u32,
+    repeat: f64,
+    cut: f64,
+}
+
+/// One request of the sequence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Turn {
+    /// Its place in the sequence, from 0.
+    pub(super) index: u64,
+    /// Who asks.
+    pub(super) subject: u32,
+    /// Whether it is cut off once.
+    pub(super) cut: bool,
+}
+
+impl Draw {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            random: fastrand::Rng::with_seed(plan.seed),
+            left: plan.requests,
+            index: 0,
+            subjects: plan.subjects.clamp(1, MOST_SUBJECTS),
+            met: 0,
+            repeat: plan.repeat,
+            cut: plan.cut,
+        }
+    }
+
+    /// The next request, or `None` when all have been drawn.
+    pub(super) fn next(&mut self) -> Option<Turn> {
+        self.left = self.left.checked_sub(1)?;
+        let again = self.met > 0 && self.random.f64() < self.repeat;
+        let subject = if again || self.met == self.subjects {
+            self.random.u32(0..self.met)
+        } else {
+            self.met += 1;
+            self.met - 1
+        };
+        let cut = self.cut > 0.0 && self.random.f64() < self.cut;
+        let turn = Turn { index: self.index, subject, cut };
+        self.index += 1;
+        Some(turn)
+    }
+}

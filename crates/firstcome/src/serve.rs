@@ -1,0 +1,284 @@
+//! One server process, from its settings to a clean end.
+
+use crate::config::{Config, Ledger as LedgerKind};
+use crate::http::{self, App, Key, Keys, Options, Role, server};
+use crate::leader::{Leader, Pace};
+use crate::ledger::Ledger;
+use crate::metrics::Metrics;
+use crate::node::{Given, Limits, Node};
+use anyhow::{Context, bail};
+use firstcome_core::SpaceId;
+use firstcome_journal::folder::DataFolder;
+use firstcome_journal::sqlite::{self, Sqlite};
+use firstcome_journal::{Clock, Journal};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+
+/// The file a generated admin key is kept in.
+pub const ADMIN_KEY_FILE: &str = "admin-key";
+
+/// Serves until told to stop, then drains.
+///
+/// # Errors
+///
+/// Anything that keeps the server from starting, or from ending cleanly.
+pub fn run(config: Config) -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(config))
+}
+
+async fn serve(config: Config) -> anyhow::Result<()> {
+    let folder = DataFolder::take(&config.data)?;
+    let keys = keys(&config, &folder)?;
+    let listener = listen(&config.listen).await?;
+    let address = listener.local_addr()?;
+    let generated = config.admin_key.is_none();
+    if generated && !address.ip().is_loopback() {
+        bail!(
+            "{address} is reachable from other machines, and the admin key was generated: \
+             set FIRSTCOME_ADMIN_KEY to a key of your own (16 characters or more), \
+             or listen on 127.0.0.1"
+        );
+    }
+
+    let store = Sqlite::open(&folder, store_options(&config, SpaceId(random_bytes()?)))?;
+    let journal = Journal::Sqlite(store.clone());
+    let ledger = match config.ledger {
+        LedgerKind::None => None,
+        LedgerKind::Sqlite => {
+            let head = journal.head().await?;
+            Some(Ledger::open_sqlite(&folder.ledger(), head.space, head.shard).await?)
+        }
+    };
+    let metrics = Arc::new(Metrics::default());
+    let given = Given {
+        journal: journal.clone(),
+        clock: Clock::system(),
+        random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
+        limits: limits(&config),
+        metrics: Arc::clone(&metrics),
+    };
+    let node = Node::start(given, progress()).await?;
+    let leader = Leader::start(&node, ledger.clone(), pace(&config), &metrics);
+
+    let (stopping, stop) = watch::channel(false);
+    let app = Arc::new(App {
+        node,
+        leader,
+        ledger,
+        keys,
+        metrics,
+        options: options(&config, address),
+        openapi: http::openapi(),
+        draining: stop.clone(),
+    });
+    // Before anybody hears the address: whoever knows it may tell this server to stop.
+    let told = Told::listen()?;
+    folder.announce(&format!("http://{address}"))?;
+    announce(&config, &folder, address, generated);
+
+    let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
+    told.to_stop().await;
+    eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
+    stopping.send_replace(true);
+    let cut = serving.await?;
+    if cut > 0 {
+        eprintln!("{cut} connections did not finish in time and were cut");
+    }
+    // Connections that were cut may hold the app a moment longer; nothing new comes from them.
+    let Some(app) = last_one(app).await else {
+        bail!("requests were still running {:?} after the drain: stopped without settling", GRACE);
+    };
+    app.leader.stop().await;
+    app.node.stop().await?;
+    if let Some(ledger) = &app.ledger {
+        ledger.close().await;
+    }
+    store.close().await;
+    eprintln!("stopped cleanly");
+    Ok(())
+}
+
+/// How long handlers of cut connections may take to notice.
+const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
+
+async fn last_one(mut app: Arc<App>) -> Option<App> {
+    let end = tokio::time::Instant::now() + GRACE;
+    loop {
+        app = match Arc::try_unwrap(app) {
+            Ok(app) => return Some(app),
+            Err(app) => app,
+        };
+        if tokio::time::Instant::now() >= end {
+            return None;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+async fn listen(address: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address).await.map_err(|why| match why.kind() {
+        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
+            "{address} is in use by another program: choose another with --listen, \
+             or port 0 for any that is free"
+        ),
+        _ => anyhow::anyhow!("cannot listen on {address}: {why}"),
+    })
+}
+
+/// Says where the server is, the address first: programs that start a server read that line.
+///
+/// A reader who hangs up after it must not end the server.
+fn announce(config: &Config, folder: &DataFolder, address: SocketAddr, generated: bool) {
+    let mut lines = vec![
+        format!("listening on http://{address}"),
+        format!("data folder {}", folder.path().display()),
+        format!("page http://{address}/docs"),
+        format!("metrics http://{address}/metrics"),
+        format!("space {}", config.space),
+        "durability fsync: an answer leaves after its entry is on the disk; \
+         a killed process or a power cut loses none, a lost disk loses all"
+            .to_owned(),
+    ];
+    if generated {
+        let file = folder.path().join(ADMIN_KEY_FILE);
+        lines.push(format!("admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display()));
+    }
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
+    if let Err(why) = written {
+        eprintln!("nobody reads standard output ({why}); serving on http://{address}");
+    }
+}
+
+fn progress() -> impl FnMut(u64, u64) {
+    let begun = std::time::Instant::now();
+    let mut told = begun;
+    move |applied, head| {
+        if told.elapsed() >= std::time::Duration::from_secs(1) {
+            told = std::time::Instant::now();
+            eprintln!("applying the journal: {applied} of {head} entries");
+        }
+    }
+}
+
+/// SIGTERM and SIGINT, heard from the moment this exists.
+struct Told {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Told {
+    fn listen() -> std::io::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn to_stop(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+fn store_options(config: &Config, fresh: SpaceId) -> sqlite::Options {
+    sqlite::Options { archive: config.archive, ..sqlite::Options::new(fresh) }
+}
+
+fn limits(config: &Config) -> Limits {
+    let outbox = match config.ledger {
+        LedgerKind::None => None,
+        LedgerKind::Sqlite => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
+    };
+    Limits {
+        queue: config.queue,
+        wait: config.command_wait,
+        memory: config.memory_limit_mib << 20,
+        outbox,
+    }
+}
+
+fn pace(config: &Config) -> Pace {
+    Pace {
+        settle_interval: config.settle_interval,
+        keep_for: config.keep_for,
+        snapshot_bytes: config.snapshot_mib << 20,
+        snapshot_every: config.snapshot_every,
+    }
+}
+
+fn options(config: &Config, address: SocketAddr) -> Options {
+    Options {
+        connections: config.connections,
+        body_bytes: config.body_bytes,
+        header_time: config.header_wait,
+        body_time: config.header_wait,
+        idle_time: config.idle,
+        metrics_public: config.metrics_public || address.ip().is_loopback(),
+    }
+}
+
+fn keys(config: &Config, folder: &DataFolder) -> anyhow::Result<Keys> {
+    let mut keys = Keys::default();
+    let admin = match &config.admin_key {
+        Some(key) => key.reveal().to_owned(),
+        None => generated_key(&folder.path().join(ADMIN_KEY_FILE))?,
+    };
+    keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+    for setting in &config.keys {
+        let hash = hex32(&setting.sha256).with_context(|| {
+            format!("key {:?}: sha256 is not 64 hexadecimal digits", setting.name)
+        })?;
+        let campaigns = setting.campaigns.as_deref().map(Into::into);
+        keys.add(hash, Key { name: setting.name.as_str().into(), role: setting.role, campaigns });
+    }
+    Ok(keys)
+}
+
+fn hex32(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (i, byte) in bytes.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// Gives the key in a file only its owner can read; makes one if there is none.
+fn generated_key(file: &Path) -> anyhow::Result<String> {
+    use std::os::unix::fs::OpenOptionsExt;
+    match std::fs::read_to_string(file) {
+        Ok(key) if key.trim().len() >= 16 => return Ok(key.trim().to_owned()),
+        Ok(_) => bail!("{} holds no key of 16 characters or more: remove it", file.display()),
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {}
+        Err(why) => return Err(why).with_context(|| format!("cannot read {}", file.display())),
+    }
+    let bytes: [u8; 24] = random_bytes()?;
+    let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    std::fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(file)
+        .and_then(|mut file| {
+            file.write_all(key.as_bytes())?;
+            file.sync_all()
+        })
+        .with_context(|| format!("cannot write {}", file.display()))?;
+    Ok(key)
+}
+
+fn random_bytes<const N: usize>() -> anyhow::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|why| anyhow::anyhow!("the operating system gives no randomness: {why}"))?;
+    Ok(bytes)
+}

@@ -1,0 +1,161 @@
+use crate::scene::Scene;
+
+#[test]
+fn an_operator_runs_a_campaign_from_its_creation_to_its_archive() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+
+    let said = ask(&[
+        "campaign", "create", "spring", "--places", "3", "--opens", "now", "--title", "Spring",
+    ]);
+    assert_eq!(said.ends(0), "created campaign spring, version 1\n");
+    let said = ask(&["campaign", "create", "spring", "--places", "9", "--opens", "now"]);
+    assert_eq!(said.code, 1, "creating must not change what is there: {said:?}");
+
+    assert!(
+        ask(&["claim", "spring", "ann"])
+            .ends(0)
+            .starts_with("ann has rank 1 in spring/main since ")
+    );
+    assert!(ask(&["claim", "spring", "ann"]).ends(0).starts_with("ann already has rank 1 "));
+    let said = ask(&["claim", "spring", "가나다 🎫/..", "--json"]);
+    assert_eq!((said.code, said.json()["rank"].as_u64()), (0, Some(2)), "{said:?}");
+    assert!(ask(&["claim", "spring", "cem"]).ends(0).contains("rank 3"));
+    let said = ask(&["claim", "spring", "dan"]);
+    assert_eq!((said.code, said.out.as_str()), (1, ""), "{said:?}");
+    assert!(said.talk.starts_with("error: sold_out: "), "{said:?}");
+
+    let shown = ask(&["campaign", "show", "spring"]).ends(0);
+    assert!(
+        shown.contains("spring: Spring") && shown.contains("0 of 3 left, last rank 3"),
+        "{shown}"
+    );
+    let said = ask(&["campaign", "change", "spring", "--places", "1"]);
+    assert!(said.talk.contains("pool main went down to 3 only"), "{said:?}");
+    assert!(
+        ask(&["campaign", "change", "spring", "--places", "4"])
+            .ends(0)
+            .starts_with("changed campaign spring")
+    );
+    let shown = ask(&["campaign", "show", "spring"]).ends(0);
+    assert!(
+        shown.contains("spring: Spring") && shown.contains("1 of 4 left"),
+        "nothing else may change: {shown}"
+    );
+
+    let said = ask(&["cancel", "spring", "가나다 🎫/..", "--reason", "asked, \"nicely\""]);
+    assert!(said.ends(0).contains("cancelled rank 2 of "));
+    let said = ask(&["cancel", "spring", "nobody", "--reason", "x"]);
+    assert_eq!(said.code, 1, "{said:?}");
+
+    let csv = ask(&["results", "spring", "--all", "--format", "csv"]).ends(0);
+    let lines: Vec<&str> = csv.lines().collect();
+    assert_eq!(lines[0], "number,kind,pool,rank,subject,at,by,reason");
+    assert_eq!(lines.len(), 5, "{csv}");
+    assert!(
+        lines[4].contains("cancel,main,2,가나다 🎫/..")
+            && lines[4].ends_with("\"asked, \"\"nicely\"\"\""),
+        "{csv}"
+    );
+    let page = ask(&["results", "spring", "--limit", "2", "--json"]);
+    assert_eq!(page.json()["results"].as_array().unwrap().len(), 2);
+    assert!(page.talk.contains("there are more: --after"), "{page:?}");
+    assert_eq!(ask(&["results", "spring", "--format", "ndjson"]).ends(0).lines().count(), 4);
+
+    assert_eq!(ask(&["campaign", "pause", "spring"]).ends(0), "paused campaign spring\n");
+    assert_eq!(
+        ask(&["campaign", "pause", "spring"]).ends(0),
+        "campaign spring was paused already\n"
+    );
+    assert_eq!(ask(&["claim", "spring", "eve"]).code, 1);
+    assert_eq!(ask(&["campaign", "resume", "spring"]).ends(0), "resumed campaign spring\n");
+    assert_eq!(ask(&["campaign", "archive", "spring"]).code, 1, "an open one cannot be archived");
+    assert_eq!(ask(&["campaign", "close", "spring"]).ends(0), "closed campaign spring\n");
+    let said = ask(&["campaign", "archive", "spring", "--drop-unsettled"]);
+    assert_eq!(said.ends(0), "archived campaign spring\n");
+    let said = ask(&["claim", "spring", "ann"]);
+    assert!(said.code == 1 && said.talk.starts_with("error: archived: "), "{said:?}");
+    assert!(ask(&["campaign", "list"]).ends(0).contains("archived 20"));
+}
+
+#[test]
+fn a_campaign_comes_from_a_file_and_opens_at_a_time() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let file = r#"{"title": "Gig", "opens_at": "2999-03-01T10:00:00[Asia/Seoul]", "pools": [{"name": "stalls", "capacity": 2}, {"name": "balcony", "capacity": 1}]}"#;
+    std::fs::write(scene.path().join("gig.json"), file).unwrap();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    assert!(
+        ask(&["campaign", "create", "gig", "--file", "gig.json"]).ends(0).starts_with("created")
+    );
+    assert!(ask(&["campaign", "show", "gig"]).ends(0).contains("opens in "));
+    let said = ask(&["claim", "gig", "ann", "--pool", "stalls"]);
+    assert!(said.code == 1 && said.talk.contains("not_open"), "{said:?}");
+    let said = ask(&["claim", "gig", "ann"]);
+    assert!(said.code == 1 && said.talk.contains("hint: name the pool with --pool"), "{said:?}");
+    let said = ask(&["campaign", "change", "gig", "--places", "5"]);
+    assert!(said.code == 2 && said.talk.contains("2 pools"), "{said:?}");
+    let said = ask(&[
+        "campaign",
+        "change",
+        "gig",
+        "--opens",
+        "now",
+        "--pool",
+        "balcony=2",
+        "--limit",
+        "1",
+    ]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(ask(&["claim", "gig", "ann", "--pool", "balcony"]).code, 0);
+    let said = ask(&["claim", "gig", "ann", "--pool", "stalls"]);
+    assert!(said.code == 1 && said.talk.contains("limit_reached"), "{said:?}");
+    let said = ask(&["campaign", "create", "late", "--places", "1", "--opens", "+1h"]);
+    assert_eq!(said.code, 0, "{said:?}");
+}
+
+#[test]
+fn the_key_and_the_address_are_found_in_the_data_folder() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let said = scene.run(&["campaign", "list"]);
+    assert!(
+        said.code == 1 && said.talk.contains("unauthorized"),
+        "found, but without a key: {said:?}"
+    );
+    std::fs::write(scene.path().join("firstcome-data/admin-key"), crate::scene::KEY).unwrap();
+    assert_eq!(scene.run(&["campaign", "list"]).code, 0);
+    assert_eq!(scene.run(&["nodes", "--json"]).json()["nodes"][0]["leader"], true);
+    drop(server);
+}
+
+#[test]
+fn the_journal_can_be_read_beside_the_server_and_without_one() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    server
+        .ask(&scene, &["campaign", "create", "spring", "--places", "3", "--opens", "now"])
+        .ends(0);
+    server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    for _ in 0..2 {
+        let shown = scene.run(&["journal", "show"]).ends(0);
+        assert!(shown.contains("claim, ") && shown.contains("subject ann"), "{shown}");
+        let verified = scene.run(&["journal", "verify", "--json"]).json();
+        assert_eq!(verified["ok"], true, "{verified}");
+        scene.run(&["journal", "export", "--output", "out.ndjson"]).ends(0);
+        let lines = std::fs::read_to_string(scene.path().join("out.ndjson")).unwrap();
+        assert!(lines.lines().count() as u64 >= verified["entries"].as_u64().unwrap());
+        let mut audit = scene.program(&["audit", "--json"]);
+        let audit =
+            crate::scene::said(&audit.env("FIRSTCOME_KEY", crate::scene::KEY).output().unwrap());
+        assert_eq!((audit.code, audit.json()["ok"].as_bool()), (0, Some(true)), "{audit:?}");
+        // The second round is read from a folder whose server was killed.
+        kill(&server);
+    }
+}
+
+fn kill(server: &crate::scene::Server) {
+    let pid = rustix::process::Pid::from_raw(server.child.id().cast_signed()).unwrap();
+    drop(rustix::process::kill_process(pid, rustix::process::Signal::KILL));
+}

@@ -1,0 +1,166 @@
+//! The habits of the tree, checked by reading it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Lines a source file may have; past it there is a second subject hiding in it.
+const LINES: usize = 500;
+
+/// Files that may be longer, until when, and why.
+const LONGER: &[(&str, usize, &str)] = &[
+    (
+        "crates/firstcome-core/src/command.rs",
+        560,
+        "2027-03: the stored form of each command stands beside it",
+    ),
+    (
+        "crates/firstcome/src/http/campaigns.rs",
+        560,
+        "2027-03: one route each for put, steer, show and list",
+    ),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the workspace")
+}
+
+/// Gives the project's own text files, with their paths from the root.
+fn files(endings: &[&str]) -> Vec<(String, String)> {
+    fn walk(folder: &Path, root: &Path, endings: &[&str], found: &mut Vec<(String, String)>) {
+        let entries = fs::read_dir(folder).expect("a folder that can be read");
+        for entry in entries.map(|entry| entry.expect("an entry that can be read")) {
+            let (path, name) = (entry.path(), entry.file_name().into_string().unwrap_or_default());
+            if path.is_dir() {
+                let skipped = ["target", ".git", "node_modules", "firstcome-data", "golden"];
+                if !skipped.contains(&name.as_str()) {
+                    walk(&path, root, endings, found);
+                }
+            } else if endings.iter().any(|ending| name.ends_with(ending)) {
+                let relative = path.strip_prefix(root).expect("below the root");
+                let text = fs::read_to_string(&path).expect("UTF-8");
+                found.push((relative.to_string_lossy().into_owned(), text));
+            }
+        }
+    }
+    let (root, mut found) = (root(), Vec::new());
+    walk(&root, &root, endings, &mut found);
+    assert!(!found.is_empty(), "nothing found below {}", root.display());
+    found
+}
+
+#[test]
+fn source_files_have_one_subject() {
+    let mut wrong = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let allowed = LONGER.iter().find(|(longer, ..)| *longer == path).map_or(LINES, |l| l.1);
+        let lines = text.lines().count();
+        if lines > allowed {
+            wrong.push(format!("{path} has {lines} lines, {allowed} are allowed"));
+        }
+    }
+    for (path, ..) in LONGER {
+        if !root().join(path).exists() {
+            wrong.push(format!("{path} is in the list of longer files and does not exist"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn names_say_what_a_thing_is() {
+    let shapes = ["util", "utils", "helper", "helpers", "common", "types", "misc", "manager"];
+    let words = ["Manager", "Helper", "Util", "Service"];
+    let mut wrong = Vec::new();
+    for (path, text) in files(&[".rs"]) {
+        let stem = Path::new(&path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if shapes.contains(&stem.as_str()) || stem == "mod" {
+            wrong.push(format!("{path}: named for a shape, not for its subject"));
+        }
+        for (number, line) in text.lines().enumerate() {
+            let defines = ["struct ", "enum ", "trait ", "type "].iter().find_map(|keyword| {
+                let name = line.trim_start().trim_start_matches("pub ").strip_prefix(keyword)?;
+                Some(name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or(""))
+            });
+            if let Some(name) = defines.filter(|name| words.iter().any(|word| name.ends_with(word)))
+            {
+                wrong.push(format!("{path}:{}: {name}", number + 1));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn nothing_is_left_over() {
+    // Put together here so that this file does not find itself.
+    let marks = [["FIX", "ME"].concat(), ["TO", "DO:"].concat(), ["XX", "X"].concat()];
+    let places = ["work", "root", "home"].map(|place| format!("/{place}/"));
+    let mut wrong = Vec::new();
+    for (path, text) in files(&[".rs", ".md", ".toml", ".sql", ".lua", ".sh", ".yml"]) {
+        for (number, line) in text.lines().enumerate() {
+            for mark in marks.iter().filter(|mark| line.contains(mark.as_str())) {
+                wrong.push(format!("{path}:{}: {mark}", number + 1));
+            }
+            // A path of somebody's machine; one inside an address is none.
+            for place in &places {
+                let found = line.match_indices(place.as_str()).any(|(at, _)| {
+                    let before = line[..at].chars().next_back();
+                    let after = line[at + place.len()..].chars().next();
+                    !before
+                        .is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '}' | '/' | '-'))
+                        && after.is_some_and(|c| c.is_ascii_lowercase())
+                });
+                if found {
+                    wrong.push(format!("{path}:{}: a path of a machine", number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Gives the strings between quotes on lines that map an outcome to its string.
+fn outcome_strings() -> Vec<String> {
+    let outcome = fs::read_to_string(root().join("crates/firstcome-core/src/outcome.rs"));
+    let answer = fs::read_to_string(root().join("crates/firstcome/src/answer.rs"));
+    let (outcome, answer) = (outcome.expect("outcome.rs"), answer.expect("answer.rs"));
+    let mut strings = Vec::new();
+    for line in outcome.lines().filter(|line| line.contains("=> \"")) {
+        strings.extend(line.split('"').nth(1).map(str::to_owned));
+    }
+    for line in answer.lines().filter(|line| line.contains("=> (\"")) {
+        strings.extend(line.split('"').nth(1).map(str::to_owned));
+    }
+    assert!(strings.len() > 40, "found only {strings:?}");
+    strings
+}
+
+#[test]
+fn every_outcome_is_documented() {
+    let page = fs::read_to_string(root().join("docs/reference/http.md")).expect("the HTTP page");
+    let missing: Vec<String> = outcome_strings()
+        .into_iter()
+        // Ticks and settle marks are the nodes' own; field names and words are no outcomes.
+        .filter(|s| !["ticked", "settled", "subject", "operator"].contains(&s.as_str()))
+        .filter(|s| !page.contains(&format!("`{s}`")))
+        .collect();
+    assert!(missing.is_empty(), "not in docs/reference/http.md: {missing:?}");
+}
+
+#[test]
+fn links_between_documents_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for (path, text) in files(&[".md"]) {
+        let folder = root().join(&path).parent().expect("a folder").to_path_buf();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or("");
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            if !folder.join(target).exists() {
+                wrong.push(format!("{path}: {link}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
