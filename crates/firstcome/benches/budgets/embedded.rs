@@ -66,7 +66,6 @@ fn commits(folder: &Path, batch: usize) -> Result<f64> {
 struct Embedded {
     node: Node,
     store: Sqlite,
-    claimed: usize,
 }
 
 impl Embedded {
@@ -87,7 +86,7 @@ impl Embedded {
             metrics: Arc::new(Metrics::default()),
         };
         let node = Node::start(given, |_, _| {}).await?;
-        Ok(Self { node, store, claimed: 0 })
+        Ok(Self { node, store })
     }
 
     async fn stop(self) -> Result<()> {
@@ -118,34 +117,45 @@ impl Embedded {
 
     /// Claims for so many new subjects at once, in one task: what is measured is the node, not the
     /// scheduling of callers.
-    async fn claim(&mut self, campaign: &str, callers: usize) -> Result<()> {
-        let round = (self.claimed..self.claimed + callers).map(|n| {
-            let (subject, intake) = (format!("s-{n:08}"), &self.node.intake);
+    async fn claim(&self, campaign: &str, group: &str, first: usize, callers: usize) -> Result<()> {
+        let round = (first..first + callers).map(|n| {
+            let (subject, intake) = (format!("{group}-{n:08}"), &self.node.intake);
             async move { intake.claim(campaign, Some("main"), &subject, None).await }
         });
         for answer in join_all(round).await {
             let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
             ensure!(matches!(answer.outcome, Outcome::Won { .. }), "{:?}", answer.outcome);
         }
-        self.claimed += callers;
         Ok(())
     }
 }
 
-/// Claims a second through intake, appender, journal and rules, so many callers at once.
+/// Claims a second through intake, appender, journal and rules, so many callers to a batch.
+///
+/// Two groups of callers take turns: one's batch is committed while the other's arrives, as it is
+/// where people do not wait for each other.
 async fn rate(folder: &Path, callers: usize) -> Result<f64> {
-    let mut embedded = Embedded::start(folder).await?;
+    let embedded = Embedded::start(folder).await?;
     embedded.open("bench", 50_000_000).await?;
-    let (embedded, took) = tokio::spawn(async move {
-        let begun = Instant::now();
-        while begun.elapsed() < LENGTH {
-            embedded.claim("bench", callers).await?;
-        }
-        anyhow::Ok((embedded, begun.elapsed()))
-    })
-    .await??;
-    let claimed = embedded.claimed;
-    embedded.stop().await?;
+    let embedded = Arc::new(embedded);
+    let begun = Instant::now();
+    let groups = ["a", "b"].map(|group| {
+        let embedded = Arc::clone(&embedded);
+        tokio::spawn(async move {
+            let mut claimed = 0;
+            while begun.elapsed() < LENGTH {
+                embedded.claim("bench", group, claimed, callers).await?;
+                claimed += callers;
+            }
+            anyhow::Ok(claimed)
+        })
+    });
+    let mut claimed = 0;
+    for group in groups {
+        claimed += group.await??;
+    }
+    let took = begun.elapsed();
+    Arc::into_inner(embedded).expect("the groups are done").stop().await?;
     Ok(claimed as f64 / took.as_secs_f64())
 }
 
@@ -163,23 +173,23 @@ pub(crate) fn growth(table: &mut Table) -> Result<()> {
         let folder = tempfile::tempdir()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (few, many) = runtime.block_on(async {
-            let mut embedded = Embedded::start(folder.path()).await?;
+            let embedded = Embedded::start(folder.path()).await?;
             let before = cpu_us()?;
             for campaign in 0..MEASURED / SMALL {
                 let campaign = format!("small-{campaign}");
                 embedded.open(&campaign, SMALL as u32).await?;
-                for _ in 0..SMALL / CALLERS {
-                    embedded.claim(&campaign, CALLERS).await?;
+                for first in (0..SMALL).step_by(CALLERS) {
+                    embedded.claim(&campaign, "s", first, CALLERS).await?;
                 }
             }
             let few = (cpu_us()? - before) / MEASURED as f64;
             embedded.open("large", (LARGE + MEASURED) as u32).await?;
-            for _ in 0..LARGE / CALLERS {
-                embedded.claim("large", CALLERS).await?;
+            for first in (0..LARGE).step_by(CALLERS) {
+                embedded.claim("large", "s", first, CALLERS).await?;
             }
             let before = cpu_us()?;
-            for _ in 0..MEASURED / CALLERS {
-                embedded.claim("large", CALLERS).await?;
+            for first in (LARGE..LARGE + MEASURED).step_by(CALLERS) {
+                embedded.claim("large", "s", first, CALLERS).await?;
             }
             let many = (cpu_us()? - before) / MEASURED as f64;
             embedded.stop().await?;
