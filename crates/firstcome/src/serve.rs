@@ -83,7 +83,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     announce(&config, &folder, address, generated);
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
-    told.wait().await;
+    told.come().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
@@ -127,12 +127,14 @@ async fn last_one(mut app: Arc<App>) -> Option<App> {
 const BACKLOG: u32 = 4_096;
 
 async fn listen(address: &str) -> anyhow::Result<TcpListener> {
-    bind(address).await.map_err(|why| match why.kind() {
-        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
-            "{address} is in use by another program: choose another with --listen, \
-             or port 0 for any that is free"
-        ),
-        _ => anyhow::anyhow!("cannot listen on {address}: {why}"),
+    bind(address).await.map_err(|why| {
+        if why.kind() == std::io::ErrorKind::AddrInUse {
+            return anyhow::anyhow!(
+                "{address} is in use by another program: choose another with --listen, \
+                 or port 0 for any that is free"
+            );
+        }
+        anyhow::anyhow!("cannot listen on {address}: {why}")
     })
 }
 
@@ -198,7 +200,7 @@ impl Told {
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn wait(mut self) {
+    async fn come(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

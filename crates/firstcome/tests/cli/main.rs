@@ -1,6 +1,6 @@
 //! The command line as scripts meet it: what stands on stdout, and what the exit code says.
 
-#![expect(clippy::unwrap_used, reason = "whatever is missing here is a failed test")]
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
 mod campaigns;
 mod configuration;
