@@ -1,0 +1,31 @@
+-- Takes a lock if it is free, or once more for its owner; the fence is minted in the same step.
+--
+-- KEYS  1 lock  2 fence counter
+-- ARGV  1 owner  2 lease (ms)  3 not after (µs of this server's clock)  4 life of the counter (ms, 0 for ever)
+-- Gives {holds, fence, now} to the owner, {0, remaining ms, now} to others, {-1, 0, now} to a request that is late.
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[3]) then
+    -- Its sender has given up on it and has undone, or will undo, what it asked for.
+    return {-1, 0, now}
+end
+
+if redis.call('EXISTS', KEYS[1]) == 0 then
+    redis.call('HSET', KEYS[1], ARGV[1], 1)
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    local fence = math.max((redis.call('GET', KEYS[2]) or 0) + 1, now)
+    if ARGV[4] == '0' then
+        redis.call('SET', KEYS[2], string.format('%.0f', fence))
+    else
+        redis.call('SET', KEYS[2], string.format('%.0f', fence), 'PX', ARGV[4])
+    end
+    return {1, fence, now}
+end
+
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+    local holds = redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
+    return {holds, tonumber(redis.call('GET', KEYS[2]) or 0), now}
+end
+return {0, redis.call('PTTL', KEYS[1]), now}

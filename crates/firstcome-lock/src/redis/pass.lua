@@ -1,0 +1,26 @@
+-- Passes a lock from its owner to the next one without it being free in between; nobody else is woken.
+--
+-- KEYS  1 lock  2 fence counter of the next owner
+-- ARGV  1 owner  2 next owner  3 lease (ms)  4 life of the counter (ms, 0 for ever)
+-- Gives {1, fence}, or {0, 0} where the owner does not hold it exactly once.
+
+if redis.call('HEXISTS', KEYS[1], ARGV[2]) == 1 then
+    -- Sent again: it has been passed already, and nobody has minted since.
+    return {1, tonumber(redis.call('GET', KEYS[2]) or 0)}
+end
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= '1' then
+    return {0, 0}
+end
+
+redis.call('DEL', KEYS[1])
+redis.call('HSET', KEYS[1], ARGV[2], 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local fence = math.max((redis.call('GET', KEYS[2]) or 0) + 1, now)
+if ARGV[4] == '0' then
+    redis.call('SET', KEYS[2], string.format('%.0f', fence))
+else
+    redis.call('SET', KEYS[2], string.format('%.0f', fence), 'PX', ARGV[4])
+end
+return {1, fence}
