@@ -35,6 +35,5 @@ pub use lock::Lock;
 pub use locks::{Builder, Holder, Locks};
 pub use memory::Memory;
 pub use owner::Owner;
-#[cfg(feature = "twins")]
 #[doc(hidden)]
 pub use protection::Protection;

@@ -1,6 +1,6 @@
 /// Something that keeps locks right and that a test can do without, to show that it is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Protection {
+pub enum Protection {
     /// An acquire is sent once, whatever becomes of its answer.
     SingleSend,
     /// An acquire that arrives after its sender gave up is refused by the store's clock.
@@ -13,6 +13,8 @@ pub(crate) enum Protection {
     TryAfterSubscribe,
     /// A chain of hand-overs within one process ends after a few, so that others get their turn.
     ShortChain,
+    /// A release that is sent again is recognised.
+    Latch,
 }
 
 /// Which protections are missing; none, outside of tests.

@@ -84,9 +84,12 @@ async fn give_back_one(shared: &Arc<Shared>, hold: &Arc<Hold>, mut seat: Seat) -
 
 /// Sends the same release until there is an answer, or until the lease has certainly ended.
 async fn release(shared: &Shared, hold: &Hold) -> Left {
-    let request = fastrand::u128(..);
+    let mut request = fastrand::u128(..);
     let mut tries = 0;
     loop {
+        if shared.protections.lack(Protection::Latch) {
+            request = fastrand::u128(..);
+        }
         let over_at = later(hold.over_at(), shared.backend.answer_within());
         match shared.backend.release(&hold.keys, &hold.owner, hold.lease(), request).await {
             Ok(left) => {

@@ -15,7 +15,6 @@ use crate::protection::Protections;
 use crate::rooms::Rooms;
 use crate::watchdog::{self, Watchdog};
 
-#[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) backend: Arc<Backend>,
     pub(crate) clerk: Clerk,
@@ -102,6 +101,12 @@ impl Shared {
             drop(renewing.await);
         }
         self.backend.close().await;
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("id", &self.client).finish_non_exhaustive()
     }
 }
 

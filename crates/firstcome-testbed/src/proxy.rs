@@ -34,6 +34,7 @@ pub struct Proxy {
     port: u16,
     orders: watch::Sender<Order>,
     requests: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
     tasks: tokio::task::JoinHandle<()>,
 }
 
@@ -42,6 +43,8 @@ struct Order {
     fault: Fault,
     /// Connections made before this number of cuts are gone.
     cuts: u64,
+    /// Connections with a lower number have their requests kept back.
+    stalled: u64,
 }
 
 impl Proxy {
@@ -53,11 +56,13 @@ impl Proxy {
     pub async fn start(target: u16) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a loopback port is free");
         let port = listener.local_addr().expect("a bound socket has an address").port();
-        let (orders, watched) = watch::channel(Order { fault: Fault::None, cuts: 0 });
+        let (orders, watched) = watch::channel(Order { fault: Fault::None, cuts: 0, stalled: 0 });
         let requests = Arc::new(AtomicU64::new(0));
         let target = SocketAddr::from(([127, 0, 0, 1], target));
-        let tasks = tokio::spawn(accept(listener, target, watched, Arc::clone(&requests)));
-        Self { port, orders, requests, tasks }
+        let connections = Arc::new(AtomicU64::new(0));
+        let counts = (Arc::clone(&connections), Arc::clone(&requests));
+        let tasks = tokio::spawn(accept(listener, target, watched, counts));
+        Self { port, orders, requests, connections, tasks }
     }
 
     /// Gives the port clients connect to.
@@ -79,6 +84,25 @@ impl Proxy {
         self.orders.send_modify(|order| order.cuts += 1);
     }
 
+    /// Keeps back what the connections there are now send; new ones are not touched.
+    ///
+    /// What is kept back arrives after [`Proxy::let_go`], even if its sender has closed the connection since.
+    pub fn stall_existing(&self) {
+        let next = self.connections.load(Ordering::SeqCst);
+        self.orders.send_modify(|order| order.stalled = next);
+    }
+
+    /// Lets everything go that [`Proxy::stall_existing`] kept back.
+    pub fn let_go(&self) {
+        self.orders.send_modify(|order| order.stalled = 0);
+    }
+
+    /// Gives how many connections there have been.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+
     /// Gives how many pieces have been sent towards the server so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
@@ -96,7 +120,7 @@ async fn accept(
     listener: TcpListener,
     target: SocketAddr,
     orders: watch::Receiver<Order>,
-    requests: Arc<AtomicU64>,
+    (numbers, requests): (Arc<AtomicU64>, Arc<AtomicU64>),
 ) {
     // Owned here, so that aborting this task ends every connection.
     let mut connections = JoinSet::new();
@@ -107,7 +131,9 @@ async fn accept(
                 if orders.borrow().fault == Fault::Refuse {
                     continue;
                 }
-                connections.spawn(connect(client, target, orders.clone(), Arc::clone(&requests)));
+                let number = numbers.fetch_add(1, Ordering::SeqCst);
+                let requests = Arc::clone(&requests);
+                connections.spawn(connect(client, number, target, orders.clone(), requests));
             }
             Some(_) = connections.join_next() => {}
         }
@@ -116,6 +142,7 @@ async fn accept(
 
 async fn connect(
     client: TcpStream,
+    number: u64,
     target: SocketAddr,
     orders: watch::Receiver<Order>,
     requests: Arc<AtomicU64>,
@@ -130,7 +157,7 @@ async fn connect(
     let (server_read, server_write) = server.into_split();
     tokio::select! {
         // Whichever ends first drops both halves, which closes both connections.
-        () = pump(client_read, server_write, Way::Request, orders.clone(), Some(requests)) => {}
+        () = pump(client_read, server_write, Way::Request(number), orders.clone(), Some(requests)) => {}
         () = pump(server_read, client_write, Way::Reply, orders, None) => {}
         _ = cut.wait_for(|order| order.cuts > cuts) => {}
     }
@@ -138,7 +165,8 @@ async fn connect(
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    Request,
+    /// From the connection of this number.
+    Request(u64),
     Reply,
 }
 
@@ -154,9 +182,9 @@ async fn pump(
         let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
         let fault = orders.borrow().fault;
         match (fault, way) {
-            (Fault::CutAtReply, Way::Reply) | (Fault::CutAtRequest, Way::Request) => return,
+            (Fault::CutAtReply, Way::Reply) | (Fault::CutAtRequest, Way::Request(_)) => return,
             (Fault::Delay(time), _) => tokio::time::sleep(time).await,
-            (Fault::StallRequests, Way::Request) => {
+            (Fault::StallRequests, Way::Request(_)) => {
                 if orders.wait_for(|now| now.fault != Fault::StallRequests).await.is_err() {
                     return;
                 }
@@ -175,6 +203,11 @@ async fn pump(
                 | Fault::CutAtRequest,
                 _,
             ) => {}
+        }
+        if let Way::Request(number) = way
+            && orders.wait_for(|now| number >= now.stalled).await.is_err()
+        {
+            return;
         }
         if let Some(count) = &count {
             count.fetch_add(1, Ordering::Relaxed);

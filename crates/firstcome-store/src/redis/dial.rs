@@ -220,6 +220,11 @@ async fn look(
     must_be_master: bool,
 ) -> Result<(), Failure> {
     let info = redis::cmd("INFO").arg("server").query_async::<String>(connection).await;
+    if let Err(error) = &info
+        && error.code() == Some("NOAUTH")
+    {
+        return Err(Failure::Denied { detail: error.to_string() });
+    }
     // A user without the right to INFO is believed to have a server that is new enough.
     let version = info.ok().and_then(|text| {
         text.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
