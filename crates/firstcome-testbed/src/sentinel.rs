@@ -96,9 +96,13 @@ impl Sentinels {
         self.until("the sentinels name the other server", |all| all.master_port() == other);
     }
 
-    /// Kills the first master.
-    pub fn kill_master(&mut self) {
-        self.servers[0].kill();
+    /// Cuts the replica off from its master, so that a failover loses what is written from now on.
+    ///
+    /// Connections there are already go on working; new ones to the master are denied.
+    pub fn sever_replica(&self) {
+        // Both on one connection: a new one would be denied by the first command.
+        let said = self.servers[0].ask("CONFIG SET requirepass x\r\nCLIENT KILL TYPE replica");
+        assert!(said.starts_with("+OK") && said.ends_with(":1"), "{said}");
     }
 
     fn until(&self, what: &str, done: impl Fn(&Self) -> bool) {

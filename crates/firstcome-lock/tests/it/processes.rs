@@ -60,8 +60,8 @@ impl Actor {
 #[test]
 fn an_actor() {
     let Ok(role) = std::env::var(ROLE) else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all();
-    let runtime = { runtime }.build().unwrap();
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
         let options = firstcome_lock::Options::new(std::env::var(URL).unwrap());
         let locks = Locks::builder().watchdog(ms(600)).connect(options).await.unwrap();

@@ -39,19 +39,10 @@ async fn a_failover_that_loses_the_lock_is_noticed() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let ann = client(&sentinels).await;
     take(&ann.lock("warm").unwrap()).await.release().await.unwrap();
-    sentinels.servers()[1].pause();
+    sentinels.sever_replica();
     let renewed = take(&ann.lock("x").unwrap()).await;
     let fixed = take(&ann.lock("y").unwrap().lease(600 * SECOND)).await;
-    // The master is gone before the replica, which stands still, has heard of it.
-    let killed = sentinels.master_port();
-    assert_eq!(killed, sentinels.servers()[0].port());
-    sentinels.kill_master();
-    sentinels.servers()[1].resume();
     sentinels.fail_over();
-    if sentinels.servers()[1].ask("EXISTS x").ends_with(":1") {
-        // What was in the replica's socket has reached it all the same; nothing was lost this time.
-        return;
-    }
     assert_eq!(renewed.lost().await, Loss::Taken);
     assert_eq!(fixed.lost().await, Loss::Taken);
     let next = ann.lock("x").unwrap().lock().await.unwrap();
