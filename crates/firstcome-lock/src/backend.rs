@@ -138,15 +138,16 @@ impl Backend {
         on_either!(self, store => store.undo(keys, owner, keep, not_after))
     }
 
-    /// Gives back one hold; the same `request` may be sent again.
+    /// Gives back one hold; the same `request` may be sent again. A `reentrant` owner may have several.
     pub(crate) async fn release(
         &self,
         keys: &Keys,
         owner: &str,
         lease: Duration,
         request: u128,
+        reentrant: bool,
     ) -> Result<Left, Failure> {
-        on_either!(self, store => store.release(keys, owner, lease, request))
+        on_either!(self, store => store.release(keys, owner, lease, request, reentrant))
     }
 
     /// Passes a lock held once to the next owner and gives the new fence; `None` where it was not held so.

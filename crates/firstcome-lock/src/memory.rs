@@ -153,6 +153,7 @@ impl Memory {
         owner: &str,
         lease: Duration,
         _request: u128,
+        _reentrant: bool,
     ) -> Result<Left, Failure> {
         let mut state = self.state();
         if state.holds(keys, owner).is_none() {

@@ -140,6 +140,7 @@ impl RedisBackend {
         owner: &str,
         lease: Duration,
         request: u128,
+        reentrant: bool,
     ) -> Result<Left, Failure> {
         if keys.kind == Kind::Token {
             let command = Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner);
@@ -150,7 +151,8 @@ impl RedisBackend {
         let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
             .arg(owner)
             .arg(millis(lease))
-            .arg(millis((lease + LATCH_GRACE).min(LONGEST_LATCH)));
+            .arg(millis((lease + LATCH_GRACE).min(LONGEST_LATCH)))
+            .arg(u8::from(reentrant));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
             return Ok(Left::Nothing);

@@ -49,7 +49,7 @@ async fn give_back_all(shared: &Arc<Shared>, hold: &Hold) -> Released {
     {
         return pass(shared, hold, offer).await;
     }
-    match release(shared, hold).await {
+    match release(shared, hold, false).await {
         Left::Free if !lost => Released::Free,
         Left::Free | Left::Nothing | Left::Holds(_) => Released::AlreadyLost,
     }
@@ -67,7 +67,7 @@ async fn give_back_one(shared: &Arc<Shared>, hold: &Arc<Hold>, mut seat: Seat) -
         return Released::AlreadyLost;
     }
     let sent = Instant::now();
-    let left = release(shared, hold).await;
+    let left = release(shared, hold, true).await;
     match left {
         Left::Holds(holds) => {
             hold.confirmed(sent, hold.lease()).ok();
@@ -83,7 +83,7 @@ async fn give_back_one(shared: &Arc<Shared>, hold: &Arc<Hold>, mut seat: Seat) -
 }
 
 /// Sends the same release until there is an answer, or until the lease has certainly ended.
-async fn release(shared: &Shared, hold: &Hold) -> Left {
+async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Left {
     let mut request = fastrand::u128(..);
     let mut tries = 0;
     loop {
@@ -91,7 +91,9 @@ async fn release(shared: &Shared, hold: &Hold) -> Left {
             request = fastrand::u128(..);
         }
         let over_at = later(hold.over_at(), shared.backend.answer_within());
-        match shared.backend.release(&hold.keys, &hold.owner, hold.lease(), request).await {
+        let lease = hold.lease();
+        let asked = shared.backend.release(&hold.keys, &hold.owner, lease, request, reentrant);
+        match asked.await {
             Ok(left) => {
                 if left != Left::Nothing && hold.keys.kind != Kind::Token {
                     shared.clerk.forget(hold.keys.latch(request));
@@ -148,7 +150,7 @@ async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Released {
         }
     }
     // Nobody knows who has it. Without its owner's hold no late pass can take effect, so that one goes first.
-    let left = release(shared, hold).await;
+    let left = release(shared, hold, false).await;
     let give_up = later(Instant::now(), keep.lease + shared.backend.answer_within());
     undo(Arc::clone(shared), keys, next, 0, NotAfter(0), give_up, None).await;
     shared.rooms.not_passed(name, offer);

@@ -14,11 +14,13 @@ end
 if redis.call('EXISTS', KEYS[1]) == 0 then
     redis.call('HSET', KEYS[1], ARGV[1], 1)
     redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    local fence = math.max((redis.call('GET', KEYS[2]) or 0) + 1, now)
-    if ARGV[4] == '0' then
-        redis.call('SET', KEYS[2], string.format('%.0f', fence))
-    else
-        redis.call('SET', KEYS[2], string.format('%.0f', fence), 'PX', ARGV[4])
+    -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
+    local fence, life = now, ARGV[4] ~= '0'
+    local last = life and redis.call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+        or not life and redis.call('SET', KEYS[2], string.format('%.0f', now), 'GET')
+    if last and tonumber(last) >= now then
+        fence = tonumber(last) + 1
+        redis.call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
     end
     return {1, fence, now}
 end

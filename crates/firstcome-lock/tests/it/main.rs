@@ -5,6 +5,7 @@ mod conformance;
 mod crowds;
 mod election;
 mod faults;
+mod interop;
 mod processes;
 mod stage;
 mod stores;

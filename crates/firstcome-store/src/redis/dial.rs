@@ -16,8 +16,9 @@ use super::address::{Address, Host, Place};
 use super::sentinel;
 use crate::Failure;
 
-/// The oldest server whose scripts may read the clock and then write: effects are replicated, not the script.
-const OLDEST: (u32, &str) = (5, "5.0");
+/// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
+/// and then write (5.0), and SET that gives the value it replaced (6.2).
+const OLDEST: ((u32, u32), &str) = ((6, 2), "6.2");
 
 /// Everything needed to make a connection.
 #[derive(Debug)]
@@ -230,9 +231,10 @@ async fn look(
         text.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
     });
     if let Some(version) = version {
-        let major = version.split('.').next().and_then(|number| number.parse::<u32>().ok());
-        if major.is_some_and(|major| major < OLDEST.0) {
-            let feature = "a script that reads the server's clock and then writes";
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        let release = numbers.next().zip(numbers.next());
+        if release.is_some_and(|release| release < OLDEST.0) {
+            let feature = "a script that reads the server's clock, and SET with GET,";
             return Err(Failure::TooOld { version, needed: OLDEST.1, feature });
         }
     }
