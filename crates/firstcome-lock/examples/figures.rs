@@ -61,6 +61,10 @@ async fn pairs(server: &firstcome_testbed::Redis) -> Outcome<()> {
     let (bare, whole, dropped) = (median(bare), median(whole), median(dropped));
     println!("two round trips, one task            {:8.1} µs", bare * 1e6);
     println!("acquire + release ÷ two round trips  {:8.2}     (budget 1.25)", whole / bare);
+    let inside = server.ask("INFO commandstats");
+    let inside = inside.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:"));
+    let inside = inside.and_then(|line| line.split("usec_per_call=").nth(1)?.split(',').next());
+    println!("inside the server, one script        {:>8} µs", inside.unwrap_or("?"));
     println!("acquire + drop ÷ two round trips     {:8.2}", dropped / bare);
     Ok(())
 }

@@ -5,24 +5,27 @@
 --       several times
 -- Gives the holds that remain, or nil where the owner holds nothing. The latch makes sending it again harmless.
 
-local holds = redis.call('HGET', KEYS[1], ARGV[1])
--- An owner that takes a lock only once and still has it has not been here before.
-if not holds or ARGV[4] == '1' then
-    local latch = redis.call('GET', KEYS[3])
+local call = redis.call
+
+if ARGV[4] == '0' then
+    -- This owner takes a lock once in its life: if it has it, this request has not been here before.
+    if call('HDEL', KEYS[1], ARGV[1]) == 0 then
+        return call('GET', KEYS[3]) and 0 or nil
+    end
+else
+    local latch = call('GET', KEYS[3])
+    local holds = call('HGET', KEYS[1], ARGV[1])
     if latch then
         return latch == '1' and 0 or tonumber(holds or 0)
-    end
-    if not holds then
+    elseif not holds then
         return nil
+    elseif holds ~= '1' then
+        call('PEXPIRE', KEYS[1], ARGV[2])
+        call('SET', KEYS[3], '0', 'PX', ARGV[3])
+        return call('HINCRBY', KEYS[1], ARGV[1], -1)
     end
+    call('HDEL', KEYS[1], ARGV[1])
 end
-
-if holds ~= '1' then
-    redis.call('PEXPIRE', KEYS[1], ARGV[2])
-    redis.call('SET', KEYS[3], '0', 'PX', ARGV[3])
-    return redis.call('HINCRBY', KEYS[1], ARGV[1], -1)
-end
-redis.call('DEL', KEYS[1])
-redis.call('PUBLISH', KEYS[2], '0')
-redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
+call('PUBLISH', KEYS[2], '0')
+call('SET', KEYS[3], '1', 'PX', ARGV[3])
 return 0
