@@ -127,7 +127,13 @@ async fn as_head(
         ear = ear(shared, ask, &ticket.place) => ear,
     };
     let mut ear = match ear {
-        Ok(ear) => Some(ear.lock_owned().await),
+        // The one before may have been passed the lock since, and so may this one: whoever is next may have the
+        // subscription already, and keeps it until the lease that waits here is given back.
+        Ok(ear) => tokio::select! {
+            biased;
+            Ok(lease) = &mut ticket.offer => return Ok(lease),
+            ear = ear.lock_owned() => Some(ear),
+        },
         // Without a subscription it goes on by asking.
         Err(failure) => {
             patience.failed(failure)?;
