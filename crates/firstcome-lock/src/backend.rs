@@ -1,0 +1,254 @@
+//! The seam between the locks and what they are stored in.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::keys::Keys;
+use crate::memory::Memory;
+use crate::redis::RedisBackend;
+use crate::{Failure, Holder};
+
+/// Where locks are stored.
+#[derive(Debug)]
+pub(crate) enum Backend {
+    Redis(RedisBackend),
+    Memory(Memory),
+}
+
+/// The answer to an acquire.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Held, `holds` times, under `fence`.
+    Yes { holds: u64, fence: u64 },
+    /// Somebody else holds it; without a time it has no expiry.
+    Held { remaining: Option<Duration> },
+    /// The store's clock says the request came too late; nothing changed.
+    Late,
+}
+
+/// Until when, on the store's clock in µs, an acquire that got no answer may still take effect.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotAfter(pub(crate) i64);
+
+/// The answer to a release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    /// The owner held nothing.
+    Nothing,
+    /// The owner still holds it so many times.
+    Holds(u64),
+    /// It is free.
+    Free,
+}
+
+/// The answer to an undo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Undone {
+    /// Nothing is held, and nothing can arrive any more.
+    Done,
+    /// The acquire may still arrive for this long.
+    MayArrive(Duration),
+}
+
+/// One hold to renew: the lock and its owner.
+pub(crate) type Renewal<'a> = (&'a Keys, &'a str);
+
+/// Who leads, as the store has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Record {
+    pub(crate) node: String,
+    pub(crate) term: u64,
+}
+
+/// What an [`Ear`] hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// Look again now.
+    Wake,
+    /// Nothing will follow.
+    Closed,
+}
+
+/// A subscription to one lock's channel.
+#[derive(Debug)]
+pub(crate) enum Ear {
+    Redis(firstcome_store::Subscription),
+    Memory(tokio::sync::broadcast::Receiver<()>),
+}
+
+impl Ear {
+    /// Waits until there is reason to look again.
+    pub(crate) async fn next(&mut self) -> Heard {
+        match self {
+            Self::Redis(subscription) => match subscription.next().await {
+                firstcome_store::Event::Message(_) | firstcome_store::Event::Gap => Heard::Wake,
+                firstcome_store::Event::Closed => Heard::Closed,
+            },
+            Self::Memory(receiver) => match receiver.recv().await {
+                Ok(()) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => Heard::Wake,
+                Err(tokio::sync::broadcast::error::RecvError::Closed) => Heard::Closed,
+            },
+        }
+    }
+
+    /// Tells whether nothing is being missed now.
+    pub(crate) fn is_live(&self) -> bool {
+        match self {
+            Self::Redis(subscription) => subscription.is_live(),
+            Self::Memory(_) => true,
+        }
+    }
+}
+
+/// Calls the same function on whichever store it is.
+macro_rules! on_either {
+    ($self:ident, $store:ident => $call:expr) => {
+        match $self {
+            Backend::Redis($store) => $call.await,
+            Backend::Memory($store) => $call.await,
+        }
+    };
+}
+
+impl Backend {
+    /// Waits until a request can be sent.
+    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+        on_either!(self, store => store.ready())
+    }
+
+    /// Asks once for a lock. With a failure of unknown effect comes the time until which it may still happen.
+    pub(crate) async fn acquire(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<Answer, (Failure, NotAfter)> {
+        on_either!(self, store => store.acquire(keys, owner, lease))
+    }
+
+    /// Takes back what an acquire without an answer may have taken, down to `keep` holds.
+    pub(crate) async fn undo(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        keep: u64,
+        not_after: NotAfter,
+    ) -> Result<Undone, Failure> {
+        on_either!(self, store => store.undo(keys, owner, keep, not_after))
+    }
+
+    /// Gives back one hold; the same `request` may be sent again. A `reentrant` owner may have several.
+    pub(crate) async fn release(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+        request: u128,
+        reentrant: bool,
+    ) -> Result<Left, Failure> {
+        on_either!(self, store => store.release(keys, owner, lease, request, reentrant))
+    }
+
+    /// Passes a lock held once to the next owner and gives the new fence; `None` where it was not held so.
+    pub(crate) async fn pass(
+        &self,
+        owner: &str,
+        next_keys: &Keys,
+        next: &str,
+        lease: Duration,
+    ) -> Result<Option<u64>, Failure> {
+        on_either!(self, store => store.pass(owner, next_keys, next, lease))
+    }
+
+    /// Renews, or with no lease only looks at, holds of one kind; tells for each whether it is still held.
+    pub(crate) async fn renew(
+        &self,
+        holds: &[Renewal<'_>],
+        lease: Option<Duration>,
+    ) -> Result<Vec<bool>, Failure> {
+        on_either!(self, store => store.renew(holds, lease))
+    }
+
+    /// Tells who holds a lock.
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+        on_either!(self, store => store.inspect(keys))
+    }
+
+    /// Frees a lock whoever holds it; tells whether anybody did.
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+        on_either!(self, store => store.force(keys))
+    }
+
+    /// Tells how long a key is taken for, without trying to take it; `None` where it is free.
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+        on_either!(self, store => store.taken_for(keys))
+    }
+
+    /// Subscribes to a channel; confirmed when this returns.
+    pub(crate) async fn listen(&self, channel: &str) -> Result<Ear, Failure> {
+        on_either!(self, store => store.listen(channel))
+    }
+
+    /// Removes latches that nobody will ask for any more.
+    pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
+        on_either!(self, store => store.forget(latches))
+    }
+
+    /// Records who leads under which term, and tells those who watch.
+    pub(crate) async fn announce(
+        &self,
+        name: &str,
+        record: &Record,
+        owner: &str,
+    ) -> Result<(), Failure> {
+        on_either!(self, store => store.announce(name, record, owner))
+    }
+
+    /// Gives who leads, and how long whoever holds the lock has left without renewing.
+    pub(crate) async fn leader(
+        &self,
+        name: &str,
+    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+        on_either!(self, store => store.leader(name))
+    }
+
+    /// Writes a value under the protection of a fence; gives the fence in the way, if there is one.
+    pub(crate) async fn guarded_write(
+        &self,
+        key: &str,
+        fence: u64,
+        owner: &str,
+        value: &[u8],
+    ) -> Result<Result<(), u64>, Failure> {
+        on_either!(self, store => store.guarded_write(key, fence, owner, value))
+    }
+
+    /// Waits until requests go over a new connection, which may lead to a server that knows less.
+    pub(crate) async fn reconnected(&self, seen: &mut u64) {
+        match self {
+            Self::Redis(store) => store.reconnected(seen).await,
+            Self::Memory(_) => std::future::pending().await,
+        }
+    }
+
+    /// Gives how long one request may take.
+    pub(crate) fn answer_within(&self) -> Duration {
+        match self {
+            Self::Redis(store) => store.answer_within(),
+            Self::Memory(_) => Duration::from_secs(3),
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Redis(store) => store.close().await,
+            Self::Memory(_) => {}
+        }
+    }
+}
+
+/// Adds without overflow; a time too far away is a century away.
+pub(crate) fn later(from: Instant, by: Duration) -> Instant {
+    from.checked_add(by).unwrap_or_else(|| from + Duration::from_secs(3_155_760_000))
+}

@@ -1,0 +1,102 @@
+use std::time::Duration;
+
+/// How the pauses grow from one try to the next, as factors of the first.
+const GROWTH: [f64; 4] = [1.5, 2.0, 2.5, 3.0];
+
+/// By how much a pause may be shorter or longer, as a part of it.
+const JITTER: [f64; 4] = [0.15, 0.136, 0.125, 0.115];
+
+/// Pauses between tries where nobody says when to try again: growing, with a jitter that shrinks.
+///
+/// The pauses are 1.5, 2, 2.5 and 3 times the base, from then on 3 times, each up to 15, 13.6, 12.5 and 11.5 % shorter
+/// or longer. So those who began together soon try apart, and nobody waits much longer than the others.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// let mut pauses = firstcome_lock::Backoff::new(Duration::from_millis(100)).tries(2).pauses();
+/// let first = pauses.next().unwrap();
+/// assert!((127..=173).contains(&first.as_millis()));
+/// pauses.next().unwrap();
+/// assert_eq!(pauses.next(), None);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Backoff {
+    base: Duration,
+    tries: Option<u32>,
+}
+
+impl Backoff {
+    /// Begins with a base; the first pause is 1.5 times as long.
+    #[must_use]
+    pub fn new(base: Duration) -> Self {
+        Self { base, tries: None }
+    }
+
+    /// Ends after so many pauses; without it there is no end.
+    #[must_use]
+    pub fn tries(mut self, tries: u32) -> Self {
+        self.tries = Some(tries);
+        self
+    }
+
+    /// Gives the pauses, one after the other.
+    #[must_use]
+    pub fn pauses(&self) -> Pauses {
+        Pauses { base: self.base, left: self.tries, done: 0 }
+    }
+}
+
+impl Default for Backoff {
+    /// A base of 50 ms, without an end.
+    fn default() -> Self {
+        Self::new(Duration::from_millis(50))
+    }
+}
+
+/// The pauses of a [`Backoff`].
+#[derive(Debug, Clone)]
+pub struct Pauses {
+    base: Duration,
+    left: Option<u32>,
+    done: usize,
+}
+
+impl Iterator for Pauses {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        if let Some(left) = &mut self.left {
+            *left = left.checked_sub(1)?;
+        }
+        let step = self.done.min(GROWTH.len() - 1);
+        self.done += 1;
+        let swing = JITTER[step] * (2.0 * fastrand::f64() - 1.0);
+        Some(self.base.mul_f64(GROWTH[step] * (1.0 + swing)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_jitter_shrinks() {
+        for _ in 0..1000 {
+            let pauses = Backoff::new(Duration::from_secs(1)).pauses().take(6);
+            let growth = [1.5, 2.0, 2.5, 3.0, 3.0, 3.0];
+            let jitter = [0.15, 0.136, 0.125, 0.115, 0.115, 0.115];
+            for (pause, (factor, part)) in pauses.zip(growth.into_iter().zip(jitter)) {
+                let seconds: f64 = pause.as_secs_f64();
+                assert!((seconds / factor - 1.0).abs() <= part + 1e-6, "{seconds} of {factor}");
+            }
+        }
+    }
+
+    #[test]
+    fn tries_are_capped() {
+        assert_eq!(Backoff::default().tries(3).pauses().count(), 3);
+        assert_eq!(Backoff::default().tries(0).pauses().count(), 0);
+    }
+}

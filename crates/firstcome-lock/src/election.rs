@@ -1,0 +1,355 @@
+//! Electing one of many.
+
+mod guarded;
+mod watch;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch as value;
+
+use self::guarded::while_valid;
+pub use self::watch::Watch;
+use crate::attempt::pause;
+use crate::backend::Record;
+use crate::failure::within;
+use crate::keys::{Keys, Kind};
+use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::{Failure, Fence, Lease, Locks, Released};
+
+/// The lease of a leader, where nothing else is said.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// How much longer than its interval the lease of periodic work is, where nothing else is said.
+const FACTOR: f64 = 3.0;
+
+/// The least such factor.
+const LEAST_FACTOR: f64 = 1.2;
+
+/// Who does the work of which there must be one only.
+///
+/// Each candidate makes one with the same name and calls [`Election::run`] or [`Election::every`]. The leader holds
+/// the lock `NAME`; its term is the lock's fence. When it resigns or ends, the next one starts at once; when it dies,
+/// after what is left of its lease.
+///
+/// The work of an old leader is stopped before another can start, *as long as its process runs*: a process that was
+/// paused may do one more step before it learns that its term is over. Pass [`Term::fence`] to whatever must not be
+/// done by an old leader.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// use firstcome_lock::{Election, Locks};
+///
+/// let locks = Locks::memory();
+/// let election = Election::new(&locks, "nightly")?;
+/// let term = election.run(|term| async move { term.fence() }).await?;
+/// assert!(term.get() > 0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Election {
+    locks: Locks,
+    name: String,
+    node: String,
+    lease: Duration,
+    factor: f64,
+    eligible: Arc<value::Sender<bool>>,
+    /// Counts how often this candidate was asked to step back.
+    resigned: Arc<value::Sender<u64>>,
+}
+
+/// One stretch of leading, given to the work.
+#[derive(Debug, Clone)]
+pub struct Term {
+    lease: Arc<Lease>,
+    node: String,
+}
+
+impl Term {
+    /// Gives the number of this term: higher than that of every term before.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.lease.fence()
+    }
+
+    /// Gives the node that leads: this one.
+    #[must_use]
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Gives the lease, for guarded writes.
+    pub fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Tells whether the term can still be relied on; see [`Lease::is_valid`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.lease.is_valid()
+    }
+}
+
+/// Who leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Leader {
+    /// The node's id.
+    pub node: String,
+    /// The number of its term.
+    pub term: Fence,
+}
+
+/// How a term ended.
+enum Ended<T> {
+    Done(T),
+    Lost,
+    Resigned,
+}
+
+impl Election {
+    /// Makes a candidate for the election of this name.
+    ///
+    /// The node's id is the host's name and a random part, where [`Election::node`] sets no other.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Name`] as for [`Locks::lock`].
+    pub fn new(locks: &Locks, name: &str) -> Result<Self, Failure> {
+        Keys::new(Kind::Plain, name)?;
+        Ok(Self {
+            locks: locks.clone(),
+            name: name.to_owned(),
+            node: format!("{}-{:08x}", host_name(), fastrand::u32(..)),
+            lease: LEASE,
+            factor: FACTOR,
+            eligible: Arc::new(value::Sender::new(true)),
+            resigned: Arc::new(value::Sender::new(0)),
+        })
+    }
+
+    /// Sets the node's id, which must differ from every other's.
+    #[must_use]
+    pub fn node(mut self, id: impl Into<String>) -> Self {
+        self.node = id.into();
+        self
+    }
+
+    /// Sets the lease of [`Election::run`], 50 ms to 100 years, default 10 s; renewed each third of it.
+    ///
+    /// It is how long nobody leads after a leader died.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.lease = lease;
+        self
+    }
+
+    /// Sets how many intervals long the lease of [`Election::every`] is, at least 1.2, default 3.
+    #[must_use]
+    pub fn factor(mut self, factor: f64) -> Self {
+        self.factor = factor;
+        self
+    }
+
+    /// Gives the node's id.
+    #[must_use]
+    pub fn node_id(&self) -> &str {
+        &self.node
+    }
+
+    /// Sets whether this candidate stands; one that leads and stands no longer resigns.
+    pub fn set_eligible(&self, eligible: bool) {
+        self.eligible.send_replace(eligible);
+    }
+
+    /// Ends this candidate's term, if it has one: its work is stopped, and another one may start at once.
+    ///
+    /// It stands again after one lease, so that the others come first.
+    pub fn resign(&self) {
+        self.resigned.send_modify(|times| *times += 1);
+    }
+
+    /// Watches who leads.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] if the store does not answer now; later failures are ridden out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn watch(&self) -> Result<Watch, Failure> {
+        Watch::start(self.locks.shared(), &self.name).await
+    }
+
+    /// Leads whenever elected, and gives what the work gave when it ended in its term.
+    ///
+    /// `work` is called once for each term, and dropped where it stands when the term is over: at the next await.
+    /// Then this candidate stands again. The lock is given back after the work has ended.
+    ///
+    /// # Errors
+    ///
+    /// A store that does not answer is waited for; what does not pass by itself is given: [`Failure::Closed`], a
+    /// wrong password, a lease out of range.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the work is dropped, then the lock is given back.
+    pub async fn run<T, W, F>(&self, work: W) -> Result<T, Failure>
+    where
+        W: FnMut(Term) -> F,
+        F: Future<Output = T>,
+    {
+        within("a leader's lease", self.lease, LEAST_LEASE, LONGEST)?;
+        self.lead(self.lease, work).await
+    }
+
+    /// Does `work` at each interval, on one of the candidates at a time, for as long as it is polled.
+    ///
+    /// The lease is [`Election::factor`] times the interval. A new leader begins at once; work that takes longer than
+    /// the interval makes the next one late, none is made up for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Election::run`]; it ends with nothing else.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Election::run`].
+    pub async fn every<W, F>(&self, interval: Duration, mut work: W) -> Result<Infallible, Failure>
+    where
+        W: FnMut(Term) -> F,
+        F: Future<Output = ()>,
+    {
+        let factor = if self.factor.is_finite() { self.factor.max(LEAST_FACTOR) } else { FACTOR };
+        within("an interval", interval, Duration::from_millis(1), LONGEST / 10)?;
+        let lease = interval.mul_f64(factor.min(10.0));
+        within("a leader's lease", lease, LEAST_LEASE, LONGEST)?;
+        // A cell, because each term borrows the same work.
+        let work = tokio::sync::Mutex::new(&mut work);
+        let work = &work;
+        self.lead(lease, |term| async move {
+            let mut work = work.lock().await;
+            let mut beat = tokio::time::interval(interval);
+            beat.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                beat.tick().await;
+                if term.is_valid() {
+                    work(term.clone()).await;
+                }
+            }
+        })
+        .await
+    }
+
+    async fn lead<T, W, F>(&self, lease: Duration, mut work: W) -> Result<T, Failure>
+    where
+        W: FnMut(Term) -> F,
+        F: Future<Output = T>,
+    {
+        let mut eligible = self.eligible.subscribe();
+        let mut failures = 0;
+        loop {
+            // The sender lives in this struct, so waiting cannot fail.
+            drop(eligible.wait_for(|eligible| *eligible).await);
+            let lock = self.locks.lock(&self.name)?.renewed(lease);
+            let mut resigned = self.resigned.subscribe();
+            let elected = tokio::select! {
+                elected = lock.lock() => elected,
+                _ = eligible.wait_for(|eligible| !*eligible) => continue,
+            };
+            let held = match elected {
+                Ok(held) => held,
+                Err(failure) if failure.passes_by_itself() => {
+                    tokio::time::sleep(pause(failures)).await;
+                    failures += 1;
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            failures = 0;
+            // Stepping back before there was anything to step back from means nothing.
+            resigned.borrow_and_update();
+            let term = Term { lease: Arc::new(held), node: self.node.clone() };
+            let ended = self.serve(&term, &mut work, &mut resigned, &mut eligible).await;
+            let resigned = matches!(ended, Ended::Resigned);
+            self.step_down(term).await;
+            match ended {
+                Ended::Done(output) => return Ok(output),
+                Ended::Lost | Ended::Resigned => {}
+            }
+            if resigned {
+                tokio::select! {
+                    () = tokio::time::sleep(lease) => {}
+                    () = self.locks.shared().closed() => {}
+                }
+            }
+        }
+    }
+
+    /// Does the work for as long as the term lasts.
+    async fn serve<T, W, F>(
+        &self,
+        term: &Term,
+        work: &mut W,
+        resigned: &mut value::Receiver<u64>,
+        eligible: &mut value::Receiver<bool>,
+    ) -> Ended<T>
+    where
+        W: FnMut(Term) -> F,
+        F: Future<Output = T>,
+    {
+        let record = Record { node: self.node.clone(), term: term.fence().get() };
+        let shared = self.locks.shared();
+        let serve = async {
+            // Those who watch may wait; the work may not. Without an answer they find out by looking.
+            let announce = async {
+                drop(shared.backend.announce(&self.name, &record, term.lease.owner()).await);
+                std::future::pending::<Infallible>().await
+            };
+            let work = work(term.clone());
+            tokio::select! {
+                output = work => output,
+                never = announce => match never {},
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = resigned.changed() => Ended::Resigned,
+            _ = eligible.wait_for(|eligible| !*eligible) => Ended::Resigned,
+            served = while_valid(&term.lease, serve) => match served {
+                Ok(output) => Ended::Done(output),
+                Err(_) => Ended::Lost,
+            },
+        }
+    }
+
+    /// Gives the lock back and tells those who watch.
+    async fn step_down(&self, term: Term) {
+        // The work may have kept a copy of its term; the last copy gives the lock back when it is dropped.
+        if let Some(lease) = Arc::into_inner(term.lease) {
+            let (record, owner) = (
+                Record { node: self.node.clone(), term: lease.fence().get() },
+                lease.owner().to_owned(),
+            );
+            if matches!(lease.release().await, Ok(Released::Free)) {
+                // The same record again: its owner no longer holds the lock, so it names nobody.
+                let shared = self.locks.shared();
+                drop(shared.backend.announce(&self.name, &record, &owner).await);
+            }
+        }
+    }
+}
+
+/// Gives the host's name as the operating system has it.
+fn host_name() -> String {
+    let named = std::env::var("HOSTNAME").ok();
+    let named = named.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
+    let named = named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    named.unwrap_or_else(|| "node".to_owned())
+}

@@ -1,0 +1,127 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::Leader;
+use crate::attempt::pause;
+use crate::backend::{Ear, Heard};
+use crate::keys::prefixed;
+use crate::shared::Shared;
+use crate::{Failure, Fence};
+
+/// The longest time between two looks.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Who leads, kept up to date; stops when it is dropped.
+#[derive(Debug)]
+pub struct Watch {
+    leaders: watch::Receiver<Option<Leader>>,
+    task: JoinHandle<()>,
+}
+
+impl Watch {
+    pub(crate) async fn start(shared: &Arc<Shared>, name: &str) -> Result<Self, Failure> {
+        // Subscribed before looking, so that no change in between is missed.
+        let ear = shared.backend.listen(&prefixed("fc:leader", name)).await?;
+        let (first, left) = look(shared, name).await?;
+        let (sender, leaders) = watch::channel(first);
+        let (shared, name) = (Arc::clone(shared), name.to_owned());
+        let task = tokio::spawn(async move {
+            tokio::select! {
+                () = shared.closed() => {}
+                () = sender.closed() => {}
+                () = follow(&shared, &name, ear, left, &sender) => {}
+            }
+        });
+        Ok(Self { leaders, task })
+    }
+
+    /// Gives who leads as far as is known; `None` where nobody does.
+    ///
+    /// It may be out of date by the time it is read.
+    #[must_use]
+    pub fn current(&self) -> Option<Leader> {
+        self.leaders.borrow().clone()
+    }
+
+    /// Waits until somebody else leads, or nobody, and gives who.
+    ///
+    /// Changes in quick succession are seen as one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Closed`] after the client was closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing is lost.
+    pub async fn changed(&mut self) -> Result<Option<Leader>, Failure> {
+        self.leaders.changed().await.map_err(|_| Failure::Closed)?;
+        Ok(self.leaders.borrow_and_update().clone())
+    }
+
+    /// Waits until `wanted` is true of who leads, and gives who.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Closed`] after the client was closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing is lost.
+    pub async fn until(
+        &mut self,
+        mut wanted: impl FnMut(Option<&Leader>) -> bool,
+    ) -> Result<Option<Leader>, Failure> {
+        let found = self.leaders.wait_for(|leader| wanted(leader.as_ref())).await;
+        found.map(|leader| leader.clone()).map_err(|_| Failure::Closed)
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn follow(
+    shared: &Shared,
+    name: &str,
+    mut ear: Ear,
+    mut left: Option<Duration>,
+    leaders: &watch::Sender<Option<Leader>>,
+) {
+    let mut failures = 0;
+    loop {
+        // A leader that died is noticed when its lease should have ended.
+        let rest = left.map_or(LONGEST, |left| left + Duration::from_millis(1));
+        let rest = if ear.is_live() { rest } else { rest.min(pause(failures.max(4))) };
+        tokio::select! {
+            heard = ear.next() => if heard == Heard::Closed { return },
+            () = tokio::time::sleep(rest) => {}
+        }
+        match look(shared, name).await {
+            Ok((leader, lasts)) => {
+                failures = 0;
+                left = lasts;
+                leaders.send_if_modified(|known| {
+                    let changed = *known != leader;
+                    *known = leader;
+                    changed
+                });
+            }
+            Err(_) => {
+                left = Some(pause(failures));
+                failures += 1;
+            }
+        }
+    }
+}
+
+async fn look(shared: &Shared, name: &str) -> Result<(Option<Leader>, Option<Duration>), Failure> {
+    let (record, left) = shared.backend.leader(name).await?;
+    let leader = record.map(|record| Leader { node: record.node, term: Fence(record.term) });
+    Ok((leader, left))
+}

@@ -1,0 +1,122 @@
+use std::time::Duration;
+
+use firstcome_store::Effect;
+
+use crate::Loss;
+
+/// Why a call gave neither a yes nor a no.
+///
+/// A lock that somebody else holds is no failure: see [`Tried::Held`](crate::Tried::Held).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The store gave no usable answer. [`Failure::effect`] tells whether it may have done what was asked; where it
+    /// may have, this library is already undoing it in the background.
+    #[error(transparent)]
+    Store(#[from] firstcome_store::Failure),
+    /// The name cannot be used.
+    #[error("the lock's name cannot be used: {reason}")]
+    Name {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A duration is outside what is possible.
+    #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
+    OutOfRange {
+        /// Which one.
+        what: &'static str,
+        /// What was given.
+        given: Duration,
+        /// The shortest possible.
+        least: Duration,
+        /// The longest possible.
+        most: Duration,
+    },
+    /// The answer came when the lease was over, or the store's clock says that the request came too late: the lock
+    /// is not held.
+    #[error("the store answered too late for the lease to be worth anything")]
+    Late,
+    /// The lease this is about has been lost.
+    #[error("the lease has been lost: {0}")]
+    Lost(Loss),
+    /// Whether the lock is free yet is not known; giving it back goes on in the background, and the lease ends by
+    /// itself.
+    #[error(
+        "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
+    )]
+    Pending {
+        /// The lock.
+        name: String,
+    },
+    /// The owner belongs to another client.
+    #[error("the owner was made by another client")]
+    ForeignOwner,
+    /// This client has been closed.
+    #[error("this lock client has been closed")]
+    Closed,
+}
+
+impl Failure {
+    /// Tells whether what was asked may have happened.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Store(failure) => failure.effect(),
+            Self::Pending { .. } => Effect::Unknown,
+            Self::Name { .. }
+            | Self::OutOfRange { .. }
+            | Self::Late
+            | Self::Lost(_)
+            | Self::ForeignOwner
+            | Self::Closed => Effect::None,
+        }
+    }
+
+    /// Gives advice on what to do, where there is some.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(failure) => failure.hint(),
+            Self::Name { .. } => Some(
+                "use 1 to 4096 bytes; where a brace is used, one pair of them around some text, as in user:{42}",
+            ),
+            Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
+            Self::Late => Some(
+                "try again; if it stays so, the store is overloaded or far away: use a longer lease",
+            ),
+            Self::Lost(_) => Some("stop what needed the lock, and take it again"),
+            Self::Pending { .. } => {
+                Some("nothing needs to be done: at the latest the end of the lease frees it")
+            }
+            Self::ForeignOwner => Some("make the owner with the same Locks that makes the lock"),
+            Self::Closed => Some("connect again"),
+        }
+    }
+
+    /// Tells whether waiting and trying again can help.
+    pub(crate) fn passes_by_itself(&self) -> bool {
+        match self {
+            Self::Store(failure) => failure.passes_by_itself(),
+            Self::Late | Self::Pending { .. } => true,
+            Self::Name { .. }
+            | Self::OutOfRange { .. }
+            | Self::Lost(_)
+            | Self::ForeignOwner
+            | Self::Closed => false,
+        }
+    }
+}
+
+/// Checks that a duration is within what is possible.
+pub(crate) fn within(
+    what: &'static str,
+    given: Duration,
+    least: Duration,
+    most: Duration,
+) -> Result<Duration, Failure> {
+    if (least..=most).contains(&given) {
+        Ok(given)
+    } else {
+        Err(Failure::OutOfRange { what, given, least, most })
+    }
+}

@@ -1,0 +1,214 @@
+//! What a process believes about a lock it holds, and for how long it may.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::backend::later;
+use crate::keys::Keys;
+
+/// The least that trust ends before the lease does.
+const LEAST_MARGIN: Duration = Duration::from_millis(20);
+
+/// How a lock is to be kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Keep {
+    pub(crate) lease: Duration,
+    pub(crate) renewed: bool,
+}
+
+/// Why a lease can no longer be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The store said that the lock is not this owner's any more: the lease ended there, an operator freed the
+    /// lock, or the store lost it.
+    #[error("the store says that it belongs to nobody or to somebody else")]
+    Taken,
+    /// The lease is about to end, and no renewal was confirmed: a fixed lease was used up, or the store did not
+    /// answer in time.
+    #[error("it ran out without a confirmed renewal")]
+    RanOut,
+    /// The client that held it was closed.
+    #[error("its client was closed")]
+    Closed,
+}
+
+/// One owner's possession of one lock.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    pub(crate) id: u64,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) owner: String,
+    pub(crate) fence: u64,
+    pub(crate) renewed: bool,
+    /// The lease it was first given, to which it is renewed.
+    pub(crate) first_lease: Duration,
+    /// How many times in a row the lock has been passed on within this process.
+    pub(crate) chain: u32,
+    state: Mutex<State>,
+    changed: Notify,
+    /// Somebody has begun to give it back.
+    leaving: AtomicBool,
+    endless_trust: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    lease: Duration,
+    /// Nobody else can have it before this, if the store keeps the key and its clock does not jump.
+    trusted_until: Instant,
+    /// It has certainly ended at the store after this, unless it is renewed.
+    over_at: Instant,
+    end: End,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Open,
+    Lost(Loss),
+    GivenBack,
+}
+
+/// What a new hold is made of.
+pub(crate) struct Grant {
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) owner: String,
+    pub(crate) fence: u64,
+    pub(crate) keep: Keep,
+    /// When the request was sent: trust counts from then.
+    pub(crate) sent: Instant,
+    pub(crate) chain: u32,
+    pub(crate) endless_trust: bool,
+}
+
+impl Hold {
+    pub(crate) fn new(grant: Grant) -> Arc<Self> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let hold = Self {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            keys: grant.keys,
+            owner: grant.owner,
+            fence: grant.fence,
+            renewed: grant.keep.renewed,
+            first_lease: grant.keep.lease,
+            chain: grant.chain,
+            state: Mutex::new(State {
+                lease: grant.keep.lease,
+                trusted_until: trusted_until(grant.sent, grant.keep.lease),
+                over_at: later(Instant::now(), grant.keep.lease),
+                end: End::Open,
+            }),
+            changed: Notify::new(),
+            leaving: AtomicBool::new(false),
+            endless_trust: grant.endless_trust,
+        };
+        Arc::new(hold)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Every change under this lock is a plain assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at the clock; a hold whose trust has run out is lost, whatever is answered later.
+    fn looked_at(&self) -> State {
+        let mut state = self.state();
+        if state.end == End::Open && !self.endless_trust && Instant::now() >= state.trusted_until {
+            state.end = End::Lost(Loss::RanOut);
+            self.changed.notify_waiters();
+        }
+        *state
+    }
+
+    pub(crate) fn loss(&self) -> Option<Loss> {
+        match self.looked_at().end {
+            End::Lost(loss) => Some(loss),
+            End::Open | End::GivenBack => None,
+        }
+    }
+
+    pub(crate) fn is_valid(&self) -> bool {
+        self.looked_at().end == End::Open
+    }
+
+    pub(crate) fn remaining(&self) -> Duration {
+        let state = self.looked_at();
+        match state.end {
+            End::Open => state.trusted_until.saturating_duration_since(Instant::now()),
+            End::Lost(_) | End::GivenBack => Duration::ZERO,
+        }
+    }
+
+    pub(crate) fn lease(&self) -> Duration {
+        self.state().lease
+    }
+
+    pub(crate) fn over_at(&self) -> Instant {
+        self.state().over_at
+    }
+
+    /// Notes that the store confirmed the lock for `lease`, asked for at `sent`. Too late an answer changes nothing.
+    pub(crate) fn confirmed(&self, sent: Instant, lease: Duration) -> Result<(), Loss> {
+        if let Some(loss) = self.loss() {
+            return Err(loss);
+        }
+        let mut state = self.state();
+        if state.end == End::Open {
+            state.lease = lease;
+            state.trusted_until = trusted_until(sent, lease);
+            state.over_at = later(Instant::now(), lease);
+            self.changed.notify_waiters();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn lose(&self, loss: Loss) {
+        let mut state = self.state();
+        if state.end == End::Open && !self.endless_trust {
+            state.end = End::Lost(loss);
+            self.changed.notify_waiters();
+        }
+    }
+
+    /// Marks it as being given back; only the first to do so is told `true`.
+    pub(crate) fn begin_to_leave(&self) -> bool {
+        !self.leaving.swap(true, Ordering::AcqRel)
+    }
+
+    /// Marks it as given back: from now on it can be neither used nor lost.
+    pub(crate) fn given_back(&self) {
+        let mut state = self.state();
+        if state.end == End::Open {
+            state.end = End::GivenBack;
+        }
+    }
+
+    pub(crate) async fn lost(&self) -> Loss {
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // Registered before looking, so that a change in between is not missed.
+            changed.as_mut().enable();
+            let state = self.looked_at();
+            if let End::Lost(loss) = state.end {
+                return loss;
+            }
+            if self.endless_trust {
+                changed.await;
+            } else {
+                tokio::select! {
+                    () = &mut changed => {}
+                    () = tokio::time::sleep_until(state.trusted_until) => {}
+                }
+            }
+        }
+    }
+}
+
+/// Gives the end of trust: the lease counted from when it was asked for, less a tenth and at least 20 ms.
+fn trusted_until(sent: Instant, lease: Duration) -> Instant {
+    later(sent, lease.saturating_sub((lease / 10).max(LEAST_MARGIN)))
+}

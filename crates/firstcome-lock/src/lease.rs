@@ -1,0 +1,197 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::failure::within;
+use crate::hold::{Hold, Loss};
+use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::owner::SharedSeat;
+use crate::release::give_back;
+use crate::shared::Shared;
+use crate::{Failure, Fence};
+
+/// The answer to trying to take a lock.
+#[derive(Debug)]
+#[must_use = "dropping the lease gives the lock back"]
+pub enum Tried {
+    /// It is yours.
+    Got(Lease),
+    /// Somebody else has it.
+    Held {
+        /// How long their lease still ran when the store answered, not counting renewals; `None` where it has no end.
+        remaining: Option<Duration>,
+    },
+}
+
+impl Tried {
+    /// Gives the lease, if there is one.
+    #[must_use = "dropping the lease gives the lock back"]
+    pub fn got(self) -> Option<Lease> {
+        match self {
+            Self::Got(lease) => Some(lease),
+            Self::Held { .. } => None,
+        }
+    }
+}
+
+/// What became of a lease that was given back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Released {
+    /// The lock is free, or has passed to the next in line.
+    Free,
+    /// The same [`Owner`](crate::Owner) still holds it this many times.
+    StillHeld {
+        /// How many times.
+        holds: u64,
+    },
+    /// It had been lost before: somebody else may have had the lock meanwhile.
+    AlreadyLost,
+}
+
+/// A lock, held for a while.
+///
+/// Dropping it gives the lock back in the background; [`Lease::release`] does so and says what became of it.
+#[derive(Debug)]
+#[must_use = "dropping the lease gives the lock back"]
+pub struct Lease {
+    shared: Arc<Shared>,
+    hold: Arc<Hold>,
+    seat: Option<SharedSeat>,
+    /// Dropping it changes nothing any more.
+    settled: bool,
+}
+
+impl Lease {
+    pub(crate) fn new(shared: &Arc<Shared>, hold: Arc<Hold>, seat: Option<SharedSeat>) -> Self {
+        Self { shared: Arc::clone(shared), hold, seat, settled: false }
+    }
+
+    /// Gives the lock's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.hold.keys.name
+    }
+
+    /// Gives the owner as it stands in the store: the client's id, a colon, a number.
+    #[must_use]
+    pub fn owner(&self) -> &str {
+        &self.hold.owner
+    }
+
+    /// Gives the number that is higher than that of every owner before.
+    ///
+    /// It was minted when the lock was taken, in the same step, and does not change while it is held. It is worth
+    /// something where the protected thing refuses lower ones, see [`Guard`](crate::Guard), and where everybody who
+    /// takes the lock mints one.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        Fence(self.hold.fence)
+    }
+
+    /// Tells whether the lock can still be relied on to be nobody else's.
+    ///
+    /// Looks at this machine's monotonic clock and asks nobody. Trust ends a tenth of the lease, at least 20 ms,
+    /// before the lease counted from when it was asked for. Once `false` it stays so.
+    ///
+    /// It is advice, not a barrier: the process may be paused between this answer and what it does next. Pass
+    /// [`Lease::fence`] to any write that must not come from an old owner.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.hold.is_valid()
+    }
+
+    /// Gives how long the lock can be relied on if nothing is renewed; zero once it is lost.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.hold.remaining()
+    }
+
+    /// Waits until this lease can no longer be relied on.
+    ///
+    /// Resolves when a renewal is refused or when trust runs out unanswered, whichever is first; never after
+    /// [`Lease::release`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe. A later call sees the same outcome.
+    pub async fn lost(&self) -> Loss {
+        self.hold.lost().await
+    }
+
+    /// Makes the lease last for `lease` from now on, 50 ms to 100 years.
+    ///
+    /// A renewed lease gets at least its own length, and returns to it with its next renewal.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Lost`] if it is lost already, or the store says so now; [`Failure::Store`] if the store does not
+    /// answer: the lease may then be longer than it is believed to be, never shorter.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, with the same doubt about the length.
+    pub async fn extend(&self, lease: Duration) -> Result<(), Failure> {
+        within("a lease", lease, LEAST_LEASE, LONGEST)?;
+        if let Some(loss) = self.hold.loss() {
+            return Err(Failure::Lost(loss));
+        }
+        let lease = if self.hold.renewed { lease.max(self.hold.first_lease) } else { lease };
+        // A shorter lease may be in force at the store whether or not its answer arrives.
+        let shortened = lease < self.hold.remaining();
+        let sent = Instant::now();
+        if shortened {
+            self.hold.confirmed(sent, lease).map_err(Failure::Lost)?;
+        }
+        let asked = [(&*self.hold.keys, self.hold.owner.as_str())];
+        if self.shared.backend.renew(&asked, Some(lease)).await? == [true] {
+            return self.hold.confirmed(sent, lease).map_err(Failure::Lost);
+        }
+        self.hold.lose(Loss::Taken);
+        Err(Failure::Lost(Loss::Taken))
+    }
+
+    /// Gives the lock back and says what became of it.
+    ///
+    /// While somebody in this process waits for the lock it may pass to them without being free in between, at most
+    /// 8 times in a row. A release without an answer is sent again; the store recognises it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Pending`] if there is no answer in the time one request may take; it goes on in the background.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
+    pub async fn release(mut self) -> Result<Released, Failure> {
+        self.settled = true;
+        let (shared, hold, seat) =
+            (Arc::clone(&self.shared), Arc::clone(&self.hold), self.seat.take());
+        let patience = shared.backend.answer_within();
+        // Counted from here, so that a future that is dropped before its first step gives the lock back, too.
+        let release = self.shared.clerk.own(move |_| give_back(shared, hold, seat));
+        tokio::time::timeout(patience, release)
+            .await
+            .map_err(|_| Failure::Pending { name: self.name().to_owned() })
+    }
+
+    /// Lets go of the lease without giving the lock back: it stays taken until the lease ends by itself.
+    ///
+    /// It is no longer renewed.
+    pub fn leak(mut self) {
+        self.settled = true;
+        self.shared.watchdog.leave(&self.hold);
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if !self.settled {
+            let (shared, hold, seat) =
+                (Arc::clone(&self.shared), Arc::clone(&self.hold), self.seat.take());
+            self.shared.clerk.run(async move {
+                give_back(shared, hold, seat).await;
+            });
+        }
+    }
+}

@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+
+mod attempt;
+mod backend;
+mod backoff;
+mod clerk;
+mod election;
+mod failure;
+mod fence;
+mod guard;
+mod hold;
+mod keys;
+mod lease;
+mod lock;
+mod locks;
+mod memory;
+mod owner;
+mod protection;
+mod redis;
+mod release;
+mod rooms;
+mod shared;
+mod wait;
+mod watchdog;
+
+pub use backoff::{Backoff, Pauses};
+pub use election::{Election, Leader, Term, Watch};
+pub use failure::Failure;
+pub use fence::Fence;
+pub use firstcome_store::{Effect, Options};
+pub use guard::{Gate, Guard, Written};
+pub use hold::Loss;
+pub use lease::{Lease, Released, Tried};
+pub use lock::Lock;
+pub use locks::{Builder, Holder, Locks};
+pub use memory::Memory;
+pub use owner::Owner;
+#[doc(hidden)]
+pub use protection::Protection;

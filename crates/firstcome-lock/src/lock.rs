@@ -1,0 +1,163 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::attempt::{Ask, attempt};
+use crate::failure::within;
+use crate::hold::Keep;
+use crate::keys::{Keys, Kind};
+use crate::shared::Shared;
+use crate::wait::{self, Until};
+use crate::{Backoff, Failure, Lease, Owner, Tried};
+
+/// The shortest lease: what is left of it after the margin must be worth something.
+pub(crate) const LEAST_LEASE: Duration = Duration::from_millis(50);
+
+/// The longest lease and the longest wait: a hundred years.
+pub(crate) const LONGEST: Duration = Duration::from_secs(3_155_760_000);
+
+/// One lock by its name; nothing is taken until one of its methods is called.
+///
+/// Cheap to clone. By default the lease lasts as long as the [`Lease`] lives: it is renewed in the background.
+///
+/// # Examples
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// use std::time::Duration;
+/// use firstcome_lock::{Locks, Tried};
+///
+/// let locks = Locks::memory();
+/// match locks.lock("report")?.lease(Duration::from_secs(60)).lock_within(Duration::from_secs(3)).await? {
+///     Tried::Got(lease) => {
+///         // … the work, which stops where `lease.is_valid()` is false …
+///         lease.release().await?;
+///     }
+///     Tried::Held { remaining } => println!("somebody else is at it, for at most {remaining:?}"),
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Lock {
+    shared: Arc<Shared>,
+    ask: Ask,
+    /// How to wait where nobody says when the lock is free; `None` where somebody does.
+    poll: Option<Backoff>,
+}
+
+impl Lock {
+    pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Failure> {
+        let keep = Keep { lease: shared.watchdog_lease, renewed: true };
+        let ask = Ask { keys: Arc::new(Keys::new(kind, name)?), keep, owner: None };
+        let poll = (kind == Kind::Token).then(Backoff::default);
+        Ok(Self { shared: Arc::clone(shared), ask, poll })
+    }
+
+    /// Gives the lock's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.ask.keys.name
+    }
+
+    /// Takes the lock for a fixed time, 50 ms to 100 years, without renewing it.
+    #[must_use]
+    pub fn lease(mut self, lease: Duration) -> Self {
+        self.ask.keep = Keep { lease, renewed: false };
+        self
+    }
+
+    /// Takes the lock for `lease` at a time, 50 ms to 100 years, renewed each third of it.
+    #[must_use]
+    pub fn renewed(mut self, lease: Duration) -> Self {
+        self.ask.keep = Keep { lease, renewed: true };
+        self
+    }
+
+    /// Takes the lock as `owner`, who may hold it already.
+    ///
+    /// Taken again, a fixed lease is replaced by the new one even if that is shorter, as Redisson does; a renewed one
+    /// stays as it is. A token lock knows no owners and ignores this.
+    #[must_use]
+    pub fn owner(mut self, owner: &Owner) -> Self {
+        if self.ask.keys.kind != Kind::Token {
+            self.ask.owner = Some(owner.clone());
+        }
+        self
+    }
+
+    /// Sets how to wait for a token lock, for which nobody says when it is free; the other locks ignore this.
+    #[must_use]
+    pub fn backoff(mut self, backoff: Backoff) -> Self {
+        if self.poll.is_some() {
+            self.poll = Some(backoff);
+        }
+        self
+    }
+
+    /// Tries once to take the lock.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] if the store does not answer; where it may have granted the lock all the same, that is
+    /// undone in the background. [`Failure::OutOfRange`] for a lease that is too short or too long.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: whatever the store grants to a call that was dropped is undone.
+    pub async fn try_lock(&self) -> Result<Tried, Failure> {
+        self.check()?;
+        attempt(&self.shared, &self.ask).await
+    }
+
+    /// Waits for the lock for as long as it takes.
+    ///
+    /// Somebody who waits in the same process is served in order; between processes there is no order.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::try_lock`], but a store that does not answer is ridden out for
+    /// [`Builder::ride_out`](crate::Builder::ride_out) first.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`Lock::try_lock`]; the place in line is given up.
+    pub async fn lock(&self) -> Result<Lease, Failure> {
+        self.check()?;
+        loop {
+            // A back-off that has an end begins anew.
+            if let Tried::Got(lease) = self.wait(Until::Got).await? {
+                return Ok(lease);
+            }
+        }
+    }
+
+    /// Waits for the lock for at most `wait`, up to 100 years; zero is [`Lock::try_lock`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::lock`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`Lock::lock`].
+    pub async fn lock_within(&self, wait: Duration) -> Result<Tried, Failure> {
+        self.check()?;
+        within("a wait", wait, Duration::ZERO, LONGEST)?;
+        if wait.is_zero() {
+            return attempt(&self.shared, &self.ask).await;
+        }
+        self.wait(Until::at(wait)).await
+    }
+
+    async fn wait(&self, until: Until) -> Result<Tried, Failure> {
+        match &self.poll {
+            Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff).await,
+            None => wait::in_line(&self.shared, &self.ask, until).await,
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        within("a lease", self.ask.keep.lease, LEAST_LEASE, LONGEST).map(drop)
+    }
+}

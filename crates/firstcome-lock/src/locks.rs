@@ -1,0 +1,274 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use firstcome_store::{Options, Redis};
+
+use crate::backend::Backend;
+use crate::failure::within;
+use crate::keys::{Keys, Kind};
+use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::memory::Memory;
+use crate::protection::Protections;
+use crate::redis::RedisBackend;
+use crate::shared::Shared;
+use crate::{Failure, Guard, Lock, Owner};
+
+/// The lease of a lock that is renewed, where nothing else is said; that of Redisson.
+const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
+
+/// How long a waiter rides out a store that does not answer, where nothing else is said.
+const RIDE_OUT: Duration = Duration::from_secs(10);
+
+/// A client: one identity, one connection for requests, one for messages, one timer that renews.
+///
+/// Cheap to clone; all clones are the same client. Must be made inside a tokio runtime, whose tasks it uses.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), firstcome_lock::Failure> {
+/// use firstcome_lock::Locks;
+///
+/// let locks = Locks::connect("redis://127.0.0.1:6379").await?;
+/// let lease = locks.lock("invoice:17")?.lock().await?;
+/// // … only one process in the world is here …
+/// lease.release().await?;
+/// locks.close().await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone)]
+pub struct Locks {
+    shared: Arc<Shared>,
+}
+
+/// Who holds a lock, as the store has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Holder {
+    /// The owner: a client's id, a colon, and a number; for a token lock the token.
+    pub owner: String,
+    /// How many times it is held.
+    pub holds: u64,
+    /// How long the lease still runs if it is not renewed; `None` where it has no end.
+    pub remaining: Option<Duration>,
+    /// The last fence minted for this name, if any is on record.
+    pub last_fence: Option<u64>,
+}
+
+/// Settings for a client.
+#[derive(Debug, Clone)]
+pub struct Builder {
+    watchdog_lease: Duration,
+    ride_out: Duration,
+    protections: Protections,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            watchdog_lease: WATCHDOG_LEASE,
+            ride_out: RIDE_OUT,
+            protections: Protections::default(),
+        }
+    }
+}
+
+impl Builder {
+    /// Sets the lease of locks that are renewed, 50 ms to 100 years, default 30 s; renewed each third of it.
+    #[must_use]
+    pub fn watchdog(mut self, lease: Duration) -> Self {
+        self.watchdog_lease = lease;
+        self
+    }
+
+    /// Sets how long a waiter rides out a store that does not answer, default 10 s.
+    #[must_use]
+    pub fn ride_out(mut self, time: Duration) -> Self {
+        self.ride_out = time;
+        self
+    }
+
+    /// Does without something that keeps locks right; for this crate's own tests.
+    #[cfg(feature = "twins")]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn without(mut self, protection: crate::Protection) -> Self {
+        self.protections = self.protections.without(protection);
+        self
+    }
+
+    /// Connects to the Redis or Valkey that `options` name.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn connect(self, options: Options) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let redis = Redis::connect(options).await?;
+        Ok(self.start(Backend::Redis(RedisBackend::new(redis, self.protections))))
+    }
+
+    /// Uses a store in this process's memory.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    pub fn memory(self, memory: &Memory) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        Ok(self.start(Backend::Memory(memory.clone())))
+    }
+
+    fn start(&self, backend: Backend) -> Locks {
+        let shared = Shared::start(backend, self.watchdog_lease, self.ride_out, self.protections);
+        Locks { shared }
+    }
+}
+
+impl Locks {
+    /// Connects to a Redis or Valkey with the default settings; see [`Options::new`] for the URL.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] with the reason of the first try.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn connect(url: &str) -> Result<Self, Failure> {
+        Self::builder().connect(Options::new(url)).await
+    }
+
+    /// Begins with the default settings.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Makes a client with a store of its own in this process's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self::with_memory(&Memory::new())
+    }
+
+    /// Makes a client on a store in this process's memory that others use, too.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    #[must_use]
+    pub fn with_memory(memory: &Memory) -> Self {
+        Builder::default().start(Backend::Memory(memory.clone()))
+    }
+
+    /// Gives the id of this client, the first part of each of its owners.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.shared.client
+    }
+
+    /// Gives the lock of this name: the same one as Redisson's `getLock`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Name`] for a name that is empty, longer than 4,096 bytes, or whose braces would split its keys over
+    /// the slots of a cluster.
+    pub fn lock(&self, name: &str) -> Result<Lock, Failure> {
+        Lock::new(&self.shared, Kind::Plain, name)
+    }
+
+    /// Gives the fenced lock of this name: the same one as Redisson's `getFencedLock`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Locks::lock`].
+    pub fn fenced(&self, name: &str) -> Result<Lock, Failure> {
+        Lock::new(&self.shared, Kind::Fenced, name)
+    }
+
+    /// Gives the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.
+    ///
+    /// Nobody says when it is free, so those who wait ask again, see [`Lock::backoff`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Locks::lock`].
+    pub fn token(&self, name: &str) -> Result<Lock, Failure> {
+        Lock::new(&self.shared, Kind::Token, name)
+    }
+
+    /// Makes a new owner, who may hold the same lock several times.
+    #[must_use]
+    pub fn owner(&self) -> Owner {
+        Owner::new(&self.shared.client, self.shared.fresh_owner())
+    }
+
+    /// Gives a value in the store that only the newest owner of a lock can write.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Name`] as for [`Locks::lock`].
+    pub fn guard(&self, key: &str) -> Result<Guard, Failure> {
+        Keys::new(Kind::Plain, key)?;
+        Ok(Guard::new(&self.shared, key))
+    }
+
+    /// Tells who holds the lock of this name, of whichever kind; `None` where it is free.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Name`], [`Failure::Store`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, Failure> {
+        self.shared.backend.inspect(&Keys::new(Kind::Plain, name)?).await
+    }
+
+    /// Frees the lock of this name whoever holds it, of whichever kind; tells whether anybody did.
+    ///
+    /// Its holder learns of it at its next renewal at the latest, with [`Loss::Taken`](crate::Loss::Taken); one with a
+    /// fixed lease does not learn of it before that is used up. So this can make two of them: it is for operators
+    /// who know that the holder is gone.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Name`], [`Failure::Store`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: it may have happened.
+    pub async fn force_release(&self, name: &str) -> Result<bool, Failure> {
+        self.shared.backend.force(&Keys::new(Kind::Plain, name)?).await
+    }
+
+    /// Gives back everything this client holds and ends it, for all clones.
+    ///
+    /// Those who wait get [`Failure::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
+    /// locks are given back, and what goes on in the background is waited for. This is the only promise of a clean
+    /// end: a client that is merely dropped finishes in the background, as long as the runtime lasts.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: the end goes on, but nobody waits for it.
+    pub async fn close(&self) {
+        self.shared.close().await;
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}

@@ -1,0 +1,365 @@
+//! Locks in Redis and Valkey.
+
+use std::sync::{LazyLock, Mutex, PoisonError};
+use std::time::Duration;
+
+use firstcome_store::{Command, Redis, Reply, Script};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Undone};
+use crate::keys::{Keys, Kind, prefixed};
+use crate::protection::{Protection, Protections};
+use crate::{Failure, Holder};
+
+macro_rules! script {
+    ($name:ident, $file:literal) => {
+        static $name: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!($file)));
+    };
+}
+
+script!(ACQUIRE, "redis/acquire.lua");
+script!(RELEASE, "redis/release.lua");
+script!(PASS, "redis/pass.lua");
+script!(UNDO, "redis/undo.lua");
+script!(RENEW, "redis/renew.lua");
+script!(FORCE, "redis/force.lua");
+script!(INSPECT, "redis/inspect.lua");
+script!(TOKEN_ACQUIRE, "redis/token_acquire.lua");
+script!(TOKEN_RELEASE, "redis/token_release.lua");
+script!(TOKEN_RENEW, "redis/token_renew.lua");
+script!(ANNOUNCE, "redis/announce.lua");
+script!(LEADER, "redis/leader.lua");
+script!(GUARD, "redis/guard.lua");
+
+/// How long a latch outlives the lease of the hold it was made for.
+const LATCH_GRACE: Duration = Duration::from_secs(20);
+const LONGEST_LATCH: Duration = Duration::from_secs(600);
+
+/// How long the record of a leader is kept; it counts only while its owner holds the lock.
+const RECORD_LIFE_MS: u64 = 86_400_000;
+
+/// A connection, and what is known of the server's clock.
+#[derive(Debug)]
+pub(crate) struct RedisBackend {
+    redis: Redis,
+    clock: Mutex<Option<Seen>>,
+    generations: watch::Receiver<u64>,
+    protections: Protections,
+}
+
+/// The server's clock as an answer gave it, and when that answer was asked for.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    server_us: i64,
+    asked: Instant,
+}
+
+impl RedisBackend {
+    pub(crate) fn new(redis: Redis, protections: Protections) -> Self {
+        let generations = redis.generations();
+        Self { redis, clock: Mutex::new(None), generations, protections }
+    }
+
+    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+        self.redis.ready().await?;
+        if self.seen().is_none() {
+            self.ask_clock().await?;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn acquire(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<Answer, (Failure, NotAfter)> {
+        let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
+        let mut not_after = NotAfter(0);
+        // A request that is told it is late has certainly changed nothing, so it may be sent again: the first time
+        // what was known of the clock may have been that of another server.
+        for _ in 0..2 {
+            not_after = self.not_after();
+            let asked = Instant::now();
+            let command = Command::script(script, &[&keys.name, &keys.fence])
+                .arg(owner)
+                .arg(millis(lease))
+                .arg(not_after.0)
+                .arg(keys.fence_life_ms);
+            let mut reply = self.redis.send(&command).await;
+            if self.protections.lack(Protection::SingleSend) && lost(&reply) {
+                reply = self.redis.send(&command).await;
+            }
+            let reply = reply.map_err(|failure| (failure.into(), not_after))?;
+            let [kind, number, now] = three(&reply).map_err(|failure| (failure, not_after))?;
+            self.note_clock(now, asked);
+            match kind {
+                -1 => {}
+                0 => return Ok(Answer::Held { remaining: remaining(number) }),
+                holds => {
+                    return Ok(Answer::Yes {
+                        holds: holds.unsigned_abs(),
+                        fence: number.unsigned_abs(),
+                    });
+                }
+            }
+        }
+        debug_assert!(not_after.0 > 0, "a request was made");
+        Ok(Answer::Late)
+    }
+
+    pub(crate) async fn undo(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        keep: u64,
+        not_after: NotAfter,
+    ) -> Result<Undone, Failure> {
+        let command = if keys.kind == Kind::Token {
+            Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner)
+        } else {
+            Command::script(&UNDO, &[&keys.name, &keys.channel]).arg(owner).arg(keep)
+        };
+        let numbers = self.redis.send(&command).await?.numbers()?;
+        let (taken_back, now) = match numbers[..] {
+            [taken_back, now] => (taken_back == 1, now),
+            _ => return Err(unexpected("two numbers")),
+        };
+        let left = not_after.0.saturating_sub(now);
+        if taken_back || left < 0 {
+            Ok(Undone::Done)
+        } else {
+            Ok(Undone::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
+        }
+    }
+
+    pub(crate) async fn release(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+        request: u128,
+        reentrant: bool,
+    ) -> Result<Left, Failure> {
+        if keys.kind == Kind::Token {
+            let command = Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner);
+            let numbers = self.redis.send(&command).await?.numbers()?;
+            return Ok(if numbers.first() == Some(&1) { Left::Free } else { Left::Nothing });
+        }
+        let latch = keys.latch(request);
+        let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
+            .arg(owner)
+            .arg(millis(lease))
+            .arg(millis((lease + LATCH_GRACE).min(LONGEST_LATCH)))
+            .arg(u8::from(reentrant));
+        let reply = self.redis.send(&command).await?;
+        if reply == Reply::Nil {
+            return Ok(Left::Nothing);
+        }
+        Ok(match reply.number()? {
+            0 => Left::Free,
+            holds => Left::Holds(holds.unsigned_abs()),
+        })
+    }
+
+    pub(crate) async fn pass(
+        &self,
+        owner: &str,
+        next_keys: &Keys,
+        next: &str,
+        lease: Duration,
+    ) -> Result<Option<u64>, Failure> {
+        let command = Command::script(&PASS, &[&next_keys.name, &next_keys.fence])
+            .arg(owner)
+            .arg(next)
+            .arg(millis(lease))
+            .arg(next_keys.fence_life_ms);
+        match self.redis.send(&command).await?.numbers()?[..] {
+            [1, fence] => Ok(Some(fence.unsigned_abs())),
+            [0, _] => Ok(None),
+            _ => Err(unexpected("two numbers")),
+        }
+    }
+
+    pub(crate) async fn renew(
+        &self,
+        holds: &[Renewal<'_>],
+        lease: Option<Duration>,
+    ) -> Result<Vec<bool>, Failure> {
+        let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
+        let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
+        let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };
+        let mut command = Command::script(script, &names).arg(lease.map_or(0, millis));
+        for (_, owner) in holds {
+            command = command.arg(owner);
+        }
+        let numbers = self.redis.send(&command).await?.numbers()?;
+        if numbers.len() != holds.len() {
+            return Err(unexpected("an answer for each lock"));
+        }
+        Ok(numbers.into_iter().map(|number| number == 1).collect())
+    }
+
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+        let command = Command::script(&INSPECT, &[&keys.name, &keys.fence]);
+        let reply = self.redis.send(&command).await?;
+        if reply == Reply::Nil {
+            return Ok(None);
+        }
+        let [owner, holds, left, fence] = reply.list()? else {
+            return Err(unexpected("four parts"));
+        };
+        Ok(Some(Holder {
+            owner: owner.text()?,
+            holds: holds.number()?.unsigned_abs(),
+            remaining: remaining(left.number()?),
+            last_fence: Some(fence.number()?.unsigned_abs()).filter(|fence| *fence > 0),
+        }))
+    }
+
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+        let command = Command::script(&FORCE, &[&keys.name, &keys.channel]);
+        Ok(self.redis.send(&command).await?.number()? == 1)
+    }
+
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+        let left = self.redis.send(&Command::new("PTTL").arg(&keys.name)).await?.number()?;
+        Ok(if left == -2 { None } else { Some(remaining(left)) })
+    }
+
+    pub(crate) async fn listen(&self, channel: &str) -> Result<Ear, Failure> {
+        Ok(Ear::Redis(self.redis.subscribe(channel).await?))
+    }
+
+    pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
+        let command = latches.iter().fold(Command::new("DEL"), |command, latch| command.arg(latch));
+        self.redis.send(&command).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn announce(
+        &self,
+        name: &str,
+        record: &Record,
+        owner: &str,
+    ) -> Result<(), Failure> {
+        let key = prefixed("fc:leader", name);
+        let command = Command::script(&ANNOUNCE, &[&key, &key])
+            .arg(record.term)
+            .arg(&record.node)
+            .arg(owner)
+            .arg(RECORD_LIFE_MS);
+        self.redis.send(&command).await?;
+        Ok(())
+    }
+
+    pub(crate) async fn leader(
+        &self,
+        name: &str,
+    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+        let command = Command::script(&LEADER, &[name, &prefixed("fc:leader", name)]);
+        let reply = self.redis.send(&command).await?;
+        let [node, term, left] = reply.list()? else {
+            return Err(unexpected("three parts"));
+        };
+        let (node, term) = (node.text()?, term.number()?.unsigned_abs());
+        let record = Some(Record { node, term }).filter(|record| record.term > 0);
+        Ok((record, remaining(left.number()?)))
+    }
+
+    pub(crate) async fn guarded_write(
+        &self,
+        key: &str,
+        fence: u64,
+        owner: &str,
+        value: &[u8],
+    ) -> Result<Result<(), u64>, Failure> {
+        let command = Command::script(&GUARD, &[key, &prefixed("fc:guard", key)])
+            .arg(fence)
+            .arg(owner)
+            .arg(value);
+        match self.redis.send(&command).await?.numbers()?[..] {
+            [1, _] => Ok(Ok(())),
+            [0, highest] => Ok(Err(highest.unsigned_abs())),
+            _ => Err(unexpected("two numbers")),
+        }
+    }
+
+    pub(crate) async fn reconnected(&self, seen: &mut u64) {
+        let mut generations = self.generations.clone();
+        let last = *seen;
+        let newer = generations.wait_for(|generation| *generation > last.max(1)).await;
+        let newer = newer.map(|generation| *generation).ok();
+        match newer {
+            Some(generation) => *seen = generation,
+            None => std::future::pending().await,
+        }
+    }
+
+    pub(crate) fn answer_within(&self) -> Duration {
+        self.redis.answer_within()
+    }
+
+    pub(crate) async fn close(&self) {
+        self.redis.close().await;
+    }
+
+    async fn ask_clock(&self) -> Result<(), Failure> {
+        let asked = Instant::now();
+        match self.redis.send(&Command::new("TIME")).await?.numbers()?[..] {
+            [seconds, micros] => {
+                self.note_clock(seconds * 1_000_000 + micros, asked);
+                Ok(())
+            }
+            _ => Err(unexpected("two numbers")),
+        }
+    }
+
+    /// Gives the time on the server's clock after which nobody waits for an answer to what is sent now.
+    fn not_after(&self) -> NotAfter {
+        if self.protections.lack(Protection::NotAfter) {
+            return NotAfter(i64::MAX / 1024);
+        }
+        let Some(seen) = self.seen() else { return NotAfter(0) };
+        // The server's clock was read after the question was asked, so this is never too early; a hundredth makes
+        // up for clocks that do not run at the same rate.
+        let since = seen.asked.elapsed();
+        let ahead = since + since / 100 + self.answer_within();
+        NotAfter(
+            seen.server_us.saturating_add(i64::try_from(ahead.as_micros()).unwrap_or(i64::MAX)),
+        )
+    }
+
+    fn seen(&self) -> Option<Seen> {
+        *self.clock.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_clock(&self, server_us: i64, asked: Instant) {
+        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
+        if clock.is_none_or(|seen| seen.asked <= asked) {
+            *clock = Some(Seen { server_us, asked });
+        }
+    }
+}
+
+fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {
+    matches!(reply, Err(firstcome_store::Failure::Unknown { .. }))
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Reads what PTTL gives; nothing for a key without an expiry.
+fn remaining(left: i64) -> Option<Duration> {
+    u64::try_from(left).ok().map(Duration::from_millis)
+}
+
+fn three(reply: &Reply) -> Result<[i64; 3], Failure> {
+    reply.numbers()?.try_into().map_err(|_| unexpected("three numbers"))
+}
+
+fn unexpected(wanted: &str) -> Failure {
+    firstcome_store::Failure::Unexpected { detail: format!("not {wanted}") }.into()
+}

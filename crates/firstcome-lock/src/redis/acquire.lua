@@ -1,0 +1,37 @@
+-- Takes a lock if it is free, or once more for its owner; the fence is minted in the same step.
+--
+-- KEYS  1 lock  2 fence counter
+-- ARGV  1 owner  2 lease (ms)  3 not after (µs of this server's clock)  4 life of the counter (ms, 0 for ever)
+-- Gives {holds, fence, now} to the owner, {0, remaining ms, now} to others, {-1, 0, now} to a request that is late.
+
+local call = redis.call
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+if now > tonumber(ARGV[3]) then
+    -- Its sender has given up on it and has undone, or will undo, what it asked for.
+    return {-1, 0, now}
+end
+
+if call('EXISTS', KEYS[1]) == 0 then
+    call('HSET', KEYS[1], ARGV[1], 1)
+    call('PEXPIRE', KEYS[1], ARGV[2])
+    -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
+    local fence, last = now, nil
+    if ARGV[4] == '0' then
+        last = call('SET', KEYS[2], string.format('%.0f', now), 'GET')
+    else
+        last = call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+    end
+    if last and tonumber(last) >= now then
+        fence = tonumber(last) + 1
+        call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
+    end
+    return {1, fence, now}
+end
+
+if call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+    local holds = call('HINCRBY', KEYS[1], ARGV[1], 1)
+    call('PEXPIRE', KEYS[1], ARGV[2])
+    return {holds, tonumber(call('GET', KEYS[2]) or 0), now}
+end
+return {0, call('PTTL', KEYS[1]), now}

@@ -1,0 +1,131 @@
+//! What every handle of one client shares.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::Failure;
+use crate::backend::{Backend, NotAfter};
+use crate::clerk::Clerk;
+use crate::hold::{Grant, Hold, Loss};
+use crate::protection::Protections;
+use crate::rooms::Rooms;
+use crate::watchdog::{self, Watchdog};
+
+pub(crate) struct Shared {
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) clerk: Clerk,
+    pub(crate) watchdog: Arc<Watchdog>,
+    pub(crate) rooms: Arc<Rooms>,
+    /// The first part of every owner.
+    pub(crate) client: String,
+    /// The lease of holds that are renewed.
+    pub(crate) watchdog_lease: Duration,
+    /// How long a waiter rides out a store that does not answer.
+    pub(crate) ride_out: Duration,
+    pub(crate) protections: Protections,
+    closed: watch::Sender<bool>,
+    renewing: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Shared {
+    pub(crate) fn start(
+        backend: Backend,
+        watchdog_lease: Duration,
+        ride_out: Duration,
+        protections: Protections,
+    ) -> Arc<Self> {
+        let backend = Arc::new(backend);
+        let watchdog = Arc::new(Watchdog::default());
+        let renewing = tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend)));
+        Arc::new(Self {
+            clerk: Clerk::start(Arc::clone(&backend)),
+            backend,
+            watchdog,
+            rooms: Arc::new(Rooms::default()),
+            client: random_uuid(),
+            watchdog_lease,
+            ride_out,
+            protections,
+            closed: watch::Sender::new(false),
+            renewing: Mutex::new(Some(renewing)),
+        })
+    }
+
+    /// Fails after the client was closed.
+    pub(crate) fn open(&self) -> Result<(), Failure> {
+        if *self.closed.borrow() { Err(Failure::Closed) } else { Ok(()) }
+    }
+
+    /// Waits until the client is closed.
+    pub(crate) async fn closed(&self) {
+        // The sender lives as long as this.
+        drop(self.closed.subscribe().wait_for(|closed| *closed).await);
+    }
+
+    /// Makes an owner that nobody has been before.
+    pub(crate) fn fresh_owner(&self) -> String {
+        format!("{}:{}", self.client, fastrand::u64(1..=i64::MAX.unsigned_abs()))
+    }
+
+    pub(crate) fn new_hold(&self, grant: Grant) -> Arc<Hold> {
+        let hold = Hold::new(grant);
+        self.watchdog.watch(&hold);
+        hold
+    }
+
+    pub(crate) async fn close(self: &Arc<Self>) {
+        if self.closed.send_replace(true) {
+            return;
+        }
+        for hold in self.watchdog.all() {
+            hold.lose(Loss::Closed);
+            self.watchdog.leave(&hold);
+            if hold.begin_to_leave() {
+                let shared = Arc::clone(self);
+                self.clerk.run(async move {
+                    // Whatever it holds, and however often; without an answer the lease ends by itself.
+                    let undone = shared.backend.undo(&hold.keys, &hold.owner, 0, NotAfter(0));
+                    drop(undone.await);
+                });
+            }
+        }
+        self.clerk.finish().await;
+        self.watchdog.stop();
+        let renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(renewing) = renewing {
+            // It ends by itself; a panic in it has been reported already.
+            drop(renewing.await);
+        }
+        self.backend.close().await;
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("id", &self.client).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.watchdog.stop();
+    }
+}
+
+/// Makes a random UUID, version 4, from hashers that are keyed by the operating system.
+fn random_uuid() -> String {
+    let high = RandomState::new().hash_one("high") & 0xffff_ffff_ffff_0fff | 0x4000;
+    let low = RandomState::new().hash_one("low") & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff,
+    )
+}

@@ -1,0 +1,272 @@
+//! Waiting for a lock: in line where its release is announced, by asking again where it is not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::attempt::{Ask, attempt};
+use crate::backend::{Ear, Heard, later};
+use crate::backoff::Pauses;
+use crate::protection::Protection;
+use crate::rooms::{Place, SharedEar, Ticket};
+use crate::shared::Shared;
+use crate::{Backoff, Failure, Lease, Tried};
+
+/// The longest time between two looks, for a holder without an end.
+const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+
+/// How long to wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Until {
+    /// For as long as it takes.
+    Got,
+    /// Until then.
+    At(Instant),
+}
+
+impl Until {
+    pub(crate) fn at(wait: Duration) -> Self {
+        Self::At(later(Instant::now(), wait))
+    }
+
+    fn is_over(self) -> bool {
+        match self {
+            Self::Got => false,
+            Self::At(end) => Instant::now() >= end,
+        }
+    }
+
+    async fn over(self) {
+        match self {
+            Self::Got => std::future::pending().await,
+            Self::At(end) => tokio::time::sleep_until(end).await,
+        }
+    }
+}
+
+/// Rides out a store that does not answer, up to a limit.
+struct Patience {
+    limit: Duration,
+    since: Option<Instant>,
+    pauses: Pauses,
+}
+
+impl Patience {
+    fn new(shared: &Shared) -> Self {
+        Self { limit: shared.ride_out, since: None, pauses: Backoff::default().pauses() }
+    }
+
+    fn answered(&mut self) {
+        if self.since.take().is_some() {
+            self.pauses = Backoff::default().pauses();
+        }
+    }
+
+    /// Gives how long to pause after a failure, or the failure where it is of no use to wait.
+    fn failed(&mut self, failure: Failure) -> Result<Duration, Failure> {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        if !failure.passes_by_itself() || since.elapsed() >= self.limit {
+            return Err(failure);
+        }
+        Ok(self.pauses.next().unwrap_or(LONGEST_SLEEP))
+    }
+}
+
+/// Waits in this process's line for the lock.
+pub(crate) async fn in_line(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    until: Until,
+) -> Result<Tried, Failure> {
+    let mut patience = Patience::new(shared);
+    // Whoever finds a line joins it: asking past it would cost a request and jump the queue.
+    if !shared.rooms.anybody(&ask.keys.name) {
+        match attempt(shared, ask).await {
+            Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
+            Ok(Tried::Held { .. }) => {}
+            Err(failure) => {
+                patience.failed(failure)?;
+            }
+        }
+    }
+    let mut ticket = shared.rooms.join(ask);
+    let mut remaining = None;
+    let closed = shared.closed();
+    let waited = async {
+        while !ticket.place.is_head() {
+            let call = Arc::clone(&ticket.call);
+            tokio::select! {
+                biased;
+                Ok(lease) = &mut ticket.offer => return Ok(lease),
+                () = call.notified() => {}
+            }
+        }
+        as_head(shared, ask, &mut ticket, &mut remaining, &mut patience).await
+    };
+    tokio::select! {
+        biased;
+        waited = waited => waited.map(Tried::Got),
+        () = closed => Err(Failure::Closed),
+        () = until.over() => Ok(Tried::Held { remaining }),
+    }
+}
+
+/// Waits as the oldest in line, the one who speaks to the store.
+async fn as_head(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    ticket: &mut Ticket,
+    remaining: &mut Option<Duration>,
+    patience: &mut Patience,
+) -> Result<Lease, Failure> {
+    let call = Arc::clone(&ticket.call);
+    let ear = tokio::select! {
+        biased;
+        Ok(lease) = &mut ticket.offer => return Ok(lease),
+        ear = ear(shared, ask, &ticket.place) => ear,
+    };
+    let mut ear = match ear {
+        // The one before may have been passed the lock since, and so may this one: whoever is next may have the
+        // subscription already, and keeps it until the lease that waits here is given back.
+        Ok(ear) => tokio::select! {
+            biased;
+            Ok(lease) = &mut ticket.offer => return Ok(lease),
+            ear = ear.lock_owned() => Some(ear),
+        },
+        // Without a subscription it goes on by asking.
+        Err(failure) => {
+            patience.failed(failure)?;
+            None
+        }
+    };
+    let mut quiet_until = ticket.place.held_until();
+    if shared.protections.lack(Protection::TryAfterSubscribe) && quiet_until.is_none() {
+        quiet_until = Some(later(Instant::now(), LONGEST_SLEEP));
+    }
+    let mut blind = Backoff::default().pauses();
+    loop {
+        let look_at = match quiet_until.take() {
+            Some(then) => then,
+            None => {
+                let tried = tokio::select! {
+                    biased;
+                    Ok(lease) = &mut ticket.offer => return Ok(lease),
+                    tried = attempt(shared, ask) => tried,
+                };
+                let pause = match tried {
+                    Ok(Tried::Got(lease)) => return Ok(lease),
+                    Ok(Tried::Held { remaining: left }) => {
+                        patience.answered();
+                        *remaining = left;
+                        left.unwrap_or(LONGEST_SLEEP)
+                    }
+                    Err(failure) => patience.failed(failure)?,
+                };
+                // A holder whose last millisecond has begun is gone in the next one.
+                later(Instant::now(), pause.max(Duration::from_millis(1)))
+            }
+        };
+        let look_at = match &ear {
+            Some(ear) if ear.is_live() => look_at,
+            _ => look_at.min(later(Instant::now(), blind.next().unwrap_or(LONGEST_SLEEP))),
+        };
+        tokio::select! {
+            biased;
+            Ok(lease) = &mut ticket.offer => return Ok(lease),
+            heard = hear(&mut ear) => if heard == Heard::Closed { ear = None },
+            () = call.notified() => {}
+            () = tokio::time::sleep_until(look_at) => {}
+        }
+        if ear.is_none() {
+            // The subscription could not be had, or is gone: try for a new one, and go on asking meanwhile.
+            let fresh = tokio::select! {
+                biased;
+                Ok(lease) = &mut ticket.offer => return Ok(lease),
+                fresh = self::ear(shared, ask, &ticket.place) => fresh,
+            };
+            if let Ok(fresh) = fresh {
+                ear = fresh.try_lock_owned().ok();
+            }
+        }
+    }
+}
+
+/// Gives the line's subscription, or makes one.
+async fn ear(shared: &Shared, ask: &Ask, place: &Place) -> Result<SharedEar, Failure> {
+    if let Some(ear) = place.ear() {
+        return Ok(ear);
+    }
+    let ear = shared.backend.listen(&ask.keys.channel).await?;
+    let ear = Arc::new(tokio::sync::Mutex::new(ear));
+    place.share_ear(&ear);
+    Ok(ear)
+}
+
+async fn hear(ear: &mut Option<tokio::sync::OwnedMutexGuard<Ear>>) -> Heard {
+    match ear {
+        Some(ear) => ear.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits by asking again after pauses.
+pub(crate) async fn polling(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    until: Until,
+    backoff: &Backoff,
+) -> Result<Tried, Failure> {
+    let mut remaining = None;
+    let closed = shared.closed();
+    let waited = ask_again(shared, ask, until, backoff, &mut remaining);
+    let waited = tokio::select! {
+        biased;
+        waited = waited => waited?,
+        () = closed => return Err(Failure::Closed),
+        () = until.over() => None,
+    };
+    Ok(waited.map_or(Tried::Held { remaining }, Tried::Got))
+}
+
+/// Asks until the lock is had, or until there are no pauses left.
+async fn ask_again(
+    shared: &Arc<Shared>,
+    ask: &Ask,
+    until: Until,
+    backoff: &Backoff,
+    remaining: &mut Option<Duration>,
+) -> Result<Option<Lease>, Failure> {
+    let mut patience = Patience::new(shared);
+    let mut pauses = backoff.pauses();
+    let mut looked_free = true;
+    loop {
+        if looked_free {
+            match attempt(shared, ask).await {
+                Ok(Tried::Got(lease)) => return Ok(Some(lease)),
+                Ok(Tried::Held { remaining: left }) => {
+                    patience.answered();
+                    *remaining = left;
+                }
+                Err(failure) => {
+                    patience.failed(failure)?;
+                }
+            }
+        }
+        let Some(pause) = pauses.next().filter(|_| !until.is_over()) else { return Ok(None) };
+        // Nobody is there after the lease ends, but it may be given back earlier.
+        let least = Duration::from_millis(1);
+        tokio::time::sleep(remaining.map_or(pause, |left| pause.min(left.max(least)))).await;
+        // Looking is cheaper for the store than trying.
+        match shared.backend.taken_for(&ask.keys).await {
+            Ok(taken) => {
+                patience.answered();
+                looked_free = taken.is_none();
+                *remaining = taken.flatten();
+            }
+            Err(failure) => {
+                patience.failed(failure)?;
+            }
+        }
+    }
+}

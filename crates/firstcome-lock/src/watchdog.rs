@@ -1,0 +1,219 @@
+//! One timer per client that renews every hold that wants it, in batches.
+
+use std::collections::{BTreeMap, HashMap};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::backend::Backend;
+use crate::hold::{Hold, Loss};
+use crate::keys::Kind;
+
+/// How many holds go into one request.
+const BATCH: usize = 100;
+
+/// Holds that are renewed together: their length of lease, and whether they are token locks, which have a script of
+/// their own.
+type Group = (Duration, bool);
+
+/// All holds of one client.
+#[derive(Debug, Default)]
+pub(crate) struct Watchdog {
+    watched: Mutex<Watched>,
+    changed: Notify,
+    stop: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Watched {
+    holds: HashMap<u64, Weak<Hold>>,
+    groups: BTreeMap<Group, Beat>,
+}
+
+/// When a group is due. It stays until a beat finds the group empty, so that a hold that comes and goes starts no
+/// timer of its own.
+#[derive(Debug)]
+struct Beat {
+    next: Instant,
+    holds: HashMap<u64, Weak<Hold>>,
+    busy: bool,
+}
+
+impl Watchdog {
+    fn watched(&self) -> MutexGuard<'_, Watched> {
+        // Every change under this lock is complete in itself.
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps an eye on a hold, and renews it if it is to be renewed.
+    pub(crate) fn watch(&self, hold: &Arc<Hold>) {
+        let weak = Arc::downgrade(hold);
+        let mut watched = self.watched();
+        if hold.renewed {
+            let beat = watched.groups.entry(group(hold)).or_insert_with(|| {
+                self.changed.notify_one();
+                Beat {
+                    next: Instant::now() + hold.first_lease / 3,
+                    holds: HashMap::new(),
+                    busy: false,
+                }
+            });
+            beat.holds.insert(hold.id, Weak::clone(&weak));
+        }
+        watched.holds.insert(hold.id, weak);
+    }
+
+    /// Stops renewing a hold.
+    pub(crate) fn leave(&self, hold: &Hold) {
+        let mut watched = self.watched();
+        watched.holds.remove(&hold.id);
+        if hold.renewed
+            && let Some(beat) = watched.groups.get_mut(&group(hold))
+        {
+            beat.holds.remove(&hold.id);
+        }
+    }
+
+    /// Gives every hold there is.
+    pub(crate) fn all(&self) -> Vec<Arc<Hold>> {
+        self.watched().holds.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Ends [`run`].
+    pub(crate) fn stop(&self) {
+        self.stop.notify_one();
+    }
+
+    /// Gives when the next group is due.
+    fn next(&self) -> Option<Instant> {
+        self.watched().groups.values().map(|beat| beat.next).min()
+    }
+
+    /// Gives the groups that are due now, with their holds, and sets when they are due again.
+    fn due(&self) -> Vec<(Group, Vec<Arc<Hold>>)> {
+        let now = Instant::now();
+        let mut due = Vec::new();
+        self.watched().groups.retain(|group, beat| {
+            if beat.next > now {
+                return true;
+            }
+            // After a pause of the process there is one beat, not one for each that was missed.
+            beat.next = (beat.next + group.0 / 3).max(now);
+            if beat.busy {
+                return true;
+            }
+            beat.holds.retain(|_, hold| hold.strong_count() > 0);
+            let holds: Vec<_> = beat.holds.values().filter_map(Weak::upgrade).collect();
+            beat.busy = !holds.is_empty();
+            if beat.busy {
+                due.push((*group, holds));
+            }
+            beat.busy
+        });
+        due
+    }
+
+    fn finished(&self, group: Group) {
+        if let Some(beat) = self.watched().groups.get_mut(&group) {
+            beat.busy = false;
+        }
+    }
+}
+
+fn group(hold: &Hold) -> Group {
+    (hold.first_lease, hold.keys.kind == Kind::Token)
+}
+
+/// Renews until it is told to stop.
+pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>) {
+    let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = Option<Group>> + Send>>> =
+        FuturesUnordered::new();
+    let mut generation = 0;
+    loop {
+        let next = watchdog.next();
+        let beat = async {
+            match next {
+                Some(next) => tokio::time::sleep_until(next).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = watchdog.stop.notified() => return,
+            () = watchdog.changed.notified() => {}
+            () = beat => {
+                for (group, holds) in watchdog.due() {
+                    let backend = Arc::clone(&backend);
+                    running.push(Box::pin(async move {
+                        for batch in holds.chunks(BATCH) {
+                            renew(&backend, batch.to_vec(), group.0).await;
+                        }
+                        Some(group)
+                    }));
+                }
+            }
+            Some(finished) = running.next() => {
+                if let Some(group) = finished {
+                    watchdog.finished(group);
+                }
+            }
+            () = backend.reconnected(&mut generation) => {
+                // The server behind the new connection may know nothing of what is held.
+                let (backend, holds) = (Arc::clone(&backend), watchdog.all());
+                running.push(Box::pin(async move {
+                    look(&backend, holds).await;
+                    None
+                }));
+            }
+        }
+    }
+}
+
+/// Renews holds of one group, again and again while an answer is missing and there is trust left.
+async fn renew(backend: &Backend, mut holds: Vec<Arc<Hold>>, lease: Duration) {
+    // A missing answer must not use up the trust of those that could still be renewed.
+    let patience = (lease / 5).min(backend.answer_within());
+    loop {
+        holds.retain(|hold| hold.is_valid());
+        if holds.is_empty() {
+            return;
+        }
+        let sent = Instant::now();
+        let asked: Vec<_> = holds.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
+        let answers = backend.renew(&asked, Some(lease));
+        if let Ok(Ok(answers)) = tokio::time::timeout(patience, answers).await {
+            for (hold, held) in holds.iter().zip(answers) {
+                if held {
+                    // Where trust ran out meanwhile, it is lost, and stays so.
+                    hold.confirmed(sent, lease).ok();
+                } else {
+                    hold.lose(Loss::Taken);
+                }
+            }
+            return;
+        }
+        tokio::time::sleep(lease / 50).await;
+    }
+}
+
+/// Looks, without renewing, whether holds are still there; those that are gone are lost.
+async fn look(backend: &Backend, holds: Vec<Arc<Hold>>) {
+    let (tokens, plain): (Vec<_>, Vec<_>) =
+        holds.into_iter().partition(|hold| hold.keys.kind == Kind::Token);
+    for holds in [plain, tokens] {
+        for batch in holds.chunks(BATCH) {
+            let asked: Vec<_> =
+                batch.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
+            // Without an answer, trust runs out by itself.
+            let Ok(answers) = backend.renew(&asked, None).await else { continue };
+            for (hold, held) in batch.iter().zip(answers) {
+                if !held {
+                    hold.lose(Loss::Taken);
+                }
+            }
+        }
+    }
+}

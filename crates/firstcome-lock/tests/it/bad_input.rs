@@ -1,0 +1,144 @@
+//! Each mistake has an error of its own, with a hint.
+
+use std::io::{Read, Write};
+use std::time::Duration;
+
+use firstcome_lock::{Effect, Failure, Locks, Options};
+use firstcome_store::Failure as Store;
+use firstcome_testbed::{Redis, Settings};
+
+use crate::stage::{SECOND, client_of, ms, take};
+
+fn hinted(failure: Failure) -> Failure {
+    assert!(failure.hint().is_some(), "{failure} has a hint");
+    failure
+}
+
+#[tokio::test]
+async fn names_and_durations() {
+    let locks = Locks::memory();
+    for name in ["", "a{", "{}", &"x".repeat(65_536)] {
+        assert!(matches!(hinted(locks.lock(name).unwrap_err()), Failure::Name { .. }));
+        assert!(matches!(locks.guard(name), Err(Failure::Name { .. })));
+    }
+    let century = Duration::from_secs(3_155_760_000);
+    for lease in [Duration::ZERO, ms(49), century + SECOND, Duration::MAX] {
+        let lock = locks.lock("x").unwrap().lease(lease);
+        let refused = hinted(lock.try_lock().await.unwrap_err());
+        assert!(matches!(refused, Failure::OutOfRange { what: "a lease", .. }), "{lease:?}");
+        assert_eq!(refused.effect(), Effect::None);
+    }
+    let lock = locks.lock("x").unwrap();
+    let waited = hinted(lock.lock_within(century + SECOND).await.unwrap_err());
+    assert!(matches!(waited, Failure::OutOfRange { what: "a wait", .. }));
+    take(&lock.clone().lease(century)).await.release().await.unwrap();
+    let builder = Locks::builder().watchdog(Duration::ZERO);
+    assert!(builder.memory(&firstcome_lock::Memory::new()).is_err());
+}
+
+#[tokio::test]
+async fn a_lease_of_a_century_is_possible_at_the_store() {
+    let Some(redis) = Redis::start() else { return };
+    let locks = client_of(&redis).await;
+    let lock = locks.lock("x").unwrap().lease(Duration::from_secs(3_155_760_000));
+    let lease = take(&lock).await;
+    assert!(lease.remaining() > Duration::from_secs(2_000_000_000));
+    lease.release().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_of_another_kind() {
+    let Some(redis) = Redis::start() else { return };
+    let locks = client_of(&redis).await;
+    for words in ["SET x 1", "LPUSH y 1", "SADD z 1"] {
+        assert!(!redis.ask(words).starts_with('-'));
+    }
+    for name in ["x", "y", "z"] {
+        let refused = hinted(locks.lock(name).unwrap().try_lock().await.unwrap_err());
+        assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
+        assert_eq!(refused.effect(), Effect::None);
+        assert!(locks.lock(name).unwrap().lock().await.is_err(), "waiting does not help");
+    }
+    // A token lock finds it taken, whatever it is.
+    assert!(locks.token("y").unwrap().try_lock().await.unwrap().got().is_none());
+}
+
+#[tokio::test]
+async fn a_wrong_password() {
+    let settings = Settings { password: Some("secret".to_owned()), ..Settings::default() };
+    let Some(redis) = Redis::with(settings) else { return };
+    take(&client_of(&redis).await.lock("x").unwrap()).await.release().await.unwrap();
+    let port = redis.port();
+    for url in [format!("redis://:wrong@127.0.0.1:{port}"), format!("redis://127.0.0.1:{port}")] {
+        let refused = hinted(Locks::connect(&url).await.unwrap_err());
+        assert!(matches!(refused, Failure::Store(Store::Denied { .. })), "{refused}");
+        assert!(!format!("{refused} {refused:?}").contains("wrong@"));
+    }
+}
+
+#[tokio::test]
+async fn a_user_without_the_right() {
+    let Some(redis) = Redis::start() else { return };
+    let said = redis.ask("ACL SETUSER ann on >pw ~x ~fc:fence:{x} +@all");
+    assert_eq!(said, "+OK");
+    let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
+    let locks = Locks::connect(&url).await.unwrap();
+    let lease = take(&locks.lock("x").unwrap()).await;
+    let refused = hinted(locks.lock("y").unwrap().try_lock().await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::Denied { .. })), "{refused}");
+    drop(lease);
+}
+
+#[tokio::test]
+async fn a_replica() {
+    let Some(master) = Redis::start() else { return };
+    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
+    let Some(replica) = Redis::with(settings) else { return };
+    let locks = client_of(&replica).await;
+    let refused = hinted(locks.lock("x").unwrap().try_lock().await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::ReadOnly { .. })), "{refused}");
+}
+
+#[tokio::test]
+async fn nobody_there() {
+    let url = format!("redis://127.0.0.1:{}", firstcome_testbed::free_port());
+    let refused = hinted(Locks::connect(&url).await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::Unreachable { .. })), "{refused}");
+    let refused = hinted(Locks::connect("redis:/nowhere").await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::Address { .. })), "{refused}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_too_old() {
+    // A server that answers everything with a version from before scripts could read the clock and write.
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = std::thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut buffer = [0; 1024];
+        let info = "# Server\r\nredis_version:4.0.14\r\n";
+        while let Ok(count @ 1..) = client.read(&mut buffer) {
+            let asked = String::from_utf8_lossy(&buffer[..count]).into_owned();
+            let reply = if asked.contains("INFO") {
+                format!("${}\r\n{info}\r\n", info.len())
+            } else {
+                "+OK\r\n".to_owned()
+            };
+            client.write_all(reply.as_bytes()).unwrap();
+        }
+    });
+    let refused = hinted(Locks::connect(&format!("redis://127.0.0.1:{port}")).await.unwrap_err());
+    let text = refused.to_string();
+    assert!(matches!(refused, Failure::Store(Store::TooOld { .. })), "{refused}");
+    assert!(text.contains("4.0.14") && text.contains("6.2") && text.contains("clock"), "{text}");
+    server.join().unwrap();
+}
+
+#[tokio::test]
+async fn a_silent_server_is_given_up_in_time() {
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let options = Options::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
+    let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::Unreachable { .. })), "{refused}");
+}

@@ -1,0 +1,259 @@
+//! One of many, and the next one.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use firstcome_lock::{Election, Failure, Locks};
+
+use crate::stage::{Inside, SECOND, Stage, ms, take, until_free};
+
+macro_rules! on_both_stores {
+    ($($name:ident)+) => {
+        mod redis { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::redis() { super::$name(stage).await }
+            }
+        )+ }
+        mod memory { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::memory() { super::$name(stage).await }
+            }
+        )+ }
+    };
+}
+
+on_both_stores! {
+    one_of_five_leads_and_each_gets_its_turn
+    work_stops_when_the_term_is_taken_away
+    resigning_lets_another_one_lead
+    an_ineligible_node_only_watches
+    a_dead_leader_is_followed_when_its_lease_ends
+    periodic_work_is_done_by_one
+    watchers_see_terms_come_and_go
+    closing_ends_it
+    a_name_that_cannot_be_used
+}
+
+async fn one_of_five_leads_and_each_gets_its_turn(stage: Stage) {
+    let inside = Inside::default();
+    let mut tasks = Vec::new();
+    for number in 0..5 {
+        let locks = stage.client().await;
+        let inside = inside.clone();
+        tasks.push(tokio::spawn(async move {
+            let election = Election::new(&locks, "job").unwrap().node(format!("n{number}"));
+            let work = |term: firstcome_lock::Term| {
+                let inside = inside.clone();
+                async move {
+                    assert!(term.is_valid());
+                    inside.visit().await;
+                    term.fence()
+                }
+            };
+            election.run(work).await.unwrap()
+        }));
+    }
+    let mut terms = Vec::new();
+    for task in tasks {
+        terms.push(task.await.unwrap());
+    }
+    terms.sort();
+    terms.dedup();
+    assert_eq!((terms.len(), inside.most()), (5, 1));
+}
+
+/// Work that goes on until it is stopped.
+async fn endless(counter: Arc<AtomicU64>) {
+    loop {
+        counter.fetch_add(1, Ordering::SeqCst);
+        tokio::time::sleep(ms(1)).await;
+    }
+}
+
+async fn work_stops_when_the_term_is_taken_away(stage: Stage) {
+    let (ann, bob) = (stage.client().await, stage.client().await);
+    let election = Election::new(&ann, "job").unwrap().lease(ms(300));
+    let (terms, steps) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let running = {
+        let (terms, steps) = (terms.clone(), steps.clone());
+        tokio::spawn(async move {
+            let work = |_| {
+                terms.fetch_add(1, Ordering::SeqCst);
+                endless(steps.clone())
+            };
+            election.run(work).await
+        })
+    };
+    let mut watch = Election::new(&bob, "job").unwrap().watch().await.unwrap();
+    let first = watch.until(|leader| leader.is_some()).await.unwrap().unwrap();
+    // Somebody takes the lock away; the leader notices at its next renewal, and stands again.
+    assert!(bob.force_release("job").await.unwrap());
+    let thief = bob.lock("job").unwrap().lease(10 * SECOND);
+    let lease = thief.lock().await.unwrap();
+    tokio::time::sleep(ms(300)).await;
+    let frozen = steps.load(Ordering::SeqCst);
+    tokio::time::sleep(ms(100)).await;
+    assert_eq!(steps.load(Ordering::SeqCst), frozen, "the work has stopped");
+    assert_eq!(terms.load(Ordering::SeqCst), 1);
+    lease.release().await.unwrap();
+    let wanted = |leader: Option<&firstcome_lock::Leader>| {
+        leader.is_some_and(|leader| leader.term > first.term)
+    };
+    watch.until(wanted).await.unwrap();
+    running.abort();
+}
+
+async fn resigning_lets_another_one_lead(stage: Stage) {
+    let (ann, bob) = (stage.client().await, stage.client().await);
+    let one = Election::new(&ann, "job").unwrap().node("one").lease(2 * SECOND);
+    let other = Election::new(&bob, "job").unwrap().node("other").lease(2 * SECOND);
+    let mut watch = one.watch().await.unwrap();
+    let running = {
+        let one = one.clone();
+        tokio::spawn(async move { one.run(|_| std::future::pending::<()>()).await })
+    };
+    let leads = |node: &'static str| {
+        move |leader: Option<&firstcome_lock::Leader>| leader.is_some_and(|l| l.node == node)
+    };
+    watch.until(leads("one")).await.unwrap();
+    let waiting = {
+        let other = other.clone();
+        tokio::spawn(async move { other.run(|_| std::future::pending::<()>()).await })
+    };
+    tokio::time::sleep(ms(50)).await;
+    one.resign();
+    let seen = tokio::time::timeout(SECOND, watch.until(leads("other"))).await;
+    seen.expect("long before the lease ends").unwrap();
+    // One that is made ineligible resigns as well, and does not stand again.
+    other.set_eligible(false);
+    watch.until(leads("one")).await.unwrap();
+    running.abort();
+    waiting.abort();
+}
+
+async fn an_ineligible_node_only_watches(stage: Stage) {
+    let ann = stage.client().await;
+    let election = Election::new(&ann, "job").unwrap();
+    election.set_eligible(false);
+    let running = {
+        let election = election.clone();
+        tokio::spawn(async move { election.run(|term| async move { term.fence() }).await })
+    };
+    tokio::time::sleep(ms(50)).await;
+    assert!(!running.is_finished());
+    assert_eq!(election.watch().await.unwrap().current(), None);
+    election.set_eligible(true);
+    running.await.unwrap().unwrap();
+}
+
+async fn a_dead_leader_is_followed_when_its_lease_ends(stage: Stage) {
+    let (ann, bob) = (stage.client().await, stage.client().await);
+    // It takes the lock and never renews it, like a process that was killed.
+    take(&ann.lock("job").unwrap().lease(ms(400))).await.leak();
+    let election = Election::new(&bob, "job").unwrap();
+    let begun = std::time::Instant::now();
+    election.run(|_| async {}).await.unwrap();
+    assert!(begun.elapsed() >= ms(300));
+}
+
+async fn periodic_work_is_done_by_one(stage: Stage) {
+    let runs = Arc::new(AtomicU64::new(0));
+    let inside = Inside::default();
+    let mut tasks = Vec::new();
+    for _ in 0..3 {
+        let locks = stage.client().await;
+        let (runs, inside) = (runs.clone(), inside.clone());
+        tasks.push(tokio::spawn(async move {
+            let election = Election::new(&locks, "beat").unwrap();
+            let work = |_| {
+                let (runs, inside) = (runs.clone(), inside.clone());
+                async move {
+                    runs.fetch_add(1, Ordering::SeqCst);
+                    inside.visit().await;
+                }
+            };
+            election.every(ms(50), work).await
+        }));
+    }
+    tokio::time::sleep(ms(600)).await;
+    for task in &tasks {
+        task.abort();
+    }
+    let runs = runs.load(Ordering::SeqCst);
+    assert!((5..=14).contains(&runs), "{runs} runs in twelve intervals, by three candidates");
+    assert_eq!(inside.most(), 1);
+    // Dropping it gives the lock back.
+    until_free(&stage.client().await, "beat").await;
+}
+
+async fn watchers_see_terms_come_and_go(stage: Stage) {
+    let (ann, bob) = (stage.client().await, stage.client().await);
+    let mut watch = Election::new(&bob, "job").unwrap().watch().await.unwrap();
+    assert_eq!(watch.current(), None);
+    let election = Election::new(&ann, "job").unwrap().node("ann").lease(ms(600));
+    let mut last = None;
+    for _ in 0..3 {
+        let (go, wait) = tokio::sync::oneshot::channel::<()>();
+        let mut wait = Some(wait);
+        let running = {
+            let election = election.clone();
+            tokio::spawn(async move {
+                let work = |_| {
+                    let wait = wait.take();
+                    async move {
+                        if let Some(wait) = wait {
+                            wait.await.unwrap();
+                        }
+                    }
+                };
+                election.run(work).await
+            })
+        };
+        let leader = watch.until(|leader| leader.is_some()).await.unwrap().unwrap();
+        assert_eq!(leader.node, "ann");
+        assert!(last < Some(leader.term), "terms grow");
+        last = Some(leader.term);
+        go.send(()).unwrap();
+        running.await.unwrap().unwrap();
+        watch.until(|leader| leader.is_none()).await.unwrap();
+    }
+}
+
+async fn closing_ends_it(stage: Stage) {
+    let ann = stage.client().await;
+    let election = Election::new(&ann, "job").unwrap();
+    let mut watch = election.watch().await.unwrap();
+    let running = {
+        let election = election.clone();
+        tokio::spawn(async move { election.run(|_| std::future::pending::<()>()).await })
+    };
+    watch.until(|leader| leader.is_some()).await.unwrap();
+    ann.close().await;
+    assert!(matches!(running.await.unwrap(), Err(Failure::Closed)));
+    assert!(matches!(
+        watch.until(|leader| leader.is_none()).await,
+        Ok(None) | Err(Failure::Closed)
+    ));
+    until_free(&stage.client().await, "job").await;
+}
+
+async fn a_name_that_cannot_be_used(stage: Stage) {
+    let ann = stage.client().await;
+    assert!(matches!(Election::new(&ann, "a{"), Err(Failure::Name { .. })));
+    let short = Election::new(&ann, "x").unwrap().lease(ms(1));
+    assert!(matches!(short.run(|_| async {}).await, Err(Failure::OutOfRange { .. })));
+    let long = Election::new(&ann, "x").unwrap();
+    let refused = long.every(std::time::Duration::MAX, |_| async {}).await;
+    assert!(matches!(refused, Err(Failure::OutOfRange { what: "an interval", .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn leases_end_on_a_paused_clock() {
+    let locks = Locks::memory();
+    let lease = take(&locks.lock("x").unwrap().lease(3600 * SECOND)).await;
+    let begun = tokio::time::Instant::now();
+    lease.lost().await;
+    assert_eq!(begun.elapsed().as_secs(), 3240, "nine tenths of an hour, without waiting for it");
+}

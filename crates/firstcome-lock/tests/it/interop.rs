@@ -1,0 +1,394 @@
+//! Real Redisson as a neighbour, in both directions.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use firstcome_lock::{Lease, Locks, Loss, Options, Tried};
+use firstcome_store::{Event, Subscription};
+use firstcome_testbed::{Redis, missing};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::sync::oneshot;
+
+use crate::stage::{SECOND, client_of, is_held, ms, take, until, until_free};
+
+type Waiting = Arc<Mutex<HashMap<u64, oneshot::Sender<String>>>>;
+
+/// A process with real Redisson in it.
+struct Java {
+    child: tokio::process::Child,
+    hears: tokio::process::ChildStdin,
+    waiting: Waiting,
+    next: u64,
+}
+
+/// Builds the Java program once; `None` after a loud skip where Java or Maven is missing.
+fn program() -> Option<&'static Path> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let built = BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/redisson");
+        for tool in ["java", "mvn"] {
+            let version = if tool == "java" { "-version" } else { "--version" };
+            let mut asking = Command::new(tool);
+            let asking = asking.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
+            if !asking.status().is_ok_and(|status| status.success()) {
+                missing(tool);
+                return None;
+            }
+        }
+        let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder).status();
+        if !built.is_ok_and(|status| status.success()) {
+            missing("what Maven needs to build the Redisson peer");
+            return None;
+        }
+        Some(folder.join("target"))
+    });
+    built.as_deref()
+}
+
+impl Java {
+    async fn start(redis: &Redis, watchdog_ms: u64) -> Option<Self> {
+        let target = tokio::task::spawn_blocking(program).await.unwrap()?;
+        let path = format!("{0}/classes:{0}/dependency/*", target.display());
+        let mut child = tokio::process::Command::new("java")
+            .args(["-XX:TieredStopAtLevel=1", "-cp", &path, "firstcome.Peer"])
+            .args([&redis.url(), &watchdog_ms.to_string()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let mut says = BufReader::new(child.stdout.take().unwrap()).lines();
+        let hears = child.stdin.take().unwrap();
+        let waiting = Waiting::default();
+        let (ready, is_ready) = oneshot::channel();
+        waiting.lock().unwrap().insert(0, ready);
+        let answers = Arc::clone(&waiting);
+        tokio::spawn(async move {
+            while let Ok(Some(line)) = says.next_line().await {
+                let Some((id, answer)) = line.split_once(' ') else { continue };
+                let waiter = id.parse().ok().and_then(|id| answers.lock().unwrap().remove(&id));
+                if let Some(waiter) = waiter {
+                    waiter.send(answer.to_owned()).ok();
+                }
+            }
+        });
+        tokio::time::timeout(60 * SECOND, is_ready).await.expect("it starts").unwrap();
+        Some(Self { child, hears, waiting, next: 1 })
+    }
+
+    /// Begins something and gives what its answer comes through.
+    async fn begin(&mut self, what: &str) -> oneshot::Receiver<String> {
+        let (to, answer) = oneshot::channel();
+        self.waiting.lock().unwrap().insert(self.next, to);
+        let (verb, rest) = what.split_once(' ').unwrap();
+        let line = format!("{} {verb} {rest}\n", self.next);
+        self.next += 1;
+        self.hears.write_all(line.as_bytes()).await.unwrap();
+        answer
+    }
+
+    async fn ask(&mut self, what: &str) -> String {
+        let answer = self.begin(what).await;
+        tokio::time::timeout(30 * SECOND, answer).await.expect(what).unwrap()
+    }
+
+    /// Tries once, without waiting; -1 for a lease that is renewed.
+    async fn takes(&mut self, kind: &str, thread: i64, lease: i64) -> bool {
+        self.ask(&format!("lock {kind} x {thread} 0 {lease}")).await.starts_with("true")
+    }
+
+    async fn unlocks(&mut self, kind: &str, thread: i64) -> String {
+        self.ask(&format!("unlock {kind} x {thread}")).await
+    }
+}
+
+const KINDS: [&str; 2] = ["plain", "fenced"];
+
+fn lock(locks: &Locks, kind: &str) -> firstcome_lock::Lock {
+    if kind == "plain" { locks.lock("x").unwrap() } else { locks.fenced("x").unwrap() }
+}
+
+/// Sets a key that lives as long as a fixed lease that begins now.
+fn mark(redis: &Redis, lease_ms: u64) {
+    assert_eq!(redis.ask(&format!("SET marker 1 PX {lease_ms}")), "+OK");
+}
+
+/// What is left of the marker when a lock was entered: nearly all of it, if a message opened the door.
+fn by_message(entered: &str) {
+    let left: i64 = entered.strip_prefix("true ").expect("it got in").parse().unwrap();
+    assert!(left > 10_000, "{left} ms are left of 20 s: it waited for the end of the lease");
+}
+
+async fn listens(redis: &Redis) {
+    until("somebody listens", async || {
+        redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":1")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_exclude_each_other() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let rust = client_of(&redis).await;
+    for kind in KINDS {
+        let ours = lock(&rust, kind);
+        // Redisson has it, twice.
+        assert!(java.takes(kind, 7, 20_000).await && java.takes(kind, 7, 20_000).await);
+        let Tried::Held { remaining } = ours.try_lock().await.unwrap() else { panic!("excluded") };
+        assert!(remaining.unwrap() > ms(15_000));
+        assert_eq!(rust.inspect("x").await.unwrap().unwrap().holds, 2);
+        assert_eq!(java.unlocks(kind, 7).await, "done");
+        assert!(ours.try_lock().await.unwrap().got().is_none(), "once more");
+        assert_eq!(java.unlocks(kind, 7).await, "done");
+        // We have it, twice.
+        let me = rust.owner();
+        let mine = ours.clone().owner(&me);
+        let (one, two) = (take(&mine).await, take(&mine).await);
+        assert!(!java.takes(kind, 7, 20_000).await);
+        assert_eq!(java.unlocks(kind, 7).await, "problem IllegalMonitorStateException");
+        drop(one);
+        until("one hold is left", async || rust.inspect("x").await.unwrap().unwrap().holds == 1)
+            .await;
+        assert!(!java.takes(kind, 7, 20_000).await);
+        two.release().await.unwrap();
+        assert!(java.takes(kind, -5, 20_000).await);
+        assert_eq!(java.unlocks(kind, -5).await, "done");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_wake_each_other() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let rust = client_of(&redis).await;
+    for kind in KINDS {
+        let ours = lock(&rust, kind).lease(20 * SECOND);
+        // Ours ends, theirs begins.
+        let lease = take(&ours).await;
+        mark(&redis, 20_000);
+        let waiting = java.begin(&format!("lock {kind} x 1 60000 20000")).await;
+        listens(&redis).await;
+        lease.release().await.unwrap();
+        by_message(&waiting.await.unwrap());
+        // Theirs ends, ours begins.
+        mark(&redis, 20_000);
+        let waiter = {
+            let ours = ours.clone();
+            tokio::spawn(async move { ours.lock().await.unwrap() })
+        };
+        listens(&redis).await;
+        assert_eq!(java.unlocks(kind, 1).await, "done");
+        let lease = waiter.await.unwrap();
+        let left = redis.ask("PTTL marker");
+        by_message(&left.replace(':', "true "));
+        lease.release().await.unwrap();
+    }
+}
+
+/// Our tasks pass the lock on among themselves; a waiter in Java is woken when the chain ends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_of_ours_ends_for_redisson() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let rust = client_of(&redis).await;
+    let first = take(&rust.lock("x").unwrap().lease(20 * SECOND)).await;
+    mark(&redis, 20_000);
+    let tasks: Vec<_> = (0..8)
+        .map(|_| {
+            let ours = rust.lock("x").unwrap().lease(20 * SECOND);
+            tokio::spawn(async move {
+                for _ in 0..50 {
+                    ours.lock().await.unwrap().release().await.unwrap();
+                }
+            })
+        })
+        .collect();
+    let waiting = java.begin("lock plain x 1 60000 20000").await;
+    until("it listens, too", async || {
+        redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":2")
+    })
+    .await;
+    first.release().await.unwrap();
+    by_message(&waiting.await.unwrap());
+    assert_eq!(java.unlocks("plain", 1).await, "done");
+    for task in tasks {
+        task.await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn leases_end_and_are_renewed_for_both() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 1500).await else { return };
+    let options = Options::new(redis.url());
+    let rust = Locks::builder().watchdog(ms(1500)).connect(options).await.unwrap();
+    for kind in KINDS {
+        let ours = lock(&rust, kind);
+        // One that is not given back ends by itself.
+        assert!(java.takes(kind, 1, 300).await);
+        let lease = ours.clone().lease(ms(300)).lock().await.unwrap();
+        let entered = java.ask(&format!("lock {kind} x 1 20000 20000")).await;
+        assert!(entered.starts_with("true"));
+        assert_eq!(lease.lost().await, Loss::RanOut);
+        assert_eq!(java.unlocks(kind, 1).await, "done");
+        // One that is renewed does not.
+        assert!(java.takes(kind, 1, -1).await);
+        assert!(ours.lock_within(ms(2500)).await.unwrap().got().is_none());
+        assert_eq!(java.unlocks(kind, 1).await, "done");
+        let lease = take(&ours).await;
+        assert!(java.ask(&format!("lock {kind} x 1 2500 20000")).await.starts_with("false"));
+        assert!(lease.is_valid());
+        lease.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_can_free_what_the_other_holds() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let options = Options::new(redis.url());
+    let rust = Locks::builder().watchdog(ms(900)).connect(options).await.unwrap();
+    for kind in KINDS {
+        let lease = take(&lock(&rust, kind)).await;
+        assert_eq!(java.ask(&format!("locked {kind} x")).await, "true");
+        assert_eq!(java.ask(&format!("force {kind} x")).await, "true");
+        assert_eq!(lease.lost().await, Loss::Taken);
+        assert!(java.takes(kind, 1, -1).await);
+        let waiter = {
+            let ours = lock(&rust, kind);
+            tokio::spawn(async move { ours.lock().await.unwrap() })
+        };
+        listens(&redis).await;
+        assert!(rust.force_release("x").await.unwrap());
+        let next = tokio::time::timeout(5 * SECOND, waiter).await.expect("woken").unwrap();
+        assert_eq!(java.unlocks(kind, 1).await, "problem IllegalMonitorStateException");
+        assert_eq!(java.ask(&format!("held {kind} x 1")).await, "false");
+        next.release().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_of_both_grow_over_each_other() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let rust = client_of(&redis).await;
+    let mut last = 0;
+    for _ in 0..3 {
+        assert!(java.takes("fenced", 1, -1).await);
+        let theirs: u64 = java.ask("token fenced x").await.parse().unwrap();
+        assert!(theirs > last);
+        assert_eq!(java.unlocks("fenced", 1).await, "done");
+        let lease = take(&rust.fenced("x").unwrap()).await;
+        last = lease.fence().get();
+        assert!(last > theirs);
+        assert_eq!(java.ask("token fenced x").await, last.to_string());
+        lease.release().await.unwrap();
+    }
+    // Why plain and fenced must not be mixed: a plain holder leaves the token where it was.
+    assert!(java.takes("plain", 1, -1).await);
+    assert_eq!(java.ask("token fenced x").await, last.to_string());
+    assert_eq!(java.unlocks("plain", 1).await, "done");
+}
+
+/// A Java program that dies while it holds the lock, or waits for it, is outlived.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_redisson_is_followed() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 1000).await else { return };
+    let rust = client_of(&redis).await;
+    assert!(java.takes("plain", 1, -1).await);
+    java.child.kill().await.unwrap();
+    until_free(&rust, "x").await;
+}
+
+/// What is in the store, without what differs from one run to the next: owners, tokens, times, our own counters.
+fn left_behind(redis: &Redis) -> Vec<String> {
+    let keys = redis.ask("KEYS *");
+    let mut seen = Vec::new();
+    for key in keys.lines().skip(1).filter(|line| !line.starts_with('$')) {
+        if key == "marker" || key.starts_with("fc:fence:") {
+            continue;
+        }
+        let kind = redis.ask(&format!("TYPE {key}"));
+        let value = match kind.as_str() {
+            "+hash" => {
+                let parts = redis.ask(&format!("HGETALL {key}"));
+                let parts: Vec<_> =
+                    parts.lines().skip(1).filter(|line| !line.starts_with('$')).collect();
+                let owner = parts[0].split(':').map(str::len).next().unwrap();
+                format!("an owner whose first part has {owner} letters: {}", parts[1..].join(" "))
+            }
+            "+string" => "a string".to_owned(),
+            other => other.to_owned(),
+        };
+        let life =
+            if redis.ask(&format!("PTTL {key}")) == ":-1" { "for ever" } else { "for a while" };
+        seen.push(format!("{key} {kind} {life} {value}"));
+    }
+    seen.sort();
+    seen
+}
+
+async fn messages(subscription: &mut Subscription) -> Vec<String> {
+    let mut heard = Vec::new();
+    while let Ok(event) = tokio::time::timeout(ms(100), subscription.next()).await {
+        if let Event::Message(payload) = event {
+            heard.push(String::from_utf8(payload).unwrap());
+        }
+    }
+    heard
+}
+
+async fn no_latches(redis: &Redis) {
+    until("latches are removed", async || {
+        redis.ask("KEYS redisson_unlock_latch*").starts_with("*0")
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn both_leave_the_same_keys_and_messages() {
+    let Some(redis) = Redis::start() else { return };
+    let Some(mut java) = Java::start(&redis, 30_000).await else { return };
+    let rust = client_of(&redis).await;
+    let store = firstcome_store::Redis::connect(Options::new(redis.url())).await.unwrap();
+    let mut heard = store.subscribe("redisson_lock__channel:{x}").await.unwrap();
+    for kind in KINDS {
+        let mut theirs = Vec::new();
+        for step in ["lock", "lock", "unlock", "unlock", "unlock", "lock", "force", "force"] {
+            match step {
+                "lock" => assert!(java.takes(kind, 1, 20_000).await),
+                "unlock" => drop(java.unlocks(kind, 1).await),
+                _ => drop(java.ask(&format!("force {kind} x")).await),
+            }
+            no_latches(&redis).await;
+            theirs.push((step, left_behind(&redis), messages(&mut heard).await));
+        }
+        assert_eq!(redis.ask("DEL redisson_lock_token:{x}").len(), 2);
+
+        let (mut ours, mut leases) = (Vec::new(), Vec::<Lease>::new());
+        let me = rust.owner();
+        let mine = lock(&rust, kind).owner(&me).lease(20 * SECOND);
+        for step in ["lock", "lock", "unlock", "unlock", "unlock", "lock", "force", "force"] {
+            match step {
+                "lock" => leases.push(take(&mine).await),
+                // The third finds nothing to release, as theirs does.
+                "unlock" => match leases.pop() {
+                    Some(lease) => drop(lease.release().await.unwrap()),
+                    None => assert!(!is_held(&rust, "x").await),
+                },
+                _ => drop(rust.force_release("x").await.unwrap()),
+            }
+            no_latches(&redis).await;
+            ours.push((step, left_behind(&redis), messages(&mut heard).await));
+        }
+        assert_eq!(ours, theirs, "{kind}");
+        assert_eq!(ours[3].2, ["0"], "the last unlock says so, once");
+        drop(leases);
+        no_latches(&redis).await;
+        assert!(redis.ask("FLUSHALL").starts_with("+OK"));
+    }
+}

@@ -1,0 +1,174 @@
+//! Processes that are killed and paused.
+
+use std::process::Stdio;
+
+use firstcome_lock::{Election, Locks, Loss, Written};
+use firstcome_testbed::Redis;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::stage::{SECOND, client_of, ms, take};
+
+const ROLE: &str = "FIRSTCOME_TEST_ROLE";
+const URL: &str = "FIRSTCOME_TEST_URL";
+
+/// Another process of this test program, in a role.
+struct Actor {
+    child: Child,
+    says: Lines<BufReader<ChildStdout>>,
+    hears: ChildStdin,
+}
+
+impl Actor {
+    fn start(role: &str, redis: &Redis) -> Self {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "processes::an_actor", "--nocapture"])
+            .env(ROLE, role)
+            .env(URL, redis.url())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let says = BufReader::new(child.stdout.take().unwrap()).lines();
+        let hears = child.stdin.take().unwrap();
+        Self { child, says, hears }
+    }
+
+    /// Waits for a line that begins with `word` and gives the rest of it.
+    async fn hear(&mut self, word: &str) -> String {
+        loop {
+            let line = tokio::time::timeout(20 * SECOND, self.says.next_line());
+            let line = line.await.expect("it says something").unwrap().expect("it is alive");
+            if let Some(rest) = line.strip_prefix(word) {
+                return rest.trim().to_owned();
+            }
+        }
+    }
+
+    async fn tell(&mut self, word: &str) {
+        self.hears.write_all(format!("{word}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn signal(&self, name: &str) {
+        let id = self.child.id().unwrap().to_string();
+        assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
+    }
+}
+
+/// What an actor does; nothing, in the process that runs the tests.
+#[test]
+fn an_actor() {
+    let Ok(role) = std::env::var(ROLE) else { return };
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = firstcome_lock::Options::new(std::env::var(URL).unwrap());
+        let locks = Locks::builder().watchdog(ms(600)).connect(options).await.unwrap();
+        match role.as_str() {
+            "hold" => hold(&locks).await,
+            "lead" => lead(&locks).await,
+            "careless" => careless(&locks).await,
+            other => panic!("no such role: {other}"),
+        }
+    });
+}
+
+async fn hold(locks: &Locks) {
+    let lease = take(&locks.lock("x").unwrap()).await;
+    let guard = locks.guard("value").unwrap();
+    assert_eq!(guard.write(&lease, b"actor").await.unwrap(), Written::Yes);
+    println!("\nheld {}", lease.fence());
+    let mut heard = BufReader::new(tokio::io::stdin()).lines();
+    heard.next_line().await.unwrap();
+    // The first thing it does when it goes on.
+    println!("\nvalid {}", lease.is_valid());
+    println!("\nlost {:?}", lease.lost().await);
+    println!("\nwrite {:?}", guard.write(&lease, b"stale").await.unwrap());
+    println!("\nreleased {:?}", lease.release().await.unwrap());
+}
+
+async fn lead(locks: &Locks) {
+    let election = Election::new(locks, "x").unwrap().lease(ms(600));
+    let work = |term: firstcome_lock::Term| async move {
+        loop {
+            println!("\nstep {}", term.fence());
+            tokio::time::sleep(ms(2)).await;
+        }
+    };
+    election.run::<(), _, _>(work).await.unwrap();
+}
+
+/// Holds the lock as a leader does and never looks whether it still does.
+async fn careless(locks: &Locks) {
+    let lease = take(&locks.lock("x").unwrap()).await;
+    loop {
+        println!("\nstep {}", lease.fence());
+        tokio::time::sleep(ms(2)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
+    let Some(redis) = Redis::start() else { return };
+    let bob = client_of(&redis).await;
+    let mut actor = Actor::start("hold", &redis);
+    let old: u64 = actor.hear("held").await.parse().unwrap();
+    actor.signal("-STOP").await;
+    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    assert!(lease.fence().get() > old);
+    assert_eq!(bob.guard("value").unwrap().write(&lease, b"bob").await.unwrap(), Written::Yes);
+    actor.tell("go on").await;
+    actor.signal("-CONT").await;
+    assert_eq!(actor.hear("valid").await, "false");
+    assert_eq!(actor.hear("lost").await, format!("{:?}", Loss::RanOut));
+    assert!(actor.hear("write").await.starts_with("Refused"));
+    assert_eq!(actor.hear("released").await, "AlreadyLost");
+    assert!(redis.ask("GET value").ends_with("bob"));
+    assert!(lease.is_valid());
+    // The twin: an unguarded write of the paused one would have gone through.
+    assert_eq!(redis.ask("SET value stale"), "+OK");
+}
+
+/// Gives whether an actor in this role takes a step for its old term after it was paused beyond it.
+async fn steps_after_a_pause(role: &str) -> Option<bool> {
+    let redis = Redis::start()?;
+    let bob = client_of(&redis).await;
+    let mut actor = Actor::start(role, &redis);
+    let old = actor.hear("step").await;
+    actor.signal("-STOP").await;
+    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    // What it said before it was stopped is still in the pipe.
+    while let Ok(line) = tokio::time::timeout(ms(100), actor.says.next_line()).await {
+        line.unwrap();
+    }
+    actor.signal("-CONT").await;
+    let mut stepped = false;
+    while let Ok(line) = tokio::time::timeout(ms(700), actor.says.next_line()).await {
+        stepped |= line.unwrap().is_some_and(|line| line == format!("step {old}"));
+        if stepped {
+            break;
+        }
+    }
+    drop(lease);
+    Some(stepped)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_paused_beyond_its_term_does_not_go_on() {
+    if let Some(stepped) = steps_after_a_pause("lead").await {
+        assert!(!stepped);
+        assert_eq!(steps_after_a_pause("careless").await, Some(true), "the twin does");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_holder_is_followed_when_its_lease_ends() {
+    let Some(redis) = Redis::start() else { return };
+    let bob = client_of(&redis).await;
+    let mut actor = Actor::start("hold", &redis);
+    let old: u64 = actor.hear("held").await.parse().unwrap();
+    actor.child.kill().await.unwrap();
+    let next = tokio::time::timeout(5 * SECOND, bob.lock("x").unwrap().lock()).await;
+    assert!(next.unwrap().unwrap().fence().get() > old);
+}

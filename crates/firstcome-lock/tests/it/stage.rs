@@ -1,0 +1,101 @@
+//! What most tests begin with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
+use firstcome_testbed::Redis;
+
+pub(crate) const SECOND: Duration = Duration::from_secs(1);
+
+pub(crate) fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+/// A store under test, on which any number of clients can be made.
+pub(crate) enum Stage {
+    Redis(Redis),
+    Memory(Memory),
+}
+
+impl Stage {
+    pub(crate) fn redis() -> Option<Self> {
+        Redis::start().map(Self::Redis)
+    }
+
+    pub(crate) fn valkey() -> Option<Self> {
+        Redis::valkey().map(Self::Redis)
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the same shape as the stores that can be missing"
+    )]
+    pub(crate) fn memory() -> Option<Self> {
+        Some(Self::Memory(Memory::new()))
+    }
+
+    /// Makes a client of its own, as another process would be.
+    pub(crate) async fn client(&self) -> Locks {
+        self.client_with(Locks::builder()).await
+    }
+
+    pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
+        match self {
+            Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
+            Self::Memory(memory) => builder.memory(memory).unwrap(),
+        }
+    }
+}
+
+/// A client of a real server.
+pub(crate) async fn client_of(redis: &Redis) -> Locks {
+    Locks::connect(&redis.url()).await.unwrap()
+}
+
+/// Takes a lock that must be free.
+pub(crate) async fn take(lock: &Lock) -> Lease {
+    lock.try_lock().await.unwrap().got().expect("the lock is free")
+}
+
+/// Tells whether somebody holds the lock.
+pub(crate) async fn is_held(locks: &Locks, name: &str) -> bool {
+    locks.inspect(name).await.unwrap().is_some()
+}
+
+/// Waits until nobody holds the lock, and fails after 10 s.
+pub(crate) async fn until_free(locks: &Locks, name: &str) {
+    let lock = locks.lock(name).unwrap().lease(ms(50));
+    let lease = lock.lock_within(10 * SECOND).await.unwrap().got().expect("it becomes free");
+    lease.release().await.unwrap();
+}
+
+/// Waits until `done`, looking every few milliseconds, and fails after 10 s: for what sends no signal.
+pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut done: impl FnMut() -> F) {
+    for _ in 0..2000 {
+        if done().await {
+            return;
+        }
+        tokio::time::sleep(ms(5)).await;
+    }
+    panic!("not within 10 s: {what}");
+}
+
+/// Counts who is inside of something that only one may be in.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Inside(Arc<(std::sync::atomic::AtomicI64, std::sync::atomic::AtomicI64)>);
+
+impl Inside {
+    pub(crate) async fn visit(&self) {
+        use std::sync::atomic::Ordering::SeqCst;
+        let now = self.0.0.fetch_add(1, SeqCst) + 1;
+        self.0.1.fetch_max(now, SeqCst);
+        tokio::task::yield_now().await;
+        self.0.0.fetch_sub(1, SeqCst);
+    }
+
+    /// Gives the most that were ever inside together.
+    pub(crate) fn most(&self) -> i64 {
+        self.0.1.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}

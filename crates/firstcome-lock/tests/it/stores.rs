@@ -1,0 +1,88 @@
+//! Servers that change their place, or speak TLS.
+
+use firstcome_lock::{Failure, Locks, Loss, Options, Released};
+use firstcome_store::Failure as Store;
+use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
+
+use crate::stage::{SECOND, is_held, ms, take, until};
+
+async fn client(sentinels: &Sentinels) -> Locks {
+    let options = Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000));
+    Locks::builder().watchdog(15 * SECOND).connect(options).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failover_that_keeps_the_lock_keeps_the_lease() {
+    let Some(mut sentinels) = Sentinels::start() else { return };
+    let (ann, bob) = (client(&sentinels).await, client(&sentinels).await);
+    let lease = take(&ann.lock("x").unwrap()).await;
+    let lock = bob.lock("x").unwrap();
+    let waiter = tokio::spawn(async move { lock.lock_within(60 * SECOND).await.unwrap() });
+    until("the replica has it", async || sentinels.servers()[1].ask("EXISTS x").ends_with(":1"))
+        .await;
+    sentinels.fail_over();
+    // The new master answers, and knows the lock.
+    until("it works again", async || is_held_anywhere(&ann).await).await;
+    assert!(lease.is_valid());
+    assert_eq!(lease.release().await.unwrap(), Released::Free);
+    let next = tokio::time::timeout(20 * SECOND, waiter).await.unwrap().unwrap().got();
+    assert!(next.expect("the waiter followed, too").is_valid());
+}
+
+async fn is_held_anywhere(locks: &Locks) -> bool {
+    locks.inspect("x").await.is_ok_and(|holder| holder.is_some())
+}
+
+/// A failover to a replica that never had the lock: two may hold it, and the old one is told when it reconnects.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failover_that_loses_the_lock_is_noticed() {
+    let Some(mut sentinels) = Sentinels::start() else { return };
+    let ann = client(&sentinels).await;
+    take(&ann.lock("warm").unwrap()).await.release().await.unwrap();
+    sentinels.sever_replica();
+    let renewed = take(&ann.lock("x").unwrap()).await;
+    let fixed = take(&ann.lock("y").unwrap().lease(600 * SECOND)).await;
+    sentinels.fail_over();
+    assert_eq!(renewed.lost().await, Loss::Taken);
+    assert_eq!(fixed.lost().await, Loss::Taken);
+    let next = ann.lock("x").unwrap().lock().await.unwrap();
+    assert!(next.fence() > renewed.fence(), "the fence grew all the same");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tls_with_an_authority_of_ones_own() {
+    let settings = Settings { tls: Some(Certificates::new()), ..Settings::default() };
+    let Some(redis) = Redis::with(settings) else { return };
+    let authority = redis.authority().unwrap().to_owned();
+    let trusting = Options::new(redis.url()).trust(authority);
+    let (ann, bob) = (
+        Locks::builder().connect(trusting.clone()).await.unwrap(),
+        Locks::builder().connect(trusting).await.unwrap(),
+    );
+    let lease = take(&ann.lock("x").unwrap()).await;
+    let lock = bob.lock("x").unwrap();
+    let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
+    tokio::task::yield_now().await;
+    lease.release().await.unwrap();
+    let next = tokio::time::timeout(5 * SECOND, waiter).await.unwrap().unwrap();
+    assert!(is_held(&ann, "x").await);
+    drop(next);
+
+    let refused = Locks::connect(&redis.url()).await.unwrap_err();
+    assert!(matches!(refused, Failure::Store(Store::Tls { .. })), "{refused}");
+    assert!(refused.hint().is_some());
+    let plain = format!("redis://127.0.0.1:{}", redis.port());
+    let options = Options::new(plain).connect_within(SECOND);
+    assert!(Locks::builder().connect(options).await.is_err());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_and_a_user_of_ones_own() {
+    let Some(redis) = Redis::start() else { return };
+    assert_eq!(redis.ask("ACL SETUSER ann on >p%40ss ~* &* +@all"), "+OK");
+    let url = format!("redis://ann:p%2540ss@127.0.0.1:{}/3", redis.port());
+    let ann = Locks::connect(&url).await.unwrap();
+    let lease = take(&ann.lock("x").unwrap()).await;
+    assert!(redis.ask("EXISTS x").ends_with(":0"), "not in database 0");
+    assert_eq!(lease.release().await.unwrap(), Released::Free);
+}

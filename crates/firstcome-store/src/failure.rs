@@ -1,0 +1,162 @@
+use std::sync::Arc;
+
+/// Why a store gave no usable answer.
+///
+/// [`Failure::effect`] says whether the command may have been carried out all the same; it is never guessed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// The address cannot be read; the password is never part of the message.
+    #[error("the store's address is not usable: {reason}")]
+    Address {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No connection could be had in time, so nothing was sent.
+    #[error("the store at {place} cannot be reached: {reason}")]
+    Unreachable {
+        /// Host and port, or the sentinels.
+        place: String,
+        /// What the last try said.
+        reason: String,
+    },
+    /// The command was handed to a connection and no answer came: it may have been carried out.
+    #[error("no answer from the store at {place}, the command may have been carried out: {reason}")]
+    Unknown {
+        /// Host and port.
+        place: String,
+        /// A time-out, or what the connection said when it ended.
+        reason: String,
+    },
+    /// The user, the password, or the user's rights are not enough.
+    #[error("the store denies access: {detail}")]
+    Denied {
+        /// The server's words.
+        detail: String,
+    },
+    /// The server is a replica and takes no writes.
+    #[error("the store at {place} is a read-only replica")]
+    ReadOnly {
+        /// Host and port.
+        place: String,
+    },
+    /// A key holds a value of another kind than the command is for.
+    #[error("a key holds a value of another kind: {detail}")]
+    WrongKind {
+        /// The server's words.
+        detail: String,
+    },
+    /// The server is too old for what is asked.
+    #[error("the store runs version {version}, {feature} needs at least {needed}")]
+    TooOld {
+        /// The server's version.
+        version: String,
+        /// The lowest version that will do.
+        needed: &'static str,
+        /// What needs it.
+        feature: &'static str,
+    },
+    /// The server answered with another error.
+    #[error("the store refused a command: {detail}")]
+    Refused {
+        /// The server's words.
+        detail: String,
+    },
+    /// The answer has a shape this library does not know.
+    #[error("the store gave an answer of an unexpected shape: {detail}")]
+    Unexpected {
+        /// What came.
+        detail: String,
+    },
+    /// The certificate or the TLS handshake is not acceptable.
+    #[error("no TLS connection to {place}: {source}")]
+    Tls {
+        /// Host and port.
+        place: String,
+        /// What the TLS library said.
+        source: Arc<std::io::Error>,
+    },
+    /// The connection was closed by its owner.
+    #[error("this connection has been closed")]
+    Closed,
+}
+
+/// Whether a failed command may have changed anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// It certainly was not carried out.
+    None,
+    /// Nobody knows.
+    Unknown,
+}
+
+impl Failure {
+    /// Tells whether the command may have been carried out.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            // A script that fails half-way has carried out what came before the error.
+            Self::Unknown { .. } | Self::Unexpected { .. } | Self::Refused { .. } => {
+                Effect::Unknown
+            }
+            Self::Address { .. }
+            | Self::Unreachable { .. }
+            | Self::Denied { .. }
+            | Self::ReadOnly { .. }
+            | Self::WrongKind { .. }
+            | Self::TooOld { .. }
+            | Self::Tls { .. }
+            | Self::Closed => Effect::None,
+        }
+    }
+
+    /// Tells whether waiting and trying again can help without anybody changing anything by hand.
+    #[must_use]
+    pub fn passes_by_itself(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Unknown { .. } | Self::ReadOnly { .. } => true,
+            // A server that is still reading its files, or short of memory, says so with an error of its own.
+            Self::Refused { detail } => {
+                ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS"]
+                    .iter()
+                    .any(|code| detail.starts_with(code))
+            }
+            Self::Address { .. }
+            | Self::Denied { .. }
+            | Self::WrongKind { .. }
+            | Self::TooOld { .. }
+            | Self::Unexpected { .. }
+            | Self::Tls { .. }
+            | Self::Closed => false,
+        }
+    }
+
+    /// Gives advice on what to do, where there is some.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Address { .. } => Some(
+                "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \
+                 redis+sentinel://host:port,host:port/master[/database]",
+            ),
+            Self::Unreachable { .. } => {
+                Some("see that the server runs and that its port is open from here")
+            }
+            Self::Unknown { .. } => Some("read back what happened before doing it again"),
+            Self::Denied { .. } => Some(
+                "check user and password, and that the user may use the keys, channels and commands listed in the docs",
+            ),
+            Self::ReadOnly { .. } => {
+                Some("give the master's address, or use Sentinel, which follows the master")
+            }
+            Self::WrongKind { .. } => {
+                Some("use another name, or remove the key that is in the way")
+            }
+            Self::TooOld { .. } => Some("use a newer server"),
+            Self::Tls { .. } => Some(
+                "give the authority's certificate with Options::trust, and a host name that the certificate names",
+            ),
+            Self::Refused { .. } | Self::Unexpected { .. } | Self::Closed => None,
+        }
+    }
+}

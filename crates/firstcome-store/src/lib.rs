@@ -1,0 +1,17 @@
+//! Connections to the stores that Firstcome runs on.
+//!
+//! This crate knows neither locks nor journals. It dials, notices a connection that stopped answering and leaves it,
+//! follows a Sentinel failover, speaks TLS, runs scripts, and keeps subscriptions alive. What is sent through it is
+//! sent **once**: nothing that may have been carried out is ever repeated here.
+//!
+//! - [`Redis`]: one connection for commands and one for subscriptions, shared by everybody in the process
+//! - [`Options`]: where the store is and how long to wait for it
+//! - [`Command`], [`Script`], [`Reply`]: what is asked and answered
+//! - [`Subscription`]: messages of one channel, and a word when some may have been missed
+//! - [`Failure`]: why there is no answer, and whether the command may have been carried out
+
+mod failure;
+mod redis;
+
+pub use failure::{Effect, Failure};
+pub use redis::{Command, Event, Options, Redis, Reply, Script, Subscription};

@@ -1,0 +1,133 @@
+//! Redis and Valkey.
+
+mod address;
+mod command;
+mod dial;
+mod link;
+mod options;
+mod reply;
+mod sentinel;
+mod subscriptions;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use self::address::Address;
+use self::link::Link;
+use self::subscriptions::Subscriptions;
+use crate::Failure;
+
+pub use self::command::{Command, Script};
+pub use self::options::Options;
+pub use self::reply::Reply;
+pub use self::subscriptions::{Event, Subscription};
+
+/// One connection for commands and one for subscriptions, to one Redis or Valkey.
+///
+/// Cheap to clone; all clones share both connections. A lost connection is dialled again in the background for as
+/// long as a clone is alive; commands wait for it, up to their deadline.
+#[derive(Debug, Clone)]
+pub struct Redis {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    subscriptions: Subscriptions,
+    options: Arc<Options>,
+}
+
+impl Redis {
+    /// Connects to the store that `options` name.
+    ///
+    /// # Errors
+    ///
+    /// Gives the reason of the first try: an address that cannot be read, a server that cannot be reached within
+    /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
+    /// connection are mended in the background instead.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: what was dialled is closed.
+    pub async fn connect(options: Options) -> Result<Self, Failure> {
+        let options = Arc::new(options);
+        let address = Arc::new(Address::read(&options.url)?);
+        let dialler = Arc::new(dial::Dialler::new(Arc::clone(&options), address)?);
+        let link = Link::connect(Arc::clone(&dialler)).await?;
+        let subscriptions = Subscriptions::start(dialler, link.place());
+        Ok(Self { inner: Arc::new(Inner { link, subscriptions, options }) })
+    }
+
+    /// Sends a command once and gives the answer.
+    ///
+    /// The time-out is [`Options::answer_within`], the wait for a connection included.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; [`Failure::effect`] tells whether the command may have been carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: a dropped command may or may not have been sent.
+    pub async fn send(&self, command: &Command) -> Result<Reply, Failure> {
+        self.inner.link.send(command, Instant::now() + self.inner.options.answer_within).await
+    }
+
+    /// Waits until there is a connection, up to [`Options::answer_within`].
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] with the reason of the last try to connect, or [`Failure::Closed`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn ready(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + self.inner.options.answer_within;
+        self.inner.link.up(deadline).await.map(drop)
+    }
+
+    /// Subscribes to a channel and waits until the server has confirmed it.
+    ///
+    /// Every subscriber of one channel shares one subscription at the server, given up with the last of them.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] if it is not confirmed within [`Options::answer_within`], [`Failure::Denied`] where
+    /// the user may not use the channel.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn subscribe(&self, channel: &str) -> Result<Subscription, Failure> {
+        let deadline = Instant::now() + self.inner.options.answer_within;
+        self.inner.subscriptions.join(channel, deadline).await
+    }
+
+    /// Counts the connections made so far; it changes whenever commands go over a new connection.
+    ///
+    /// The server behind a new connection may have lost what the one before it knew.
+    #[must_use]
+    pub fn generations(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.inner.link.generations()
+    }
+
+    /// Gives how long a command may take: [`Options::answer_within`].
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.inner.options.answer_within
+    }
+
+    /// Closes both connections, for all clones, and waits for the tasks behind them.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the tasks end all the same.
+    pub async fn close(&self) {
+        self.inner.subscriptions.close().await;
+        self.inner.link.close().await;
+    }
+}

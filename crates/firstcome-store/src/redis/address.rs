@@ -1,0 +1,187 @@
+use crate::Failure;
+
+/// A URL, read.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    pub(crate) tls: bool,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: i64,
+    pub(crate) place: Place,
+}
+
+/// Where the server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    At(Host),
+    Behind { sentinels: Vec<Host>, master: String },
+}
+
+/// A host and a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) port: u16,
+}
+
+impl std::fmt::Display for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.name.contains(':') {
+            write!(f, "[{}]:{}", self.name, self.port)
+        } else {
+            write!(f, "{}:{}", self.name, self.port)
+        }
+    }
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Address").field("place", &self.place).finish_non_exhaustive()
+    }
+}
+
+impl Address {
+    pub(crate) fn read(url: &str) -> Result<Self, Failure> {
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
+        let (tls, sentinel) = match scheme {
+            "redis" => (false, false),
+            "rediss" => (true, false),
+            "redis+sentinel" => (false, true),
+            "rediss+sentinel" => (true, true),
+            other => return Err(wrong(format!("nothing is known of the scheme {other:?}"))),
+        };
+        if rest.contains(['?', '#']) {
+            return Err(wrong("it may have no ? and no #; both can be written with % escapes"));
+        }
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, hosts) = match authority.rsplit_once('@') {
+            Some((login, hosts)) => (Some(login), hosts),
+            None => (None, authority),
+        };
+        let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, "")))
+        {
+            None => (None, None),
+            Some((user, password)) => (decode(user)?, decode(password)?),
+        };
+        if user.is_some() && password.is_none() {
+            return Err(wrong("it names a user without a password"));
+        }
+
+        let default_port = if sentinel { 26_379 } else { 6379 };
+        let mut hosts: Vec<Host> =
+            hosts.split(',').map(|host| read_host(host, default_port)).collect::<Result<_, _>>()?;
+        let (place, database) = if sentinel {
+            let (master, database) = path.split_once('/').unwrap_or((path, ""));
+            let master = decode(master)?.ok_or_else(|| wrong("it names no master"))?;
+            (Place::Behind { sentinels: hosts, master }, database)
+        } else {
+            let host = hosts.pop().filter(|_| hosts.is_empty());
+            (Place::At(host.ok_or_else(|| wrong("it names several hosts"))?), path)
+        };
+        let database = match database {
+            "" => 0,
+            number => number
+                .parse()
+                .ok()
+                .filter(|number| (0..=1_000_000).contains(number))
+                .ok_or_else(|| wrong("the database is not a number of at least 0"))?,
+        };
+        Ok(Self { tls, user, password, database, place })
+    }
+}
+
+fn wrong(reason: impl Into<String>) -> Failure {
+    Failure::Address { reason: reason.into() }
+}
+
+fn read_host(text: &str, default_port: u16) -> Result<Host, Failure> {
+    let (name, port) = if let Some(rest) = text.strip_prefix('[') {
+        let (name, rest) = rest.split_once(']').ok_or_else(|| wrong("a [ has no ]"))?;
+        (name, rest.strip_prefix(':'))
+    } else {
+        match text.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (text, None),
+        }
+    };
+    if name.is_empty() {
+        return Err(wrong("it names no host"));
+    }
+    let port = match port {
+        None => default_port,
+        Some(port) => port.parse().map_err(|_| wrong("a port is not a number from 0 to 65535"))?,
+    };
+    Ok(Host { name: name.to_owned(), port })
+}
+
+/// Resolves `%` escapes; nothing at all is `None`.
+fn decode(text: &str) -> Result<Option<String>, Failure> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let bad = || wrong("a % is not followed by two hexadecimal digits of UTF-8 text");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16));
+            let (high, low) = (digit().ok_or_else(bad)?, digit().ok_or_else(bad)?);
+            bytes.push(u8::try_from(high * 16 + low).map_err(|_| bad())?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).map(Some).map_err(|_| bad())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(name: &str, port: u16) -> Host {
+        Host { name: name.to_owned(), port }
+    }
+
+    #[test]
+    fn every_part_has_its_place() {
+        let address = Address::read("rediss://ann:p%40ss@[::1]:7000/3").unwrap();
+        assert!(address.tls);
+        assert_eq!(address.user.as_deref(), Some("ann"));
+        assert_eq!(address.password.as_deref(), Some("p@ss"));
+        assert_eq!(address.database, 3);
+        assert_eq!(address.place, Place::At(at("::1", 7000)));
+
+        let plain = Address::read("redis://:secret@cache").unwrap();
+        assert_eq!((plain.user, plain.password.as_deref()), (None, Some("secret")));
+        assert_eq!(plain.place, Place::At(at("cache", 6379)));
+
+        let sentinel = Address::read("redis+sentinel://a,b:1/main/2").unwrap();
+        let sentinels = vec![at("a", 26_379), at("b", 1)];
+        assert_eq!(sentinel.place, Place::Behind { sentinels, master: "main".to_owned() });
+        assert_eq!(sentinel.database, 2);
+    }
+
+    #[test]
+    fn every_mistake_is_named_and_no_password_is_shown() {
+        for (url, named) in [
+            ("localhost", "scheme"),
+            ("http://localhost", "http"),
+            ("redis://", "no host"),
+            ("redis://a,b", "several hosts"),
+            ("redis://a:70000", "port"),
+            ("redis://a/x", "database"),
+            ("redis://a/-1", "database"),
+            ("redis://ann@a", "without a password"),
+            ("redis://:%zz@a", "%"),
+            ("redis://[::1", "]"),
+            ("redis://a?x=1", "?"),
+            ("redis+sentinel://a", "master"),
+        ] {
+            let failure = Address::read(url).unwrap_err();
+            assert!(failure.to_string().contains(named), "{url}: {failure}");
+            assert!(failure.hint().is_some());
+        }
+        let secret = Address::read("redis://:hunter2@a:x").unwrap_err();
+        assert!(!format!("{secret} {secret:?}").contains("hunter2"));
+    }
+}

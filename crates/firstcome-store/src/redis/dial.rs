@@ -1,0 +1,287 @@
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use redis::aio::{MultiplexedConnection, PubSub};
+use redis::{AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::Options;
+use super::address::{Address, Host, Place};
+use super::sentinel;
+use crate::Failure;
+
+/// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
+/// and then write (5.0), and SET that gives the value it replaced (6.2).
+const OLDEST: ((u32, u32), &str) = ((6, 2), "6.2");
+
+/// Everything needed to make a connection.
+#[derive(Debug)]
+pub(crate) struct Dialler {
+    pub(crate) options: Arc<Options>,
+    pub(crate) address: Arc<Address>,
+    tls: Option<TlsConfig>,
+}
+
+struct TlsConfig(TlsConnector);
+
+impl std::fmt::Debug for TlsConfig {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("TlsConfig")
+    }
+}
+
+/// A command connection, its driver, and where it goes.
+pub(crate) struct Line {
+    pub(crate) connection: MultiplexedConnection,
+    pub(crate) driver: std::pin::Pin<Box<dyn Future<Output = ()> + Send>>,
+    pub(crate) host: Host,
+}
+
+trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+impl Dialler {
+    pub(crate) fn new(options: Arc<Options>, address: Arc<Address>) -> Result<Self, Failure> {
+        let tls = if address.tls { Some(tls(&options)?) } else { None };
+        Ok(Self { options, address, tls })
+    }
+
+    /// Names where this goes, for messages.
+    pub(crate) fn place(&self) -> String {
+        match &self.address.place {
+            Place::At(host) => host.to_string(),
+            Place::Behind { sentinels, master } => {
+                let all: Vec<_> = sentinels.iter().map(Host::to_string).collect();
+                format!("master {master} of {}", all.join(","))
+            }
+        }
+    }
+
+    /// Finds the master, connects, logs in, and looks at the server's version.
+    pub(crate) async fn line(&self) -> Result<Line, Failure> {
+        let host = self.within(self.host()).await?;
+        self.within(self.line_to(host)).await
+    }
+
+    /// Finds where the server is now.
+    pub(crate) async fn host(&self) -> Result<Host, Failure> {
+        match &self.address.place {
+            Place::At(host) => Ok(host.clone()),
+            Place::Behind { sentinels, master } => sentinel::master(self, sentinels, master).await,
+        }
+    }
+
+    async fn line_to(&self, host: Host) -> Result<Line, Failure> {
+        let stream = self.stream(&host).await?;
+        let (connection, driver) = self.log_in(&self.login(), stream, &host).await?;
+        let mut line = Line { connection, driver, host };
+        // The driver has to run for the line to answer.
+        tokio::select! {
+            looked = look(&mut line.connection, &line.host, self.behind_sentinel()) => looked?,
+            () = &mut line.driver => return Err(unreachable(&line.host, "it closed the connection")),
+        }
+        Ok(line)
+    }
+
+    /// Connects to a sentinel.
+    pub(crate) async fn sentinel_line(&self, host: &Host) -> Result<Line, Failure> {
+        let stream = self.stream(host).await?;
+        let (connection, driver) = self.log_in(&self.sentinel_login(), stream, host).await?;
+        Ok(Line { connection, driver, host: host.clone() })
+    }
+
+    /// Connects for subscriptions to the server at `host`.
+    pub(crate) async fn ear(&self, host: &Host) -> Result<PubSub, Failure> {
+        self.within(self.ear_with(&self.login(), host)).await
+    }
+
+    /// Connects for subscriptions to a sentinel.
+    pub(crate) async fn sentinel_ear(&self, host: &Host) -> Result<PubSub, Failure> {
+        self.within(self.ear_with(&self.sentinel_login(), host)).await
+    }
+
+    async fn ear_with(&self, login: &RedisConnectionInfo, host: &Host) -> Result<PubSub, Failure> {
+        let stream = self.stream(host).await?;
+        PubSub::new(login, stream).await.map_err(|error| refused_login(host, &error))
+    }
+
+    fn behind_sentinel(&self) -> bool {
+        matches!(self.address.place, Place::Behind { .. })
+    }
+
+    fn login(&self) -> RedisConnectionInfo {
+        let address = &self.address;
+        let login = RedisConnectionInfo::default().set_db(address.database).set_skip_set_lib_name();
+        with_password(login, address.user.as_deref(), address.password.as_deref())
+    }
+
+    fn sentinel_login(&self) -> RedisConnectionInfo {
+        let login = RedisConnectionInfo::default().set_skip_set_lib_name();
+        match &self.options.sentinel_user {
+            None => login,
+            Some((user, password)) => with_password(login, user.as_deref(), Some(password)),
+        }
+    }
+
+    async fn log_in(
+        &self,
+        login: &RedisConnectionInfo,
+        stream: Box<dyn Stream>,
+        host: &Host,
+    ) -> Result<(MultiplexedConnection, std::pin::Pin<Box<dyn Future<Output = ()> + Send>>), Failure>
+    {
+        // Every command has its own deadline; the driver ends when the task that runs it is stopped.
+        let config = AsyncConnectionConfig::new().set_response_timeout(None);
+        let (connection, driver) = MultiplexedConnection::new_with_config(login, stream, config)
+            .await
+            .map_err(|error| refused_login(host, &error))?;
+        Ok((connection, Box::pin(driver)))
+    }
+
+    async fn stream(&self, host: &Host) -> Result<Box<dyn Stream>, Failure> {
+        let stream = TcpStream::connect((host.name.as_str(), host.port))
+            .await
+            .and_then(|stream| prepare(stream, self.options.heartbeat))
+            .map_err(|error| unreachable(host, error.to_string()))?;
+        let Some(TlsConfig(connector)) = &self.tls else {
+            return Ok(Box::new(stream));
+        };
+        let name = ServerName::try_from(host.name.clone())
+            .map_err(|error| Failure::Address { reason: error.to_string() })?;
+        match connector.connect(name, stream).await {
+            Ok(stream) => Ok(Box::new(stream)),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(Failure::Tls { place: host.to_string(), source: Arc::new(error) })
+            }
+            Err(error) => Err(unreachable(host, error.to_string())),
+        }
+    }
+
+    async fn within<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        let limit = self.options.connect_within;
+        tokio::time::timeout(limit, work).await.unwrap_or_else(|_| {
+            let reason = format!("no connection within {limit:?}");
+            Err(Failure::Unreachable { place: self.place(), reason })
+        })
+    }
+}
+
+pub(crate) fn unreachable(host: &Host, reason: impl Into<String>) -> Failure {
+    Failure::Unreachable { place: host.to_string(), reason: reason.into() }
+}
+
+fn with_password(
+    login: RedisConnectionInfo,
+    user: Option<&str>,
+    password: Option<&str>,
+) -> RedisConnectionInfo {
+    let login = match user {
+        Some(user) => login.set_username(user),
+        None => login,
+    };
+    match password {
+        Some(password) => login.set_password(password),
+        None => login,
+    }
+}
+
+/// Small commands must leave at once, and a peer that is gone must be noticed by the kernel, too.
+fn prepare(stream: TcpStream, heartbeat: Duration) -> io::Result<TcpStream> {
+    stream.set_nodelay(true)?;
+    let keepalive = socket2::TcpKeepalive::new().with_time(heartbeat.max(Duration::from_secs(1)));
+    socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
+    Ok(stream)
+}
+
+fn refused_login(host: &Host, error: &RedisError) -> Failure {
+    let denied = error.kind() == ErrorKind::AuthenticationFailed
+        || ["NOAUTH", "WRONGPASS", "NOPERM"].iter().any(|code| error.code() == Some(code));
+    if denied {
+        Failure::Denied { detail: error.to_string() }
+    } else if error.is_io_error() {
+        unreachable(host, error.to_string())
+    } else {
+        Failure::Refused { detail: error.to_string() }
+    }
+}
+
+/// Refuses a server that is too old, and, where sentinels named it, one that is no master (any more).
+async fn look(
+    connection: &mut MultiplexedConnection,
+    host: &Host,
+    must_be_master: bool,
+) -> Result<(), Failure> {
+    let info = redis::cmd("INFO").arg("server").query_async::<String>(connection).await;
+    if let Err(error) = &info
+        && error.code() == Some("NOAUTH")
+    {
+        return Err(Failure::Denied { detail: error.to_string() });
+    }
+    // A user without the right to INFO is believed to have a server that is new enough.
+    let version = info.ok().and_then(|text| {
+        text.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
+    });
+    if let Some(version) = version {
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        let release = numbers.next().zip(numbers.next());
+        if release.is_some_and(|release| release < OLDEST.0) {
+            let feature = "a script that reads the server's clock, and SET with GET,";
+            return Err(Failure::TooOld { version, needed: OLDEST.1, feature });
+        }
+    }
+    if must_be_master {
+        let role = redis::cmd("ROLE").query_async::<Vec<redis::Value>>(connection).await;
+        let master = role.is_ok_and(|role| {
+            matches!(role.first(), Some(redis::Value::BulkString(name)) if name == b"master")
+        });
+        if !master {
+            return Err(unreachable(host, "the sentinels name it, but it is no master yet"));
+        }
+    }
+    Ok(())
+}
+
+fn tls(options: &Options) -> Result<TlsConfig, Failure> {
+    let wrong = |reason: String| Failure::Address { reason };
+    let mut roots = RootCertStore::empty();
+    match &options.trust {
+        Some(pem) => {
+            for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
+                let certificate =
+                    certificate.map_err(|error| wrong(format!("authority: {error}")))?;
+                roots.add(certificate).map_err(|error| wrong(format!("authority: {error}")))?;
+            }
+        }
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            roots.add_parsable_certificates(found.certs);
+        }
+    }
+    // The provider is named here, so that the process-wide default stays the program's own business.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(error.to_string()))?
+        .with_root_certificates(roots);
+    let config = match &options.identity {
+        None => config.with_no_client_auth(),
+        Some((chain, key)) => {
+            let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
+                .collect::<Result<Vec<_>, _>>()
+                .map_err(|error| wrong(format!("certificate: {error}")))?;
+            let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+                .map_err(|error| wrong(format!("key: {error}")))?;
+            config.with_client_auth_cert(chain, key).map_err(|error| wrong(error.to_string()))?
+        }
+    };
+    Ok(TlsConfig(TlsConnector::from(Arc::new(config))))
+}

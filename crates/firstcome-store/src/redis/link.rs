@@ -1,0 +1,295 @@
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use redis::{ErrorKind, RedisError, ServerErrorKind, Value};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::address::Host;
+use super::dial::{Dialler, Line};
+use super::{Command, Reply, sentinel};
+use crate::Failure;
+
+/// The connection for commands, kept up by a task of its own.
+#[derive(Debug)]
+pub(crate) struct Link {
+    shared: Arc<Shared>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    state: watch::Sender<State>,
+    generation: watch::Sender<u64>,
+    place: watch::Sender<Option<Host>>,
+    /// A command timed out or was answered READONLY: look at the connection now.
+    suspect: Notify,
+    stop: Notify,
+    name: String,
+}
+
+#[derive(Clone)]
+enum State {
+    Up(MultiplexedConnection),
+    Down(Failure),
+    Closed,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Up(_) => "Up",
+            Self::Down(_) => "Down",
+            Self::Closed => "Closed",
+        })
+    }
+}
+
+impl Link {
+    /// Dials once, and keeps the connection up from then on.
+    pub(crate) async fn connect(dialler: Arc<Dialler>) -> Result<Self, Failure> {
+        let line = dialler.line().await?;
+        let shared = Arc::new(Shared {
+            state: watch::Sender::new(State::Up(line.connection.clone())),
+            generation: watch::Sender::new(1),
+            place: watch::Sender::new(Some(line.host.clone())),
+            suspect: Notify::new(),
+            stop: Notify::new(),
+            name: dialler.place(),
+        });
+        let keeper = tokio::spawn(keep(Arc::clone(&shared), dialler, line));
+        Ok(Self { shared, keeper: Mutex::new(Some(keeper)) })
+    }
+
+    pub(crate) fn generations(&self) -> watch::Receiver<u64> {
+        self.shared.generation.subscribe()
+    }
+
+    /// Gives the server that commands go to, and every later one.
+    pub(crate) fn place(&self) -> watch::Receiver<Option<Host>> {
+        self.shared.place.subscribe()
+    }
+
+    /// Waits for a connection.
+    pub(crate) async fn up(&self, deadline: Instant) -> Result<MultiplexedConnection, Failure> {
+        match &*self.shared.state.borrow() {
+            State::Up(connection) => return Ok(connection.clone()),
+            State::Closed => return Err(Failure::Closed),
+            State::Down(_) => {}
+        }
+        let mut states = self.shared.state.subscribe();
+        let settled = states.wait_for(|state| !matches!(state, State::Down(_)));
+        let settled = tokio::time::timeout_at(deadline, settled).await;
+        if let Ok(Ok(state)) = &settled {
+            return match &**state {
+                State::Up(connection) => Ok(connection.clone()),
+                State::Down(_) | State::Closed => Err(Failure::Closed),
+            };
+        }
+        drop(settled);
+        match &*self.shared.state.borrow() {
+            State::Up(connection) => Ok(connection.clone()),
+            State::Down(failure) => Err(failure.clone()),
+            State::Closed => Err(Failure::Closed),
+        }
+    }
+
+    /// Sends a command once; only a script the server did not know, and so did not run, is called again.
+    pub(crate) async fn send(
+        &self,
+        command: &Command,
+        deadline: Instant,
+    ) -> Result<Reply, Failure> {
+        let mut connection = self.up(deadline).await?;
+        let reply = self.exchange(&mut connection, &command.words, deadline).await;
+        let (Err(Trouble::NoScript), Some(script)) = (&reply, command.script) else {
+            return self.answer(reply);
+        };
+        let mut load = redis::cmd("SCRIPT");
+        load.arg("LOAD").arg(script.text());
+        match self.exchange(&mut connection, &load, deadline).await {
+            Ok(_) => {}
+            // The script was not run, whatever became of its text.
+            Err(Trouble::Lost(reason)) => {
+                return Err(Failure::Unreachable { place: self.shared.name.clone(), reason });
+            }
+            failed @ Err(_) => return self.answer(failed),
+        }
+        let reply = self.exchange(&mut connection, &command.words, deadline).await;
+        self.answer(reply)
+    }
+
+    async fn exchange(
+        &self,
+        connection: &mut MultiplexedConnection,
+        words: &redis::Cmd,
+        deadline: Instant,
+    ) -> Result<Value, Trouble> {
+        let sent = connection.send_packed_command(words);
+        match tokio::time::timeout_at(deadline, sent).await {
+            Ok(Ok(value)) => value.extract_error().map_err(Trouble::from),
+            Ok(Err(error)) => Err(Trouble::from(error)),
+            Err(_) => Err(Trouble::Lost("it did not come in time".to_owned())),
+        }
+    }
+
+    fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, Failure> {
+        let place = || self.shared.name.clone();
+        match reply {
+            Ok(value) => Reply::from_value(value),
+            Err(Trouble::Lost(reason)) => {
+                self.shared.suspect.notify_one();
+                Err(Failure::Unknown { place: place(), reason })
+            }
+            Err(Trouble::NoScript) => {
+                Err(Failure::Refused { detail: "NOSCRIPT right after loading it".to_owned() })
+            }
+            Err(Trouble::Said(error)) => {
+                let detail = error.to_string();
+                // Up to 6.x an error inside a script comes as a general one with the first one's words in it.
+                Err(
+                    if detail.contains("READONLY")
+                        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+                    {
+                        self.shared.suspect.notify_one();
+                        Failure::ReadOnly { place: place() }
+                    } else if detail.contains("WRONGTYPE") {
+                        Failure::WrongKind { detail }
+                    } else if ["NOPERM", "NOAUTH", "WRONGPASS"]
+                        .iter()
+                        .any(|code| detail.contains(code))
+                        || error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+                    {
+                        Failure::Denied { detail }
+                    } else {
+                        Failure::Refused { detail }
+                    },
+                )
+            }
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        self.shared.stop.notify_one();
+        let keeper = self.keeper.lock().ok().and_then(|mut keeper| keeper.take());
+        if let Some(keeper) = keeper {
+            // It ends by itself; a panic in it has been reported already.
+            drop(keeper.await);
+        }
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        if let Some(keeper) = self.keeper.lock().ok().and_then(|mut keeper| keeper.take()) {
+            keeper.abort();
+        }
+    }
+}
+
+/// Why an exchange has no answer.
+enum Trouble {
+    /// The server answered with an error.
+    Said(RedisError),
+    NoScript,
+    /// Sent, perhaps, and no answer.
+    Lost(String),
+}
+
+impl From<RedisError> for Trouble {
+    fn from(error: RedisError) -> Self {
+        let kind = error.kind();
+        if kind == ErrorKind::Server(ServerErrorKind::NoScript) {
+            Self::NoScript
+        } else if matches!(kind, ErrorKind::Server(_) | ErrorKind::Extension) {
+            Self::Said(error)
+        } else {
+            Self::Lost(error.to_string())
+        }
+    }
+}
+
+/// How long to pause after so many failed tries: growing to a second, and never the same for two clients.
+pub(crate) fn pause(tries: u32) -> Duration {
+    let longest = 20_u64 << tries.min(6);
+    Duration::from_millis(fastrand::u64(longest / 2..=longest.min(1000)))
+}
+
+/// Keeps the connection up until it is told to stop.
+async fn keep(shared: Arc<Shared>, dialler: Arc<Dialler>, line: Line) {
+    let changed = Notify::new();
+    tokio::select! {
+        () = shared.stop.notified() => {}
+        () = sentinel::watch(&dialler, &changed) => {}
+        () = keep_up(&shared, &dialler, line, &changed) => {}
+    }
+    shared.state.send_replace(State::Closed);
+}
+
+async fn keep_up(shared: &Shared, dialler: &Dialler, mut line: Line, changed: &Notify) {
+    loop {
+        let why = stay(shared, dialler, &mut line, changed).await;
+        shared.state.send_replace(State::Down(why));
+        // Dropping the driver closes the connection, and everybody who waits on it learns so.
+        drop(line);
+        line = redial(shared, dialler).await;
+        shared.place.send_if_modified(|place| {
+            let moved = place.as_ref() != Some(&line.host);
+            *place = Some(line.host.clone());
+            moved
+        });
+        shared.state.send_replace(State::Up(line.connection.clone()));
+        shared.generation.send_modify(|generation| *generation += 1);
+    }
+}
+
+async fn redial(shared: &Shared, dialler: &Dialler) -> Line {
+    let mut tries = 0;
+    loop {
+        match dialler.line().await {
+            Ok(line) => return line,
+            Err(failure) => {
+                shared.state.send_replace(State::Down(failure));
+            }
+        }
+        tokio::time::sleep(pause(tries)).await;
+        tries += 1;
+    }
+}
+
+/// Drives a connection for as long as it answers and goes to the right server; gives the reason to leave it.
+async fn stay(shared: &Shared, dialler: &Dialler, line: &mut Line, changed: &Notify) -> Failure {
+    let heartbeat = dialler.options.heartbeat;
+    let patience = heartbeat.min(Duration::from_secs(2));
+    let left = |reason: String| Failure::Unreachable { place: line.host.to_string(), reason };
+    let mut connection = line.connection.clone();
+    let check = async {
+        loop {
+            tokio::select! {
+                () = tokio::time::sleep(heartbeat) => {}
+                () = shared.suspect.notified() => {}
+                () = changed.notified() => {}
+            }
+            let ping = redis::cmd("ROLE");
+            match tokio::time::timeout(patience, connection.send_packed_command(&ping)).await {
+                Err(_) => return left(format!("no sign of life within {patience:?}")),
+                Ok(Err(error)) if error.is_io_error() => return left(error.to_string()),
+                // Denied, or an answer: either way somebody is there.
+                Ok(_) => {}
+            }
+            match tokio::time::timeout(patience, dialler.host()).await {
+                Ok(Ok(host)) if host != line.host => {
+                    return left(format!("the master is now {host}"));
+                }
+                // Where no sentinel answers, the connection that works is kept.
+                _ => {}
+            }
+        }
+    };
+    tokio::select! {
+        why = check => why,
+        () = &mut line.driver => left("the server closed the connection".to_owned()),
+    }
+}

@@ -1,0 +1,99 @@
+use std::time::Duration;
+
+/// Where a Redis or Valkey is and how long to wait for it.
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// let options = firstcome_store::Options::new("redis://127.0.0.1:6379/2").answer_within(Duration::from_secs(2));
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(crate) url: String,
+    pub(crate) connect_within: Duration,
+    pub(crate) answer_within: Duration,
+    pub(crate) heartbeat: Duration,
+    pub(crate) trust: Option<String>,
+    pub(crate) identity: Option<(String, String)>,
+    pub(crate) sentinel_user: Option<(Option<String>, String)>,
+}
+
+impl Options {
+    /// Begins with a URL and the defaults.
+    ///
+    /// - `redis://[user:password@]host[:port][/database]`, port 6379 and database 0 where none is given
+    /// - `rediss://…` the same over TLS
+    /// - `redis+sentinel://[user:password@]host[:port],host[:port]…/master[/database]`, port 26379 where none is
+    ///   given; `rediss+sentinel://…` with TLS to the sentinels and the servers
+    ///
+    /// User and password are those of the server; `%` escapes in them are resolved.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            connect_within: Duration::from_secs(5),
+            answer_within: Duration::from_secs(3),
+            heartbeat: Duration::from_secs(5),
+            trust: None,
+            identity: None,
+            sentinel_user: None,
+        }
+    }
+
+    /// Sets how long one try to connect may take, default 5 s: TCP, TLS and log-in together.
+    #[must_use]
+    pub fn connect_within(mut self, time: Duration) -> Self {
+        self.connect_within = time;
+        self
+    }
+
+    /// Sets how long a command may take, default 3 s, the wait for a connection included.
+    #[must_use]
+    pub fn answer_within(mut self, time: Duration) -> Self {
+        self.answer_within = time;
+        self
+    }
+
+    /// Sets how often both connections are asked for a sign of life, default 5 s.
+    ///
+    /// A connection that does not answer a ping within the same time, at most 2 s, is left and dialled again. One
+    /// that let a command time out is asked at once.
+    #[must_use]
+    pub fn heartbeat(mut self, time: Duration) -> Self {
+        self.heartbeat = time;
+        self
+    }
+
+    /// Trusts these authorities, PEM text, for TLS, instead of those of the operating system.
+    #[must_use]
+    pub fn trust(mut self, authorities: impl Into<String>) -> Self {
+        self.trust = Some(authorities.into());
+        self
+    }
+
+    /// Shows this certificate chain and key, both PEM text, to servers that ask for one.
+    #[must_use]
+    pub fn identity(mut self, chain: impl Into<String>, key: impl Into<String>) -> Self {
+        self.identity = Some((chain.into(), key.into()));
+        self
+    }
+
+    /// Sets user and password for the sentinels themselves, by default none.
+    #[must_use]
+    pub fn sentinel_login(mut self, user: Option<&str>, password: &str) -> Self {
+        self.sentinel_user = Some((user.map(str::to_owned), password.to_owned()));
+        self
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The URL and the identity may hold secrets.
+        f.debug_struct("Options")
+            .field("connect_within", &self.connect_within)
+            .field("answer_within", &self.answer_within)
+            .field("heartbeat", &self.heartbeat)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,95 @@
+use redis::Value;
+
+use crate::Failure;
+
+/// What a store answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// Nothing.
+    Nil,
+    /// A number.
+    Number(i64),
+    /// Bytes; a status such as `OK` comes as bytes, too.
+    Bytes(Vec<u8>),
+    /// Several answers.
+    List(Vec<Reply>),
+}
+
+impl Reply {
+    pub(crate) fn from_value(value: Value) -> Result<Self, Failure> {
+        Ok(match value {
+            Value::Nil => Self::Nil,
+            Value::Int(number) => Self::Number(number),
+            Value::Boolean(yes) => Self::Number(i64::from(yes)),
+            Value::BulkString(bytes) => Self::Bytes(bytes),
+            Value::SimpleString(text) => Self::Bytes(text.into_bytes()),
+            Value::Okay => Self::Bytes(b"OK".to_vec()),
+            Value::Array(list) | Value::Set(list) => {
+                Self::List(list.into_iter().map(Self::from_value).collect::<Result<_, _>>()?)
+            }
+            // RESP2 is spoken, which has nothing else.
+            other @ (Value::Map(_)
+            | Value::Attribute { .. }
+            | Value::Double(_)
+            | Value::VerbatimString { .. }
+            | Value::BigNumber(_)
+            | Value::Push { .. }
+            | Value::ServerError(_)
+            | _) => return Err(Failure::Unexpected { detail: format!("{other:?}") }),
+        })
+    }
+
+    /// Gives the answer as a number, whether it came as one or as its digits.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unexpected`] where it is something else.
+    pub fn number(&self) -> Result<i64, Failure> {
+        let read = match self {
+            Self::Number(number) => Some(*number),
+            Self::Bytes(bytes) => {
+                std::str::from_utf8(bytes).ok().and_then(|text| text.parse().ok())
+            }
+            Self::Nil | Self::List(_) => None,
+        };
+        read.ok_or_else(|| self.unexpected("a number"))
+    }
+
+    /// Gives the answer as a list of numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unexpected`] where it is something else.
+    pub fn numbers(&self) -> Result<Vec<i64>, Failure> {
+        self.list()?.iter().map(Self::number).collect()
+    }
+
+    /// Gives the answer as a list.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unexpected`] where it is something else.
+    pub fn list(&self) -> Result<&[Reply], Failure> {
+        match self {
+            Self::List(list) => Ok(list),
+            Self::Nil | Self::Number(_) | Self::Bytes(_) => Err(self.unexpected("a list")),
+        }
+    }
+
+    /// Gives the answer as text; bytes that are no UTF-8 are replaced.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unexpected`] where it is a list or nothing.
+    pub fn text(&self) -> Result<String, Failure> {
+        match self {
+            Self::Bytes(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+            Self::Number(number) => Ok(number.to_string()),
+            Self::Nil | Self::List(_) => Err(self.unexpected("text")),
+        }
+    }
+
+    fn unexpected(&self, wanted: &str) -> Failure {
+        Failure::Unexpected { detail: format!("{self:?} instead of {wanted}") }
+    }
+}

@@ -1,0 +1,62 @@
+use futures_util::StreamExt;
+use tokio::sync::Notify;
+
+use super::address::{Host, Place};
+use super::dial::{Dialler, unreachable};
+use crate::Failure;
+
+/// Asks the sentinels, one after the other, where the master is.
+pub(crate) async fn master(
+    dialler: &Dialler,
+    sentinels: &[Host],
+    name: &str,
+) -> Result<Host, Failure> {
+    // Each gets its share of the time, so that a silent first one does not use it all up.
+    let share = dialler.options.connect_within / u32::try_from(sentinels.len()).unwrap_or(1).max(1);
+    let mut last = None;
+    for sentinel in sentinels {
+        match tokio::time::timeout(share, ask(dialler, sentinel, name)).await {
+            Ok(Ok(host)) => return Ok(host),
+            Ok(Err(failure)) => last = Some(failure),
+            Err(_) => last = Some(unreachable(sentinel, format!("no answer within {share:?}"))),
+        }
+    }
+    Err(last.unwrap_or(Failure::Address { reason: "it names no sentinel".to_owned() }))
+}
+
+async fn ask(dialler: &Dialler, sentinel: &Host, name: &str) -> Result<Host, Failure> {
+    let mut line = dialler.sentinel_line(sentinel).await?;
+    let mut words = redis::cmd("SENTINEL");
+    words.arg("GET-MASTER-ADDR-BY-NAME").arg(name);
+    let answer = tokio::select! {
+        answer = words.query_async::<Option<(String, u16)>>(&mut line.connection) => answer,
+        () = line.driver => return Err(unreachable(sentinel, "it closed the connection")),
+    };
+    match answer {
+        Ok(Some((name, port))) => Ok(Host { name, port }),
+        Ok(None) => Err(unreachable(sentinel, format!("it knows no master {name:?}"))),
+        Err(error) => Err(unreachable(sentinel, error.to_string())),
+    }
+}
+
+/// Listens to the sentinels and says so whenever a master changes; a hint only.
+pub(crate) async fn watch(dialler: &Dialler, changed: &Notify) {
+    let Place::Behind { sentinels, .. } = &dialler.address.place else {
+        return std::future::pending().await;
+    };
+    loop {
+        for sentinel in sentinels {
+            let Ok(mut ear) = dialler.sentinel_ear(sentinel).await else { continue };
+            if ear.subscribe("+switch-master").await.is_err() {
+                continue;
+            }
+            // What happened while nobody listened is found by asking.
+            changed.notify_one();
+            let mut messages = ear.into_on_message();
+            while messages.next().await.is_some() {
+                changed.notify_one();
+            }
+        }
+        tokio::time::sleep(super::link::pause(3)).await;
+    }
+}

@@ -1,0 +1,105 @@
+//! Connections to real servers, through a proxy that misbehaves.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script};
+use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels};
+
+static TWICE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new("redis.call('INCR', KEYS[1]) return {ARGV[1] * 2, KEYS[1], false}")
+});
+
+fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+async fn through(proxy: &Proxy, server: &Server) -> Redis {
+    let options = Options::new(server.url_through(proxy.port()));
+    Redis::connect(options.answer_within(ms(500)).heartbeat(ms(200))).await.unwrap()
+}
+
+#[tokio::test]
+async fn scripts_are_loaded_when_the_server_does_not_know_them() {
+    let Some(server) = Server::start() else { return };
+    let redis = Redis::connect(Options::new(server.url())).await.unwrap();
+    for run in 1..=3 {
+        let reply = redis.send(&Command::script(&TWICE, &["n"]).arg(21)).await.unwrap();
+        let [number, text, nil] = reply.list().unwrap() else { panic!("three parts") };
+        assert_eq!((number.number().unwrap(), text.text().unwrap()), (42, "n".to_owned()));
+        assert_eq!(nil, &Reply::Nil);
+        assert!(server.ask("GET n").ends_with(&run.to_string()), "it ran once each time");
+        assert_eq!(server.ask("SCRIPT FLUSH"), "+OK");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_sent_twice() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let redis = through(&proxy, &server).await;
+    proxy.set(Fault::CutAtReply);
+    let failure = redis.send(&Command::new("INCR").arg("n")).await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
+    proxy.set(Fault::None);
+    redis.ready().await.unwrap();
+    assert_eq!(redis.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);
+    // The twin: whoever sends it again after such a failure counts it twice.
+    redis.send(&Command::new("INCR").arg("n")).await.unwrap();
+    assert_eq!(redis.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_black_hole_is_left() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let redis = through(&proxy, &server).await;
+    let mut generations = redis.generations();
+    let first = *generations.borrow_and_update();
+    proxy.stall_existing();
+    // Found by the heartbeat, without anybody asking.
+    let next = generations.wait_for(|generation| *generation > first);
+    tokio::time::timeout(ms(5000), next).await.expect("a new connection").unwrap();
+    redis.send(&Command::new("PING")).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_says_when_it_may_have_missed_something() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let redis = through(&proxy, &server).await;
+    let mut one = redis.subscribe("news").await.unwrap();
+    let mut two = redis.subscribe("news").await.unwrap();
+    assert!(one.is_live());
+    assert!(server.ask("PUBLISH news 1").ends_with(":1"), "one subscription for both");
+    let first = Event::Message(b"1".to_vec());
+    assert_eq!((one.next().await, two.next().await), (first.clone(), first));
+    proxy.cut();
+    assert_eq!(one.next().await, Event::Gap);
+    assert!(server.ask("PUBLISH news 2").ends_with(":1"));
+    assert_eq!(one.next().await, Event::Message(b"2".to_vec()));
+    assert_eq!(two.next().await, Event::Gap);
+    redis.close().await;
+    assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
+    assert!(matches!(redis.subscribe("news").await, Err(Failure::Closed)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_master_is_followed() {
+    let Some(mut sentinels) = Sentinels::start() else { return };
+    let options = Options::new(sentinels.url()).heartbeat(ms(300)).answer_within(ms(10_000));
+    let redis = Redis::connect(options).await.unwrap();
+    let mut heard = redis.subscribe("news").await.unwrap();
+    redis.send(&Command::new("SET").arg("k").arg(1)).await.unwrap();
+    let mut generations = redis.generations();
+    let first = *generations.borrow_and_update();
+    sentinels.fail_over();
+    let next = generations.wait_for(|generation| *generation > first);
+    tokio::time::timeout(ms(20_000), next).await.expect("a new master").unwrap();
+    redis.send(&Command::new("SET").arg("k").arg(2)).await.unwrap();
+    assert!(sentinels.servers()[1].ask("GET k").ends_with('2'));
+    assert_eq!(heard.next().await, Event::Gap, "the subscription has followed, too");
+    assert!(sentinels.servers()[1].ask("PUBLISH news 1").ends_with(":1"));
+}

@@ -1,0 +1,29 @@
+//! Real servers and a misbehaving TCP proxy, for the tests of other crates.
+//!
+//! Everything here listens on the loopback address, on a port that was free a moment before, keeps its files in a
+//! folder of its own below the system's temporary folder, and is gone when its value is dropped.
+//!
+//! A server that is not installed is a **loud skip**: the constructors answer `None` after a line on stderr. With
+//! `CI` or `FIRSTCOME_REQUIRE_SERVERS` set the same thing is a panic, so that nothing is skipped unnoticed where it
+//! counts. Valkey is the exception: it is always only a skip.
+//!
+//! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, or as a replica
+//! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
+//! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
+
+mod certificates;
+mod folder;
+mod ports;
+mod programs;
+mod proxy;
+mod redis;
+mod sentinel;
+
+pub use certificates::Certificates;
+pub use folder::Folder;
+pub use ports::free_port;
+pub use programs::{missing, required};
+pub use proxy::{Fault, Proxy};
+pub use redis::{Redis, Settings};
+pub use sentinel::Sentinels;

@@ -1,0 +1,219 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// How a [`Proxy`] treats what passes through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing is wrong.
+    None,
+    /// New connections are closed at once; existing ones are cut.
+    Refuse,
+    /// Bytes towards the server are kept back; they arrive when the fault ends.
+    StallRequests,
+    /// Bytes towards the client are kept back; they arrive when the fault ends.
+    StallReplies,
+    /// Bytes towards the client are lost for good, and the connection is cut at the first of them.
+    CutAtReply,
+    /// Bytes towards the server are lost for good, and the connection is cut at the first of them.
+    CutAtRequest,
+    /// Every piece in both directions is this much late.
+    Delay(Duration),
+}
+
+/// A TCP proxy on a loopback port that cuts, stalls, delays and refuses when told to.
+#[derive(Debug)]
+pub struct Proxy {
+    port: u16,
+    orders: watch::Sender<Order>,
+    requests: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+    tasks: tokio::task::JoinHandle<()>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    fault: Fault,
+    /// Connections made before this number of cuts are gone.
+    cuts: u64,
+    /// Connections with a lower number have their requests kept back.
+    stalled: u64,
+}
+
+impl Proxy {
+    /// Listens on a free port and forwards to `target` on the loopback address.
+    ///
+    /// # Panics
+    ///
+    /// Panics where no port can be bound.
+    pub async fn start(target: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a loopback port is free");
+        let port = listener.local_addr().expect("a bound socket has an address").port();
+        let (orders, watched) = watch::channel(Order { fault: Fault::None, cuts: 0, stalled: 0 });
+        let requests = Arc::new(AtomicU64::new(0));
+        let target = SocketAddr::from(([127, 0, 0, 1], target));
+        let connections = Arc::new(AtomicU64::new(0));
+        let counts = (Arc::clone(&connections), Arc::clone(&requests));
+        let tasks = tokio::spawn(accept(listener, target, watched, counts));
+        Self { port, orders, requests, connections, tasks }
+    }
+
+    /// Gives the port clients connect to.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Sets what goes wrong from now on.
+    pub fn set(&self, fault: Fault) {
+        self.orders.send_modify(|order| {
+            order.fault = fault;
+            order.cuts += u64::from(fault == Fault::Refuse);
+        });
+    }
+
+    /// Cuts every connection there is now; new ones are welcome.
+    pub fn cut(&self) {
+        self.orders.send_modify(|order| order.cuts += 1);
+    }
+
+    /// Keeps back what the connections there are now send; new ones are not touched.
+    ///
+    /// What is kept back arrives after [`Proxy::let_go`], even if its sender has closed the connection since.
+    pub fn stall_existing(&self) {
+        let next = self.connections.load(Ordering::SeqCst);
+        self.orders.send_modify(|order| order.stalled = next);
+    }
+
+    /// Lets everything go that [`Proxy::stall_existing`] kept back.
+    pub fn let_go(&self) {
+        self.orders.send_modify(|order| order.stalled = 0);
+    }
+
+    /// Gives how many connections there have been.
+    #[must_use]
+    pub fn connections(&self) -> u64 {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    /// Gives how many pieces have been sent towards the server so far.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.tasks.abort();
+    }
+}
+
+async fn accept(
+    listener: TcpListener,
+    target: SocketAddr,
+    orders: watch::Receiver<Order>,
+    (numbers, requests): (Arc<AtomicU64>, Arc<AtomicU64>),
+) {
+    // Owned here, so that aborting this task ends every connection.
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((client, _)) = accepted else { continue };
+                if orders.borrow().fault == Fault::Refuse {
+                    continue;
+                }
+                let number = numbers.fetch_add(1, Ordering::SeqCst);
+                let requests = Arc::clone(&requests);
+                connections.spawn(connect(client, number, target, orders.clone(), requests));
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+async fn connect(
+    client: TcpStream,
+    number: u64,
+    target: SocketAddr,
+    orders: watch::Receiver<Order>,
+    requests: Arc<AtomicU64>,
+) {
+    let Ok(server) = TcpStream::connect(target).await else { return };
+    if client.set_nodelay(true).is_err() || server.set_nodelay(true).is_err() {
+        return;
+    }
+    let cuts = orders.borrow().cuts;
+    let mut cut = orders.clone();
+    let (client_read, client_write) = client.into_split();
+    let (server_read, server_write) = server.into_split();
+    tokio::select! {
+        // Whichever ends first drops both halves, which closes both connections.
+        () = pump(client_read, server_write, Way::Request(number), orders.clone(), Some(requests)) => {}
+        () = pump(server_read, client_write, Way::Reply, orders, None) => {}
+        _ = cut.wait_for(|order| order.cuts > cuts) => {}
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// From the connection of this number.
+    Request(u64),
+    Reply,
+}
+
+async fn pump(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    way: Way,
+    mut orders: watch::Receiver<Order>,
+    count: Option<Arc<AtomicU64>>,
+) {
+    let mut buffer = vec![0; 65_536];
+    loop {
+        let Ok(read @ 1..) = from.read(&mut buffer).await else { return };
+        let fault = orders.borrow().fault;
+        match (fault, way) {
+            (Fault::CutAtReply, Way::Reply) | (Fault::CutAtRequest, Way::Request(_)) => return,
+            (Fault::Delay(time), _) => tokio::time::sleep(time).await,
+            (Fault::StallRequests, Way::Request(_)) => {
+                if orders.wait_for(|now| now.fault != Fault::StallRequests).await.is_err() {
+                    return;
+                }
+            }
+            (Fault::StallReplies, Way::Reply) => {
+                if orders.wait_for(|now| now.fault != Fault::StallReplies).await.is_err() {
+                    return;
+                }
+            }
+            (
+                Fault::None
+                | Fault::Refuse
+                | Fault::StallRequests
+                | Fault::StallReplies
+                | Fault::CutAtReply
+                | Fault::CutAtRequest,
+                _,
+            ) => {}
+        }
+        if let Way::Request(number) = way
+            && orders.wait_for(|now| number >= now.stalled).await.is_err()
+        {
+            return;
+        }
+        if let Some(count) = &count {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}
