@@ -20,6 +20,9 @@ mod redis;
 mod release;
 mod rooms;
 mod shared;
+#[cfg(feature = "macros")]
+#[doc(hidden)]
+pub mod under_lock;
 mod wait;
 mod watchdog;
 
@@ -27,6 +30,8 @@ pub use backoff::{Backoff, Pauses};
 pub use election::{Election, Leader, Term, Watch};
 pub use failure::Failure;
 pub use fence::Fence;
+#[cfg(feature = "macros")]
+pub use firstcome_lock_macros::locked;
 pub use firstcome_store::{Effect, Options};
 pub use guard::{Gate, Guard, Written};
 pub use hold::Loss;
@@ -37,3 +42,5 @@ pub use memory::Memory;
 pub use owner::Owner;
 #[doc(hidden)]
 pub use protection::Protection;
+#[cfg(feature = "macros")]
+pub use under_lock::Barred;

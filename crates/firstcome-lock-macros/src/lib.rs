@@ -1,0 +1,101 @@
+//! The attribute `#[locked]` of `firstcome-lock`, which has it as `firstcome_lock::locked` with its feature `macros`.
+
+mod duration;
+mod expand;
+mod function;
+mod key;
+mod options;
+#[cfg(test)]
+mod tests;
+
+use proc_macro::TokenStream;
+
+/// Runs an async function under a distributed lock.
+///
+/// The lock is taken before the body and given back after it. The lease is a binding in the body: `lease`, a
+/// `&Lease`, with its fence for whatever must refuse an old owner.
+///
+/// | Option | Default | What it is |
+/// |---|---|---|
+/// | `key = "…"` | must be given | the lock's name; `{argument}` and `{argument.field}` are filled in by their `Display`, `{{` is a brace |
+/// | `lease = "8m"` | 8 minutes | how long the lock is held at most, 50 ms to 100 years; it is not renewed |
+/// | `wait = "3s"` | 3 seconds | how long to wait for it; `"0s"` tries once |
+/// | `on_loss = stop` | `stop` | `stop` cancels the body at its next await when the lease is lost, and gives the loss as the error; `finish` lets it run |
+/// | `locks = EXPRESSION` | the argument `locks`, in a method without one `self.locks` | the `Locks` to use, or a reference to it |
+///
+/// Times are a number with a unit: `ms`, `s`, `m`, `h` or `d`. `on_loss` may also be written in quotes.
+///
+/// The function returns a `Result` whose error can be made `From<firstcome_lock::Barred>`: somebody else had the lock
+/// for the whole wait, it was lost, or the store gave no answer. The return type has to be written with a name that
+/// ends in `Result`, so that a forgotten one is found here and not in the middle of generated code.
+///
+/// # What it does not do
+///
+/// Two calls with different arguments can have the same key (`"{a}:{b}"` with a colon in `a`): then they exclude each
+/// other without need. A lock is no barrier: with `finish`, or in a process that was paused, the body may still run
+/// when somebody else has the lock. Pass `lease.fence()` to writes that must not come from an old owner. An operator
+/// who frees the lock by force is not noticed before the lease would have ended.
+///
+/// # Cancel safety
+///
+/// A call that is dropped gives the lock back in the background.
+///
+/// # Examples
+///
+/// ```
+/// use firstcome_lock::{Barred, Locks, locked};
+///
+/// struct Order { id: u64 }
+///
+/// #[locked(key = "order:{order.id}", wait = "500ms")]
+/// async fn pay(locks: &Locks, order: &Order) -> Result<u64, Barred> {
+///     // … only one process in the world pays this order now …
+///     Ok(lease.fence().get())
+/// }
+///
+/// struct Desk { locks: Locks, hall: String }
+///
+/// impl Desk {
+///     #[locked(key = "seat:{self.hall}:{seat}", lease = "2m", on_loss = finish)]
+///     async fn seat(&self, seat: &str) -> Result<(), Barred> {
+///         Ok(())
+///     }
+/// }
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Barred> {
+/// let locks = Locks::memory();
+/// assert!(pay(&locks, &Order { id: 17 }).await? > 0);
+/// Desk { locks, hall: "main".to_owned() }.seat("A1").await?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A mistake is a compile error at the words that hold it:
+///
+/// ```compile_fail
+/// # use firstcome_lock::{Barred, Locks, locked};
+/// #[locked(key = "order:{oder}")] // there is no argument `oder`
+/// async fn pay(locks: &Locks, order: u64) -> Result<(), Barred> {
+///     Ok(())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use firstcome_lock::{Barred, Locks, locked};
+/// #[locked(key = "order:{order}", lease = "8 minutes")] // no such unit
+/// async fn pay(locks: &Locks, order: u64) -> Result<(), Barred> {
+///     Ok(())
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use firstcome_lock::{Barred, Locks, locked};
+/// #[locked(key = "order:{order}")]
+/// fn pay(locks: &Locks, order: u64) -> Result<(), Barred> { // not async
+///     Ok(())
+/// }
+/// ```
+#[proc_macro_attribute]
+pub fn locked(options: TokenStream, function: TokenStream) -> TokenStream {
+    expand::locked(options.into(), function.into()).into()
+}
