@@ -10,6 +10,8 @@ mod complaint;
 mod connect;
 mod demo;
 mod journal;
+#[cfg(feature = "redis")]
+mod lock;
 mod out;
 mod results;
 mod rush;
@@ -34,6 +36,7 @@ Sixty seconds:
   firstcome claim spring ann
 
 Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed, 4 no answer and it may have happened.
+`lock` and `elect` pass on their command's code and have others of their own, see their help.
 stdout is the result, stderr is talk; --json makes the result JSON."
 )]
 struct Cli {
@@ -68,6 +71,20 @@ enum Verb {
     Journal(journal::JournalVerb),
     /// Show the servers of the space.
     Nodes(connect::ServerArgs),
+    /// Run a command under a lock.
+    #[cfg(feature = "redis")]
+    Lock(lock::LockArgs),
+    /// Run a command on one of many candidates.
+    #[cfg(feature = "redis")]
+    Elect(lock::ElectArgs),
+    /// Look at locks, and free them.
+    #[cfg(feature = "redis")]
+    #[command(subcommand)]
+    Locks(lock::LocksVerb),
+    /// Become a command that dies with its starter.
+    #[cfg(feature = "redis")]
+    #[command(hide = true)]
+    RunBeside(lock::BesideArgs),
 }
 
 /// Runs the program with the arguments of this process and returns its exit code.
@@ -77,7 +94,7 @@ pub fn main() -> i32 {
         Err(error) => {
             // A closed terminal must not turn help into a failure.
             drop(error.print());
-            return error.exit_code();
+            return code_of_usage(error.exit_code());
         }
     };
     let json = cli.json;
@@ -85,6 +102,13 @@ pub fn main() -> i32 {
         Ok(exit) => exit.code(),
         Err(complaint) => complaint.print(json),
     }
+}
+
+/// Gives the exit code of a command line that cannot be used: 2 may be a command's own where one is passed on.
+fn code_of_usage(code: i32) -> i32 {
+    let verb = std::env::args_os().skip(1).find(|word| word != "--json").unwrap_or_default();
+    let passes_on = verb == "lock" || verb == "elect";
+    if code == Exit::Usage.code() && passes_on { Exit::OwnFailure.code() } else { code }
 }
 
 fn run(cli: Cli) -> Result<Exit, Complaint> {
@@ -100,6 +124,14 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),
         Verb::Nodes(args) => on_one_core(connect::nodes(args, json)),
+        #[cfg(feature = "redis")]
+        Verb::Lock(args) => on_one_core(lock::run(args)),
+        #[cfg(feature = "redis")]
+        Verb::Elect(args) => on_one_core(lock::elect(args)),
+        #[cfg(feature = "redis")]
+        Verb::Locks(verb) => on_one_core(lock::locks(verb, json)),
+        #[cfg(feature = "redis")]
+        Verb::RunBeside(args) => lock::run_beside(args),
     }
 }
 

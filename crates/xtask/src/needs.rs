@@ -4,23 +4,40 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 /// A program, the Debian package that has it, and what it is for.
-const NEEDS: [(&str, &str, &str); 1] =
-    [("strace", "strace", "shows that every commit really reaches the disk")];
+type Need = (&'static str, &'static str, &'static str);
+
+/// Programs without which the tests cannot be run.
+///
+/// Installing a server may start it on its usual port. The tests start their own on free ports, so it does not matter
+/// whether that succeeds.
+const NEEDS: [Need; 3] = [
+    ("strace", "strace", "shows that every commit really reaches the disk"),
+    ("redis-server", "redis-server", "locks and elections run on a real server"),
+    ("redis-sentinel", "redis-sentinel", "locks follow a failover"),
+];
+
+/// Programs without which a part of the tests is skipped, loudly; not in CI, where they have to be here.
+const OPTIONAL: [Need; 2] = [
+    ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson"),
+    ("mvn", "maven", "brings Redisson"),
+];
 
 /// Says what is needed and what is here.
 pub(crate) fn list() {
-    for (program, package, purpose) in NEEDS {
+    let needs = NEEDS.iter().map(|need| (need, "missing"));
+    let optional = OPTIONAL.iter().map(|need| (need, "missing, optional"));
+    for (&(program, package, purpose), missing) in needs.chain(optional) {
         match find(program) {
             Some(path) => println!("{program}: {} ({purpose})", path.display()),
-            None => println!("{program}: missing, Debian package {package} ({purpose})"),
+            None => println!("{program}: {missing}, Debian package {package} ({purpose})"),
         }
     }
 }
 
 /// Makes everything be here: as root with apt, otherwise by saying exactly what to install.
 pub(crate) fn provide() -> Result<(), String> {
-    let missing: Vec<&str> =
-        NEEDS.iter().filter(|need| find(need.0).is_none()).map(|need| need.1).collect();
+    skip_optional();
+    let mut missing = missing();
     if missing.is_empty() {
         return Ok(());
     }
@@ -29,19 +46,37 @@ pub(crate) fn provide() -> Result<(), String> {
         return Err(format!("the tests need programs that are not here; as root:\n\n    {line}\n"));
     }
     eprintln!("installing what the tests need: {}", missing.join(" "));
-    let install = || {
-        let mut apt = Command::new("apt-get");
-        apt.args(["install", "--yes", "--no-install-recommends"]).args(&missing);
-        run(&mut apt)
-    };
-    // The lists may be absent or old on a fresh machine: bring them only when they are needed.
-    if install() {
-        return Ok(());
+    if !install(&missing) {
+        // The lists may be absent or old on a fresh machine: bring them only when they are needed.
+        if !run(Command::new("apt-get").arg("update")) {
+            return Err("apt-get update failed".to_owned());
+        }
+        install(&missing);
     }
-    if !run(Command::new("apt-get").arg("update")) {
-        return Err("apt-get update failed".to_owned());
+    // What counts is whether the programs are here: a service that may not be started fails the installation.
+    missing = self::missing();
+    if missing.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("this failed; run it to see why:\n\n    {line}\n"))
     }
-    if install() { Ok(()) } else { Err(format!("this failed; run it to see why:\n\n    {line}\n")) }
+}
+
+/// Says what will be skipped.
+fn skip_optional() {
+    for (program, package, purpose) in OPTIONAL.iter().filter(|need| find(need.0).is_none()) {
+        eprintln!("not tested, because {program} (Debian package {package}) is missing: {purpose}");
+    }
+}
+
+/// Gives the packages of the programs that are not here.
+fn missing() -> Vec<&'static str> {
+    NEEDS.iter().filter(|need| find(need.0).is_none()).map(|need| need.1).collect()
+}
+
+fn install(packages: &[&str]) -> bool {
+    let mut apt = Command::new("apt-get");
+    run(apt.args(["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 fn run(command: &mut Command) -> bool {

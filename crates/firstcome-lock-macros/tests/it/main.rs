@@ -156,7 +156,9 @@ impl From<Barred> for Trouble {
     fn from(barred: Barred) -> Self {
         match barred {
             Barred::Held { .. } => Self::Busy,
-            other => Self::Other(other.to_string()),
+            other @ (Barred::Lost { .. } | Barred::Failure(_) | _) => {
+                Self::Other(other.to_string())
+            }
         }
     }
 }
@@ -187,9 +189,9 @@ impl Desk {
     }
 
     #[locked(key = "desk", locks = desks.first().expect("a desk").locks, on_loss = finish)]
-    async fn all<T: std::fmt::Display>(desks: &[Self], text: T) -> Result<String, Trouble>
+    async fn all<T>(desks: &[Self], text: T) -> Result<String, Trouble>
     where
-        T: Send,
+        T: std::fmt::Display,
     {
         Ok(format!("{text} {}", desks.len()))
     }

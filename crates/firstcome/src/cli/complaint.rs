@@ -20,6 +20,18 @@ pub enum Exit {
     Unknown,
     /// Ended by Ctrl-C.
     Interrupted,
+    /// The lock was not acquired in time; this and the next four belong to `lock` and `elect`.
+    NotAcquired,
+    /// The lock was lost while the command ran.
+    Lost,
+    /// Something failed, and it was not the command.
+    OwnFailure,
+    /// The command cannot be executed.
+    CommandNotExecutable,
+    /// The command is not there.
+    CommandNotFound,
+    /// The exit code of a command that ran under a lock.
+    Passed(i32),
 }
 
 impl Exit {
@@ -32,6 +44,12 @@ impl Exit {
             Self::Unchanged => 3,
             Self::Unknown => 4,
             Self::Interrupted => 130,
+            Self::NotAcquired => 120,
+            Self::Lost => 121,
+            Self::OwnFailure => 125,
+            Self::CommandNotExecutable => 126,
+            Self::CommandNotFound => 127,
+            Self::Passed(code) => code,
         }
     }
 }
@@ -73,6 +91,16 @@ impl Complaint {
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// Gives it the code that verbs use which pass on a command's codes, unless it has one of those already.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub(super) fn of_our_own(mut self) -> Self {
+        if matches!(self.exit, Exit::Usage | Exit::Unchanged | Exit::Unknown | Exit::Refused) {
+            self.exit = Exit::OwnFailure;
+        }
         self
     }
 

@@ -1,0 +1,145 @@
+//! `lock`: a command that runs under a lock.
+
+mod beside;
+mod command;
+mod elect;
+mod listing;
+mod signals;
+mod store;
+
+use std::time::Duration;
+
+use clap::Args;
+use firstcome_lock::{Lease, Lock, Locks, Released, Tried};
+
+pub(super) use self::beside::{BesideArgs, run as run_beside};
+use self::command::{CommandArgs, Ended};
+pub(super) use self::elect::{ElectArgs, run as elect};
+pub(super) use self::listing::{LocksVerb, run as locks};
+use self::signals::Signals;
+use self::store::StoreArgs;
+use super::complaint::{Complaint, Exit};
+use super::out;
+use crate::config::duration_from_text;
+
+/// Options of `lock`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --lease the lock lasts as long as the command: it is renewed, and free again at most 30 s after a crash. With
+--lease it is fixed, and lost when that time is used up.
+
+The command finds in its environment
+  FIRSTCOME_LOCK    the lock's name
+  FIRSTCOME_FENCE   a number higher than that of every owner before: let writes with a lower one be refused
+
+Signals are passed on. When the lock is lost (the store is away for too long, an operator freed it, the fixed lease
+is used up) the command gets TERM, and KILL after --grace. That begins a tenth of the lease before anybody else
+can have the lock; a shorter --grace than that leaves no overlap. If this process is killed, so is the command.
+
+Exit code: the command's own, 128 and the signal that ended it, or
+  120  not acquired within --wait       125  failed by itself: no store, wrong password, wrong usage
+  121  the lock was lost                126, 127  the command cannot be executed, is not found
+
+Examples:
+  firstcome lock nightly-report --store redis://127.0.0.1:6379 -- ./report.sh
+  firstcome lock deploy --wait 0s -- ./deploy.sh || echo 'somebody else deploys'
+  firstcome lock import --lease 10m --grace 30s -- sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
+pub(super) struct LockArgs {
+    /// The lock's name.
+    name: String,
+    /// How long to wait for it: 0s tries once; as long as it takes if left out.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    wait: Option<Duration>,
+    /// Hold the lock for this long at most, without renewing it.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    lease: Option<Duration>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    command: CommandArgs,
+}
+
+pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
+    let locks = args.store.locks().await.map_err(own)?;
+    let exit = under_lock(&args, &locks).await;
+    // Nothing may stay held, whatever happened.
+    locks.close().await;
+    exit.map_err(own)
+}
+
+/// Gives a failure the code of these verbs, which have others of their own.
+fn own(complaint: Complaint) -> Complaint {
+    complaint.of_our_own()
+}
+
+async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
+    let mut signals = Signals::listen()?;
+    let mut lock = locks.lock(&args.name)?;
+    if let Some(lease) = args.lease {
+        lock = lock.lease(lease);
+    }
+    let tried = tokio::select! {
+        tried = acquire(&lock, args.wait) => tried?,
+        told = signals.end() => return Ok(Exit::Passed(128 + told.as_raw())),
+    };
+    let lease = match tried {
+        Tried::Got(lease) => lease,
+        Tried::Held { remaining } => return Err(not_acquired(args, remaining)),
+    };
+
+    let fence = lease.fence().to_string();
+    let environment = [("FIRSTCOME_LOCK", args.name.as_str()), ("FIRSTCOME_FENCE", &fence)];
+    let inbox = signals.inbox().subscribe();
+    let running = args.command.start(&environment)?;
+    let lost = async {
+        let loss = lease.lost().await;
+        out::talk(format!("the lock {} is lost: {loss}; stopping the command", args.name));
+    };
+    let ended = tokio::select! {
+        ended = running.attend(inbox, lost) => ended?,
+        never = signals.pass_on() => match never {},
+    };
+    conclude(&args.name, lease, ended).await
+}
+
+async fn acquire(lock: &Lock, wait: Option<Duration>) -> Result<Tried, firstcome_lock::Failure> {
+    match wait {
+        Some(wait) => lock.lock_within(wait).await,
+        None => lock.lock().await.map(Tried::Got),
+    }
+}
+
+fn not_acquired(args: &LockArgs, remaining: Option<Duration>) -> Complaint {
+    let rest = match remaining {
+        Some(rest) => format!("unless it is renewed, for at most {rest:?} more"),
+        None => "without an end".to_owned(),
+    };
+    let (name, waited) = (&args.name, args.wait.unwrap_or_default());
+    let sentence =
+        format!("the lock {name} was somebody else's for all of {waited:?}, and is, {rest}");
+    Complaint::new(Exit::NotAcquired, sentence)
+        .hint(format!("`firstcome locks inspect {name}` tells who has it; --wait waits longer"))
+}
+
+/// Gives the lock back, and the exit code: a command that may not have been alone to its end has lost the lock.
+async fn conclude(name: &str, lease: Lease, ended: Ended) -> Result<Exit, Complaint> {
+    let code = match ended {
+        Ended::Stopped => return Err(lost(format!("the lock {name} was lost"))),
+        Ended::ByItself(code) => code,
+    };
+    match lease.release().await {
+        Ok(Released::Free | Released::StillHeld { .. }) => Ok(Exit::Passed(code)),
+        Ok(Released::AlreadyLost) => Err(lost(format!(
+            "the lock {name} was lost before the command ended, with exit code {code}"
+        ))),
+        Err(pending) => {
+            out::talk(format!("note: {pending}"));
+            Ok(Exit::Passed(code))
+        }
+    }
+}
+
+fn lost(sentence: String) -> Complaint {
+    Complaint::new(Exit::Lost, sentence)
+        .hint("what the command did before stands; its fence lets a later owner's writes win")
+}

@@ -1,0 +1,53 @@
+//! What this program does between being started for a command and becoming it.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use clap::Args;
+
+use super::super::complaint::{Complaint, Exit};
+
+/// Who started this process, and what it becomes.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct BesideArgs {
+    starter: i32,
+    #[arg(last = true, required = true)]
+    command: Vec<OsString>,
+}
+
+/// Becomes the command, which dies with the process that holds its lock, even if that is killed.
+pub(in crate::cli) fn run(args: BesideArgs) -> Result<Exit, Complaint> {
+    die_with(args.starter).map_err(Complaint::of_our_own)?;
+    let mut words = args.command.iter();
+    let program = words.next().ok_or_else(|| Complaint::usage("no command is given"))?;
+    let error = Command::new(program).args(words).exec();
+    let sentence = format!("cannot run `{}`: {error}", program.to_string_lossy());
+    Err(if error.kind() == std::io::ErrorKind::NotFound {
+        Complaint::new(Exit::CommandNotFound, sentence)
+            .hint("see that it is installed and on the PATH, or write its path")
+    } else {
+        Complaint::new(Exit::CommandNotExecutable, sentence)
+            .hint("see that it is a program and that you may run it (`ls -l`)")
+    })
+}
+
+/// Asks the kernel to kill this process, whatever it becomes, when its parent dies.
+#[cfg(target_os = "linux")]
+fn die_with(starter: i32) -> Result<(), Complaint> {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
+    let failed = |error| Complaint::own(format!("cannot tie the command to this process: {error}"));
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
+    // It may have died before that.
+    if getppid().map(Pid::as_raw_pid) == Some(starter) {
+        Ok(())
+    } else {
+        Err(Complaint::own("whoever holds the lock has died before the command began"))
+    }
+}
+
+/// Elsewhere the command outlives this process when that is killed; the fence is what is left.
+#[cfg(not(target_os = "linux"))]
+fn die_with(_: i32) -> Result<(), Complaint> {
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! `elect`: a command that runs on one of many.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use firstcome_lock::{Election, Locks, Term};
+use rustix::process::Signal;
+use tokio::sync::{Notify, broadcast, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::MissedTickBehavior;
+
+use super::super::complaint::{Complaint, Exit};
+use super::super::out;
+use super::command::{CommandArgs, Ended};
+use super::own;
+use super::signals::{Signals, asks_for_an_end};
+use super::store::StoreArgs;
+use crate::config::duration_from_text;
+
+/// The lease of a leader, where nothing else is said.
+const LEASE: Duration = Duration::from_secs(10);
+
+/// The shortest lease that is chosen for periodic work.
+const LEAST_LEASE: Duration = Duration::from_secs(1);
+
+/// Options of `elect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Every candidate runs the same line; one of them is elected and runs the command. When it ends (its command ends, it
+gets TERM) the next one starts at once; when it is killed, or its machine dies, when its lease is over.
+
+Without --every the command runs once, and its end is the end of this candidate. With --every it runs again and
+again, at each interval, never twice at a time; a failing run is told and does not end the series.
+
+The command finds in its environment
+  FIRSTCOME_LOCK    the election's name
+  FIRSTCOME_TERM    the number of the term, higher than that of every term before
+  FIRSTCOME_FENCE   the same number: let writes with a lower one be refused
+
+Signals are passed on. When the term is lost the command gets TERM, and KILL after --grace; then this candidate
+stands again. That begins a tenth of the lease before anybody else can be elected; a shorter --grace than that
+leaves no overlap. If this process is killed, so is the command.
+
+Exit code: the command's own, 128 and the signal that ended it or this candidate, or
+  125  failed by itself: no store, wrong password, wrong usage
+  126, 127  the command cannot be executed, is not found
+
+Examples:
+  firstcome elect scheduler --store redis://127.0.0.1:6379 -- ./scheduler
+  firstcome elect settle --every 1s -- ./settle-one-batch
+  firstcome elect mailer --lease 30s --grace 2s -- sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
+pub(in crate::cli) struct ElectArgs {
+    /// The election's name, which is the name of a lock.
+    name: String,
+    /// Run the command at each interval, instead of once.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    every: Option<Duration>,
+    /// How long nobody leads after a leader died; renewed each third of it. Default 10s, with --every three
+    /// intervals, 1s to 10s.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    lease: Option<Duration>,
+    /// This candidate's id, different from every other's; the host's name and a random part if left out.
+    #[arg(long, value_name = "ID")]
+    node: Option<String>,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    command: CommandArgs,
+}
+
+/// The command of this candidate, which may outlive its term for the time of grace.
+struct Seat {
+    command: CommandArgs,
+    name: String,
+    inbox: broadcast::Sender<Signal>,
+    /// This candidate was told to end.
+    ending: Cell<Option<Signal>>,
+    /// A command that was stopped after its term has ended.
+    stopped: Arc<Notify>,
+    /// Whoever attends to the command that was started last.
+    attendant: RefCell<Option<JoinHandle<()>>>,
+}
+
+pub(in crate::cli) async fn run(args: ElectArgs) -> Result<Exit, Complaint> {
+    if args.every.is_some_and(|every| every.is_zero()) {
+        return Err(own(Complaint::usage("an interval of nothing: --every is at least 1ms")));
+    }
+    let locks = args.store.locks().await.map_err(own)?;
+    let exit = stand(args, &locks).await;
+    // The lock may not stay held, whatever happened.
+    locks.close().await;
+    exit.map_err(own)
+}
+
+async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
+    let mut signals = Signals::listen()?;
+    let periodic = || Some((args.every? * 3).clamp(LEAST_LEASE, LEASE));
+    let lease = args.lease.or_else(periodic).unwrap_or(LEASE);
+    let mut election = Election::new(locks, &args.name)?.lease(lease);
+    if let Some(node) = args.node {
+        election = election.node(node);
+    }
+    let seat = Rc::new(Seat {
+        command: args.command,
+        name: args.name,
+        inbox: signals.inbox(),
+        ending: Cell::new(None),
+        stopped: Arc::default(),
+        attendant: RefCell::default(),
+    });
+    let work = |term: Term| {
+        let seat = Rc::clone(&seat);
+        async move {
+            out::talk(format!(
+                "elected: {} leads {}, term {}",
+                term.node(),
+                seat.name,
+                term.fence()
+            ));
+            match args.every {
+                None => seat.serve(&term).await,
+                Some(every) => seat.serve_again_and_again(&term, every).await,
+            }
+        }
+    };
+    let exit = {
+        let mut led = std::pin::pin!(election.run(work));
+        loop {
+            tokio::select! {
+                biased;
+                exit = &mut led => break exit?,
+                told = signals.next() => {
+                    // Decided here at one point: a command that runs is told, and its end is the end of this.
+                    let runs = seat.inbox.send(told).is_ok();
+                    if asks_for_an_end(told) {
+                        seat.ending.set(Some(told));
+                        if !runs {
+                            break Ok(Exit::Passed(128 + told.as_raw()));
+                        }
+                    }
+                }
+                () = seat.stopped.notified() => if let Some(told) = seat.ending.get() {
+                    break Ok(Exit::Passed(128 + told.as_raw()));
+                },
+            }
+        }
+    };
+    seat.wait_for_attendant().await;
+    exit
+}
+
+impl Seat {
+    /// Runs the command once.
+    async fn serve(&self, term: &Term) -> Result<Exit, Complaint> {
+        // That of the term before may still be in its time of grace.
+        self.wait_for_attendant().await;
+        let fence = term.fence().to_string();
+        let environment = [
+            ("FIRSTCOME_LOCK", self.name.as_str()),
+            ("FIRSTCOME_FENCE", &fence),
+            ("FIRSTCOME_TERM", &fence),
+        ];
+        let inbox = self.inbox.subscribe();
+        let running = self.command.start(&environment)?;
+        // Dropping this future drops the first end of this, which tells the attendant to stop the command.
+        let (here, term_is_over) = oneshot::channel::<()>();
+        let (done, end) = oneshot::channel();
+        let stopped = Arc::clone(&self.stopped);
+        let attendant = tokio::spawn(async move {
+            let lost = async {
+                drop(term_is_over.await);
+                out::talk("the term is over; stopping the command");
+            };
+            if done.send(running.attend(inbox, lost).await).is_err() {
+                // The term is over, so the candidate does not wait for it where it serves.
+                stopped.notify_one();
+            }
+        });
+        self.attendant.replace(Some(attendant));
+        let ended = end.await;
+        drop(here);
+        match ended {
+            Ok(Ok(Ended::ByItself(code))) => Ok(Exit::Passed(code)),
+            Ok(Ok(Ended::Stopped)) | Err(_) => {
+                Err(Complaint::new(Exit::Lost, "the command was stopped in its term"))
+            }
+            Ok(Err(complaint)) => Err(complaint),
+        }
+    }
+
+    /// Runs the command at each interval, until it is told to end or cannot be run at all.
+    async fn serve_again_and_again(&self, term: &Term, every: Duration) -> Result<Exit, Complaint> {
+        let mut beat = tokio::time::interval(every);
+        beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            beat.tick().await;
+            let exit = self.serve(term).await?;
+            if self.ending.get().is_some() || matches!(exit, Exit::Passed(126 | 127)) {
+                return Ok(exit);
+            }
+            if exit != Exit::Passed(0) {
+                out::talk(format!(
+                    "a run ended with exit code {}; the next one comes",
+                    exit.code()
+                ));
+            }
+        }
+    }
+
+    async fn wait_for_attendant(&self) {
+        let attendant = self.attendant.take();
+        if let Some(attendant) = attendant {
+            // A panic in it has been reported already.
+            drop(attendant.await);
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `locks`: who holds what, and how an operator takes it away.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use firstcome_lock::{Election, Failure, Holder, Leader, Locks};
+use firstcome_store::{Command, Redis};
+use serde_json::{Value, json};
+
+use super::super::complaint::{Complaint, Exit};
+use super::super::connect::table;
+use super::super::out;
+use super::store::StoreArgs;
+
+/// Keys that begin so belong to a lock whose name is the rest, in braces where the name has none.
+const COUNTERS: [&str; 2] = ["fc:fence:", "redisson_lock_token:"];
+
+/// How many keys the store looks at for one answer.
+const KEYS_PER_LOOK: u32 = 1000;
+
+/// What can be done with locks.
+#[derive(Debug, Subcommand)]
+pub(in crate::cli) enum LocksVerb {
+    /// List the locks that are held.
+    List(ListArgs),
+    /// Tell who holds one lock; exit code 1 where nobody does.
+    Inspect(NameArgs),
+    /// Free a lock whoever holds it; exit code 1 where nobody did.
+    Release(ReleaseArgs),
+}
+
+/// Options of `locks list`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Lists locks that minted a fence: those taken by Firstcome within a day, and Redisson's fenced ones. A lock that only
+Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with `locks inspect`.
+It looks through all keys of the database, a thousand at a time.
+
+Examples:
+  firstcome locks list --store redis://127.0.0.1:6379
+  FIRSTCOME_STORE=redis://127.0.0.1:6379 firstcome locks list --json")]
+pub(in crate::cli) struct ListArgs {
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Options of `locks inspect`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstcome locks inspect nightly-report --store redis://127.0.0.1:6379
+  firstcome locks inspect scheduler --json")]
+pub(in crate::cli) struct NameArgs {
+    /// The lock's name.
+    name: String,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// Options of `locks release`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The holder is not asked. One that renews its lease learns of it at its next renewal, at most 10 s later with the
+usual lease of 30 s; one with a fixed lease only when that is used up. Until then there may be two of them: this is
+for an operator who knows that the holder is gone.
+
+Example:
+  firstcome locks release nightly-report --store redis://127.0.0.1:6379")]
+pub(in crate::cli) struct ReleaseArgs {
+    #[command(flatten)]
+    lock: NameArgs,
+}
+
+pub(in crate::cli) async fn run(verb: LocksVerb, json: bool) -> Result<Exit, Complaint> {
+    match verb {
+        LocksVerb::List(args) => list(&args, json).await,
+        LocksVerb::Inspect(args) => inspect(&args, json).await,
+        LocksVerb::Release(args) => release(&args.lock, json).await,
+    }
+}
+
+async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
+    let keys = args.store.keys().await?;
+    let names = names(&keys).await;
+    keys.close().await;
+    let names = names.map_err(Failure::from)?;
+    let locks = args.store.locks().await?;
+    let mut held = Vec::new();
+    for name in names {
+        match locks.inspect(&name).await {
+            Ok(Some(holder)) => held.push((name, holder)),
+            Ok(None) => {}
+            // A key of another kind, or a name that is none, in the way of one lock hides no other.
+            Err(Failure::Name { .. }) => {}
+            Err(Failure::Store(firstcome_store::Failure::WrongKind { detail })) => {
+                out::talk(format!("note: {name} is no lock: {detail}"));
+            }
+            Err(failure) => return Err(failure.into()),
+        }
+    }
+    locks.close().await;
+    if json {
+        let held: Vec<Value> = held.iter().map(|(name, holder)| document(name, holder)).collect();
+        out::json(&json!({"locks": held}));
+        return Ok(Exit::Yes);
+    }
+    let mut table = table(&["lock", "owner", "holds", "ends in", "fence"]);
+    for (name, holder) in &held {
+        let (holds, fence) = (holder.holds.to_string(), fence_text(holder));
+        table.add_row([name.clone(), holder.owner.clone(), holds, rest_text(holder), fence]);
+    }
+    if held.is_empty() {
+        out::talk("no lock is held");
+    } else {
+        out::line(table);
+    }
+    Ok(Exit::Yes)
+}
+
+/// Gives the names of all locks that have a counter of fences.
+async fn names(keys: &Redis) -> Result<BTreeSet<String>, firstcome_store::Failure> {
+    let mut names = BTreeSet::new();
+    for prefix in COUNTERS {
+        let mut cursor = "0".to_owned();
+        loop {
+            let look = Command::new("SCAN").arg(&cursor).arg("MATCH").arg(format!("{prefix}*"));
+            let answer = keys.send(&look.arg("COUNT").arg(KEYS_PER_LOOK)).await?;
+            let (next, found) = match answer.list()? {
+                [next, found] => (next.text()?, found.list()?),
+                _ => break,
+            };
+            for key in found {
+                let key = key.text()?;
+                names.extend(key.strip_prefix(prefix).into_iter().flat_map(names_of));
+            }
+            // The store ends it with this cursor after each key was looked at.
+            if next == "0" {
+                break;
+            }
+            cursor = next;
+        }
+    }
+    Ok(names)
+}
+
+/// Gives the locks that share a counter: one whose name has braces is written like one whose name has none.
+fn names_of(rest: &str) -> Vec<String> {
+    let inside = rest.strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    let inside = inside.filter(|inside| !inside.contains('{'));
+    inside.into_iter().chain([rest]).map(str::to_owned).collect()
+}
+
+async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
+    let locks = args.store.locks().await?;
+    let found = look(&locks, &args.name).await;
+    locks.close().await;
+    let name = &args.name;
+    let Some((holder, leader)) = found? else {
+        if json {
+            out::json(&json!({"name": name, "held": false}));
+        } else {
+            out::line(format!("{name} is free"));
+        }
+        return Ok(Exit::Refused);
+    };
+    if json {
+        let mut document = document(name, &holder);
+        if let Some(leader) = leader {
+            document["leader"] = json!({"node": leader.node, "term": leader.term.get()});
+        }
+        out::json(&document);
+        return Ok(Exit::Yes);
+    }
+    out::line(format!("{name} is held by {}", holder.owner));
+    out::line(format!("  holds    {}", holder.holds));
+    out::line(format!("  ends in  {}, unless it is renewed", rest_text(&holder)));
+    out::line(format!("  fence    {}", fence_text(&holder)));
+    if let Some(leader) = leader {
+        out::line(format!("  leader   {}, term {}", leader.node, leader.term));
+    }
+    Ok(Exit::Yes)
+}
+
+/// Gives who holds a lock, and who leads where it is that of an election.
+async fn look(locks: &Locks, name: &str) -> Result<Option<(Holder, Option<Leader>)>, Failure> {
+    let Some(holder) = locks.inspect(name).await? else { return Ok(None) };
+    let leader = Election::new(locks, name)?.watch().await?.current();
+    Ok(Some((holder, leader)))
+}
+
+async fn release(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
+    let locks = args.store.locks().await?;
+    let freed = locks.force_release(&args.name).await;
+    locks.close().await;
+    let (freed, name) = (freed?, &args.name);
+    if json {
+        out::json(&json!({"name": name, "released": freed}));
+    } else if freed {
+        out::line(format!("{name} was held and is free"));
+    } else {
+        out::line(format!("{name} was free already"));
+    }
+    Ok(if freed { Exit::Yes } else { Exit::Refused })
+}
+
+fn document(name: &str, holder: &Holder) -> Value {
+    json!({
+        "name": name,
+        "held": true,
+        "owner": holder.owner,
+        "holds": holder.holds,
+        "remaining_ms": holder.remaining.map(|rest| u64::try_from(rest.as_millis()).unwrap_or(u64::MAX)),
+        "fence": holder.last_fence,
+    })
+}
+
+fn rest_text(holder: &Holder) -> String {
+    let seconds = |rest: Duration| format!("{:.1} s", rest.as_secs_f64());
+    holder.remaining.map_or_else(|| "never".to_owned(), seconds)
+}
+
+fn fence_text(holder: &Holder) -> String {
+    holder.last_fence.map_or_else(|| "-".to_owned(), |fence| fence.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_of;
+
+    #[test]
+    fn names_are_read_off_their_counters() {
+        assert_eq!(names_of("{report}"), ["report", "{report}"]);
+        assert_eq!(names_of("user:{42}"), ["user:{42}"]);
+        assert_eq!(names_of("{a}:{b}"), ["{a}:{b}"]);
+    }
+}

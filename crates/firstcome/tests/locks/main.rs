@@ -1,0 +1,10 @@
+//! `lock`, `elect` and `locks` as two shells meet them, on a real server.
+
+#![cfg(feature = "redis")]
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
+
+mod elections;
+mod locking;
+mod looking;
+mod scene;
+mod trouble;

@@ -1,0 +1,123 @@
+//! A real server, and the program run against it with nothing else in its environment.
+
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+
+use firstcome_testbed::Redis;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// One test's server.
+pub(crate) struct Scene {
+    pub(crate) redis: Redis,
+}
+
+/// What a command said.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) talk: String,
+}
+
+/// The program without a store.
+pub(crate) fn program(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+    command.args(args).env_clear().env("LANG", "C").stdin(Stdio::null());
+    // The commands of these tests are found as everywhere.
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", path);
+    }
+    command
+}
+
+impl Scene {
+    /// Starts a server; `None` after a loud skip.
+    pub(crate) fn new() -> Option<Self> {
+        Some(Self { redis: Redis::start()? })
+    }
+
+    pub(crate) fn program(&self, args: &[&str]) -> Command {
+        let mut command = program(args);
+        command.env("FIRSTCOME_STORE", self.redis.url());
+        command
+    }
+
+    /// Runs the program to its end.
+    pub(crate) fn run(&self, args: &[&str]) -> Said {
+        said(&self.program(args).output().unwrap())
+    }
+
+    /// Starts the program and goes on; its command's lines can be waited for.
+    pub(crate) fn start(&self, args: &[&str]) -> Shell {
+        let mut command = self.program(args);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Shell { child, lines }
+    }
+}
+
+pub(crate) fn said(output: &Output) -> Said {
+    Said {
+        code: output.status.code().unwrap_or(-1),
+        out: String::from_utf8_lossy(&output.stdout).into_owned(),
+        talk: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+impl Said {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    /// Asserts the exit code and gives stdout without its line end.
+    #[track_caller]
+    pub(crate) fn ends(self, code: i32) -> String {
+        assert_eq!(self.code, code, "{self:?}");
+        self.out.trim_end().to_owned()
+    }
+
+    /// Asserts the exit code, and that both texts are said on stderr.
+    #[track_caller]
+    pub(crate) fn complains(self, code: i32, sentence: &str, hint: &str) {
+        assert_eq!(self.code, code, "{self:?}");
+        assert!(self.talk.contains(&format!("error: {sentence}")), "{self:?}");
+        let hints: String = self.talk.lines().filter(|line| line.starts_with("hint: ")).collect();
+        assert!(hints.contains(hint), "{self:?}");
+    }
+}
+
+/// A program that runs; it dies with its test.
+pub(crate) struct Shell {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Shell {
+    /// Waits for the command's next line.
+    #[track_caller]
+    pub(crate) fn line(&mut self) -> String {
+        self.lines.next().expect("another line").unwrap()
+    }
+
+    pub(crate) fn tell(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Waits for the end; what it printed since the last line is in it.
+    pub(crate) fn end(mut self) -> Said {
+        let rest: Vec<String> = self.lines.by_ref().map_while(Result::ok).collect();
+        let mut talk = String::new();
+        std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut talk).unwrap();
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        Said { code, out: rest.join("\n"), talk }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        // Both fail only where it has ended already.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}

@@ -1,0 +1,77 @@
+//! Whatever is in the way is named, with what to do.
+
+use firstcome_testbed::{Redis, Settings, free_port};
+
+use crate::scene::{program, said};
+
+/// Runs the program with a store.
+fn with_store(store: &str, args: &[&str]) -> crate::scene::Said {
+    said(&program(args).env("FIRSTCOME_STORE", store).output().unwrap())
+}
+
+const LOCK: [&str; 4] = ["lock", "a", "--", "true"];
+const ELECT: [&str; 4] = ["elect", "a", "--", "true"];
+
+#[test]
+fn without_a_store_there_is_nowhere_to_keep_a_lock() {
+    for args in [LOCK, ELECT] {
+        let said = said(&program(&args).output().unwrap());
+        said.complains(125, "no store is given", "FIRSTCOME_STORE");
+        with_store("", &args).complains(125, "no store is given", "--store");
+    }
+    let said = said(&program(&["locks", "list"]).output().unwrap());
+    said.complains(2, "no store is given", "--store redis://");
+}
+
+#[test]
+fn a_store_that_is_not_known_is_named() {
+    with_store("postgres://localhost/x", &LOCK).complains(
+        125,
+        "locks are not kept in `postgres://`",
+        "redis://",
+    );
+    with_store("localhost:6379", &LOCK).complains(125, "the store's address", "write redis://");
+    with_store("mysql://h", &["locks", "list"]).complains(
+        2,
+        "locks are not kept in `mysql://`",
+        "redis://",
+    );
+}
+
+#[test]
+fn a_store_that_is_away_is_named_and_the_command_does_not_run() {
+    let place = format!("127.0.0.1:{}", free_port());
+    let said = with_store(&format!("redis://{place}"), &["lock", "a", "--", "echo", "ran"]);
+    assert!(said.out.is_empty() && said.talk.contains(&place), "{said:?}");
+    said.complains(125, "the store at 127.0.0.1", "see that the server runs");
+    with_store(&format!("redis://{place}"), &["locks", "inspect", "a", "--json"]).ends(3);
+}
+
+#[test]
+fn a_wrong_password_is_said_and_never_printed() {
+    let settings = Settings { password: Some("right".to_owned()), ..Settings::default() };
+    let Some(redis) = Redis::with(settings) else { return };
+    let url = redis.url().replace("right", "secret-but-wrong");
+    let said = with_store(&url, &LOCK);
+    assert!(!said.talk.contains("secret"), "{said:?}");
+    said.complains(125, "the store denies access", "password");
+    with_store(&redis.url(), &LOCK).ends(0);
+}
+
+#[test]
+fn what_cannot_be_used_is_said_before_anything_happens() {
+    let Some(redis) = Redis::start() else { return };
+    let url = redis.url();
+    let lock = |name: &str, more: &[&str]| {
+        with_store(&url, &[&["lock", name], more, &["--", "echo", "ran"]].concat())
+    };
+    lock("", &[]).complains(125, "the lock's name cannot be used: it is empty", "4096");
+    lock("a", &["--lease", "1ms"]).complains(125, "a lease of 1ms is outside", "range");
+    for said in [lock("a", &["--wait", "soon"]), lock("a", &["--lease", "5"]), lock("a", &["--x"])]
+    {
+        assert!(said.code == 125 && said.out.is_empty(), "{said:?}");
+    }
+    assert_eq!(with_store(&url, &["lock", "a"]).code, 125);
+    assert_eq!(with_store(&url, &["elect", "a", "--every", "0s", "--", "true"]).code, 125);
+    with_store(&url, &["lock", "--help"]).ends(0);
+}
