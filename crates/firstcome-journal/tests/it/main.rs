@@ -8,6 +8,7 @@ mod damage;
 mod durability;
 mod faults;
 mod opening;
+mod page;
 mod trimming;
 mod world;
 
