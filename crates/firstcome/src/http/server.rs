@@ -47,6 +47,7 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(options.connections));
     let router = router(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
+    let (cut, _) = watch::channel(false);
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -87,6 +88,7 @@ pub async fn serve(
         metrics.connections.inc();
         let metrics = Arc::clone(&metrics);
         let (head, idle) = (options.header_time, options.idle_time);
+        let mut cut = cut.subscribe();
         tokio::spawn(async move {
             let _place: OwnedSemaphorePermit = place;
             tokio::select! {
@@ -94,6 +96,8 @@ pub async fn serve(
                 _ = connection => {}
                 // Nothing is under way: no answer is lost.
                 () = patience.ends(head, idle) => {}
+                // The drain is over: what was accepted is finished without it.
+                () = told(&mut cut) => {}
             }
             metrics.connections.dec();
         });
@@ -102,7 +106,10 @@ pub async fn serve(
     let left = graceful.count();
     match timeout(drain, graceful.shutdown()).await {
         Ok(()) => 0,
-        Err(_) => left,
+        Err(_) => {
+            cut.send_replace(true);
+            left
+        }
     }
 }
 
