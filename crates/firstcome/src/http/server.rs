@@ -134,7 +134,9 @@ async fn answer(
 fn connection() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(None);
-    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS).pipeline_flush(true);
+    // Answers are not held back for requests that follow (`pipeline_flush`): half a request behind a
+    // whole one, or a head that is refused, would keep its answer from ever leaving.
+    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS);
     builder
 }
 
