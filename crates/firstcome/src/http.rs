@@ -153,7 +153,7 @@ impl App {
                 let why = format!("this node is stuck at entry {} of it", stuck.position);
                 let position = self.node.replica.look(State::token);
                 Err(Problem::failed(&Failure::Unavailable(why))
-                    .as_of(position, crate::node::Decided::Replica))
+                    .at(position, crate::node::Decided::Replica))
             }
             _ => Ok(()),
         }

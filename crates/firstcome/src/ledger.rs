@@ -1,100 +1,298 @@
-//! stub
-use firstcome_core::Timestamp;
+//! The ledger: results in SQL tables that anybody may query, each exactly once.
+//!
+//! The leader hands over results in the order of their numbers, a batch at a time. One transaction
+//! carries the rows and moves `through` from where the leader believes the ledger to be, under the
+//! term the ledger minted for it. A leader that was replaced finds another term, a batch that comes a
+//! second time finds another `through`, and neither writes anything: so each result is there once,
+//! and none is left out. The tables are documented in `docs/reference/ledger.md`.
+
+mod failure;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+
+pub use failure::LedgerFailure;
+pub use sqlite::{Reader, Sqlite};
+
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::state::ResultRow;
-/// r
-#[derive(Clone, Debug)]
+use firstcome_core::{SpaceId, Timestamp};
+use std::fmt;
+use std::path::Path;
+
+/// One result as a ledger keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
+    /// Its number: 1, 2, 3 over the whole shard.
     pub number: u64,
+    /// What happened.
     pub kind: Kind,
+    /// In which campaign.
     pub campaign: Box<str>,
+    /// In which pool.
     pub pool: Box<str>,
+    /// To the claim of which rank.
     pub rank: u32,
+    /// Whose claim it is.
     pub subject: Box<str>,
+    /// When the unit was won, or the claim undone.
     pub at: Timestamp,
+    /// On whose word a claim was undone.
     pub by: Option<By>,
+    /// Why a claim was undone, if somebody said.
     pub reason: Option<Box<str>>,
+    /// The name of the key a claim was undone with, if there was one.
     pub who: Option<Box<str>>,
 }
+
 impl Row {
-    pub fn is_same_result(&self, o: &Self) -> bool {
-        self.number == o.number
+    /// Says whether this is the same result, with the same content.
+    pub fn is_same_result(&self, other: &Self) -> bool {
+        self == other
     }
 }
+
 impl From<ResultRow<'_>> for Row {
-    fn from(_: ResultRow<'_>) -> Self {
-        panic!()
+    fn from(result: ResultRow<'_>) -> Self {
+        let ResultRow { number, kind, campaign, pool, claim } = result;
+        // A claim's own result says how it was won, whatever became of it later.
+        let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
+        let some = |text: &str| (!text.is_empty()).then(|| text.into());
+        Self {
+            number,
+            kind,
+            campaign: campaign.name().into(),
+            pool: pool.into(),
+            rank: claim.rank,
+            subject: claim.subject.into(),
+            at: cancel.map_or(claim.at, |cancel| cancel.at),
+            by: cancel.map(|cancel| cancel.by),
+            reason: cancel.and_then(|cancel| some(&cancel.reason)),
+            who: cancel.and_then(|cancel| some(&cancel.who)),
+        }
     }
 }
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, kind, campaign, pool, rank, subject, at, by, reason, who } = self;
+        let (kind, at) = (kind.as_str(), at.as_micros());
+        write!(f, "{number}: {kind} {campaign}/{pool} rank {rank} of {subject:?} at {at}")?;
+        if let Some(by) = by {
+            write!(f, " by {}", by.as_str())?;
+        }
+        if let Some(who) = who {
+            write!(f, " with key {who:?}")?;
+        }
+        if let Some(reason) = reason {
+            write!(f, " because {reason:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A claim as it stands in a ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledClaim {
+    /// In which pool.
+    pub pool: Box<str>,
+    /// Its rank.
+    pub rank: u32,
+    /// Whose it is.
+    pub subject: Box<str>,
+    /// When it was won.
+    pub at: Timestamp,
+    /// The number of the result that says so.
+    pub result: u64,
+    /// How it was undone, if it was.
+    pub cancel: Option<SettledCancel>,
+}
+
+/// How a claim in a ledger was undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledCancel {
+    /// When.
+    pub at: Timestamp,
+    /// On whose word.
+    pub by: By,
+    /// Why, if somebody said.
+    pub reason: Option<Box<str>>,
+    /// The name of the key it was undone with, if there was one.
+    pub who: Option<Box<str>>,
+    /// The number of the result that says so.
+    pub result: u64,
+}
+
+/// Results to be written together.
+#[derive(Clone, Debug)]
 pub struct Batch {
+    /// The number up to which the leader believes the ledger to have results.
     pub after: u64,
+    /// The term the ledger minted for the leader.
     pub term: u64,
+    /// The results that follow, without a gap.
     pub rows: Vec<Row>,
 }
-#[derive(Debug, Clone, Copy)]
+
+/// Where a ledger stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
+    /// The number up to which it has results.
     pub through: u64,
+    /// The last term it minted.
     pub term: u64,
 }
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerFailure {
-    #[error("{0}")]
-    Unknown(String),
-    #[error("{0}")]
-    Other(String),
-}
+
+/// A ledger in one of the databases.
+///
+/// Cheap to clone: clones are the same ledger.
+///
+/// # Cancel safety
+///
+/// A future dropped before it is done leaves the call to finish on its own: whether it happened is
+/// then unknown, as after [`LedgerFailure::Unknown`].
 #[derive(Clone, Debug)]
 pub enum Ledger {
-    X,
+    /// In a SQLite file.
+    Sqlite(Sqlite),
 }
+
 impl Ledger {
+    /// Opens the ledger of a shard of a space in a SQLite file, made if it is not there.
+    ///
+    /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`];
+    /// [`LedgerFailure::Broken`] when the file is not a ledger or is damaged.
+    pub async fn open_sqlite(
+        path: &Path,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Self, LedgerFailure> {
+        Sqlite::open(path, space, shard).map(Self::Sqlite)
+    }
+
+    /// Mints the next term, which makes those before it refused, and says where the ledger stands.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
     pub async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
-        panic!()
+        match self {
+            Self::Sqlite(sqlite) => sqlite.mint_term().await,
+        }
     }
+
+    /// Says where the ledger stands.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
     pub async fn standing(&self) -> Result<Standing, LedgerFailure> {
-        panic!()
+        match self {
+            Self::Sqlite(sqlite) => sqlite.standing().await,
+        }
     }
-    pub async fn settle(&self, _: Batch) -> Result<Standing, LedgerFailure> {
-        panic!()
+
+    /// Writes a batch, all of it or nothing, and answers when it is durable.
+    ///
+    /// After [`LedgerFailure::Unknown`] ask [`Ledger::standing`]: if `through` is the number of the
+    /// last row, it was written.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OldTerm`] and [`LedgerFailure::Moved`] when the ledger is not where the leader
+    /// believes it to be; [`LedgerFailure::Differs`] when it has another past. Nothing was written then.
+    ///
+    /// # Panics
+    ///
+    /// The rows do not follow `after` one by one.
+    pub async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        let expected = (1..).map(|place| batch.after + place);
+        let dense =
+            batch.rows.iter().map(|row| row.number).zip(expected).all(|(is, must)| is == must);
+        assert!(dense, "results are settled in order and without a gap, after {}", batch.after);
+        match self {
+            Self::Sqlite(sqlite) => sqlite.settle(batch).await,
+        }
     }
+
+    /// Gives up to `limit` results beyond a number in the order of their numbers, of one campaign if
+    /// one is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
     pub async fn results(
         &self,
-        _: u64,
-        _: usize,
-        _: Option<&str>,
+        after: u64,
+        limit: usize,
+        campaign: Option<&str>,
     ) -> Result<Vec<Row>, LedgerFailure> {
-        panic!()
+        match self {
+            Self::Sqlite(sqlite) => sqlite.results(after, limit, campaign).await,
+        }
     }
-}
-impl Ledger {
-    pub async fn open_sqlite(
-        _: &std::path::Path,
-        _: firstcome_core::SpaceId,
-        _: u32,
-    ) -> anyhow::Result<Self> {
-        anyhow::bail!("stub")
+
+    /// Gives the claim of a rank.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claim(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claim(campaign, pool, rank).await,
+        }
     }
-    pub async fn close(&self) {}
-}
-/// r
-pub struct Reader;
-impl Reader {
-    pub fn open(_: &std::path::Path, _: firstcome_core::SpaceId, _: u32) -> anyhow::Result<Self> {
-        anyhow::bail!("stub")
+
+    /// Gives up to `limit` claims of a campaign by pool and rank, beyond the one given.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claims(
+        &self,
+        campaign: &str,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claims(campaign, after, limit).await,
+        }
     }
-    pub fn through(&self) -> anyhow::Result<u64> {
-        Ok(0)
+
+    /// Gives how many claims of a pool the ledger has, and how many of them are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claim_counts(
+        &self,
+        campaign: &str,
+        pool: &str,
+    ) -> Result<(u64, u64), LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claim_counts(campaign, pool).await,
+        }
     }
-    pub fn results(&self, _: u64, _: usize) -> anyhow::Result<Vec<Row>> {
-        Ok(vec![])
-    }
-    pub fn claim_counts(&self, _: &str, _: &str) -> anyhow::Result<(u64, u64)> {
-        Ok((0, 0))
-    }
-}
-impl std::fmt::Display for Row {
-    fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        Ok(())
+
+    /// Lets go of the database after what is queued, and waits for that. Calls from now on answer
+    /// unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it closes all the same.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+        }
     }
 }

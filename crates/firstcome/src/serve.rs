@@ -83,7 +83,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     announce(&config, &folder, address, generated);
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
-    told.to_stop().await;
+    told.come().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
@@ -122,12 +122,14 @@ async fn last_one(mut app: Arc<App>) -> Option<App> {
 }
 
 async fn listen(address: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|why| match why.kind() {
-        std::io::ErrorKind::AddrInUse => anyhow::anyhow!(
-            "{address} is in use by another program: choose another with --listen, \
-             or port 0 for any that is free"
-        ),
-        _ => anyhow::anyhow!("cannot listen on {address}: {why}"),
+    TcpListener::bind(address).await.map_err(|why| {
+        if why.kind() == std::io::ErrorKind::AddrInUse {
+            return anyhow::anyhow!(
+                "{address} is in use by another program: choose another with --listen, \
+                 or port 0 for any that is free"
+            );
+        }
+        anyhow::anyhow!("cannot listen on {address}: {why}")
     })
 }
 
@@ -179,7 +181,7 @@ impl Told {
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn to_stop(mut self) {
+    async fn come(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}

@@ -1,6 +1,6 @@
 //! Entries into archive files.
 
-use super::{EXTENSION, Frames, Part, header, parts, trouble, write_entry};
+use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
 use crate::entry::Sealer;
 use crate::folder::sync_folder;
 use crate::{Entry, Failure, Name};
@@ -32,18 +32,23 @@ struct End {
 }
 
 impl Archive {
-    /// Opens the archive in a folder, for a journal that still has the entries from `kept_from` up
-    /// to `head`.
+    /// Opens the archive in a folder, for a journal that still has the entries from `kept_from` on.
     ///
-    /// What the journal still has is cut off the archive's end: it got there by a trim that was cut
-    /// short. What is damaged before that is left as it is, for the verifier to report, and a new
-    /// file will begin behind it.
+    /// A trim that was cut short leaves entries in both, the last of them perhaps torn here: what is
+    /// whole is compared with the journal by `seal_of`, which gives the checksum an entry has there,
+    /// and what is torn is cut off. Damage before that is left as it is, for the verifier to report,
+    /// and a new file will begin behind it.
     ///
     /// # Errors
     ///
-    /// [`Failure::Broken`] when the archive goes further than the journal; the folder cannot be used,
-    /// or belongs to another space.
-    pub fn open(folder: &Path, sealer: Sealer, kept_from: u64, head: u64) -> Result<Self, Failure> {
+    /// [`Failure::Broken`] when the archive has an entry that the journal has otherwise or not at
+    /// all; the folder cannot be used, or belongs to another space.
+    pub fn open(
+        folder: &Path,
+        sealer: Sealer,
+        kept_from: u64,
+        seal_of: impl Fn(u64) -> Result<Option<u64>, Failure>,
+    ) -> Result<Self, Failure> {
         if !folder.is_dir() {
             std::fs::create_dir(folder).map_err(|error| trouble(folder, &error))?;
             if let Some(parent) = folder.parent() {
@@ -51,29 +56,26 @@ impl Archive {
             }
         }
         let mut archive = Self { folder: folder.to_owned(), sealer, end: None };
-        for part in parts(folder)?.into_iter().rev() {
-            if part.first > head + 1 {
-                return Err(Failure::Broken(format!(
-                    "the archive has entry {}, the journal ends at {head}: they are not of one piece, move the archive away",
-                    part.first
-                )));
-            }
-            if part.first < kept_from {
-                archive.resume(&part, kept_from)?;
-                break;
-            }
-            std::fs::remove_file(&part.path).map_err(|error| trouble(&part.path, &error))?;
+        let parts = parts(folder)?;
+        let behind = parts.partition_point(|part| part.first <= kept_from);
+        for part in &parts[behind.saturating_sub(1)..] {
+            archive.end = archive.resume(part, kept_from, &seal_of)?;
         }
         Ok(archive)
     }
 
     /// Takes in entries that follow each other, and answers when they are durable.
     ///
+    /// Entries it has already are left out.
+    ///
     /// # Errors
     ///
     /// [`Failure::Full`] and others of the file system; [`Failure::Broken`] when the first entry
     /// names another one before it than the archive's last. None of the entries counts as taken in.
     pub fn add(&mut self, entries: &[(Entry, Name)]) -> Result<(), Failure> {
+        let next = self.end.as_ref().map_or(0, |end| end.next);
+        let known = entries.partition_point(|(entry, _)| entry.position < next);
+        let entries = &entries[known..];
         let (Some((first, _)), Some((last, name))) = (entries.first(), entries.last()) else {
             return Ok(());
         };
@@ -104,27 +106,47 @@ impl Archive {
         Ok(())
     }
 
-    /// Goes on with a file that begins before what the journal still has.
-    fn resume(&mut self, part: &Part, kept_from: u64) -> Result<(), Failure> {
+    /// Reads a file to its end and gives where it goes on; nothing if it is damaged.
+    fn resume(
+        &self,
+        part: &Part,
+        kept_from: u64,
+        seal_of: impl Fn(u64) -> Result<Option<u64>, Failure>,
+    ) -> Result<Option<End>, Failure> {
+        let path = part.path.clone();
+        let about = |error: io::Error| trouble(&path, &error);
+        if std::fs::metadata(&path).map_err(about)?.len() < HEADER_BYTES as u64 {
+            // It was being begun, and holds nothing.
+            return std::fs::remove_file(&path).map(|()| None).map_err(about);
+        }
         let mut frames = Frames::open(part, self.sealer)?;
         let mut last = None;
-        while frames.next() < kept_from {
+        loop {
             match frames.next_entry() {
-                Ok(Some((_, name))) => last = Some(name),
-                // Damaged or ended too early: whatever is there stays, and is not written to.
-                Ok(None) | Err(Failure::Damaged { .. }) => return Ok(()),
+                Ok(Some((entry, name))) => {
+                    let here = self.sealer.seal(&entry);
+                    if entry.position >= kept_from && seal_of(entry.position)? != Some(here) {
+                        return Err(Failure::Broken(format!(
+                            "the archive and the journal do not have the same entry {}: they are not of one piece, move the archive away",
+                            entry.position
+                        )));
+                    }
+                    last = Some(name);
+                }
+                Ok(None) => break,
+                Err(Failure::Damaged { .. }) if frames.next() >= kept_from => break,
+                Err(Failure::Damaged { .. }) => return Ok(None),
                 Err(other) => return Err(other),
             }
         }
-        let (bytes, path) = (frames.good(), part.path.clone());
+        let bytes = frames.good();
         let open = || {
             let file = OpenOptions::new().write(true).open(&path)?;
             file.set_len(bytes)?;
             Ok(file)
         };
-        let file = open().map_err(|error| trouble(&path, &error))?;
-        self.end = Some(End { file, path, bytes, next: frames.next(), name: last });
-        Ok(())
+        let file = open().map_err(about)?;
+        Ok(Some(End { file, path, bytes, next: frames.next(), name: last }))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{Entry, Failure, Name};
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
 use rusqlite::types::FromSqlError;
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 /// Entries read, up to the first that is not good.
 #[derive(Debug, Default)]
@@ -93,6 +93,14 @@ pub(super) fn last_position(connection: &Connection) -> rusqlite::Result<Option<
     let sql = "SELECT max(position) FROM journal";
     let last: Option<i64> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     Ok(last.map(i64::cast_unsigned))
+}
+
+/// Gives the checksum of the entry at a position.
+pub(super) fn seal(connection: &Connection, position: u64) -> rusqlite::Result<Option<u64>> {
+    let sql = "SELECT seal FROM journal WHERE position = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let seal = statement.query_row([position.cast_signed()], |row| row.get(0)).optional()?;
+    Ok(seal.map(i64::cast_unsigned))
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<(Entry, u64)> {

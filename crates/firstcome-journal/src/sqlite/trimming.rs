@@ -67,8 +67,10 @@ impl Writer {
             let archive = match &mut self.archive {
                 Some(archive) => archive,
                 None => {
-                    let (path, head) = (self.folder.archive(), &self.head);
-                    let opened = Archive::open(&path, self.sealer, head.first, head.position)?;
+                    let (path, first) = (self.folder.archive(), self.head.first);
+                    let opened = Archive::open(&path, self.sealer, first, |position| {
+                        Ok(rows::seal(self.file.connection(), position)?)
+                    })?;
                     self.archive.insert(opened)
                 }
             };
@@ -76,7 +78,7 @@ impl Writer {
         }
         self.untidy = true;
         let last = last.position;
-        let dropped = self.file.transaction(
+        let dropped: Result<(), Failure> = self.file.transaction(
             |connection| {
                 let sql = "DELETE FROM journal WHERE position <= ?1";
                 execute(connection, sql, [last.cast_signed()])?;
@@ -84,10 +86,7 @@ impl Writer {
             },
             |connection, ()| Ok(rows::first(connection)?.is_some_and(|first| first > last)),
         );
-        if dropped.is_err() {
-            // What the archive took in is still in the journal: opened anew, it lets go of it.
-            self.archive = None;
-        }
+        // If it fails, the archive has some entries already: then it leaves them out the next time.
         dropped?;
         self.head.first = last + 1;
         Ok(())

@@ -6,7 +6,9 @@ mod child;
 mod conformance;
 mod damage;
 mod durability;
+mod faults;
 mod opening;
+mod trimming;
 mod world;
 
 /// What one store must do, stamped for each of them.

@@ -25,7 +25,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
             let folder = tempfile::tempdir()?;
             let raw_now = commits(folder.path(), batch)?;
             let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-            let ours_now = runtime.block_on(claims(folder.path(), batch))?;
+            let ours_now = runtime.block_on(rate(folder.path(), batch))?;
             ours.push(ours_now);
             raw.push(raw_now);
             ratios.push(ours_now / raw_now);
@@ -38,7 +38,7 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
             Budget::AtLeast(0.7),
         );
     }
-    Ok(())
+    growth(table)
 }
 
 /// Rows a second that SQLite makes durable, so many in one transaction.
@@ -62,15 +62,20 @@ fn commits(folder: &Path, batch: usize) -> Result<f64> {
     Ok(rows as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// Claims a second through intake, appender, journal and rules, so many callers at once.
-async fn claims(folder: &Path, callers: usize) -> Result<f64> {
-    let folder = DataFolder::take(folder.join("data"))?;
-    let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
-    let limits =
-        Limits { queue: 16_384, wait: Duration::from_secs(5), memory: u64::MAX, outbox: None };
-    let mut random = 1;
-    let node = Node::start(
-        Given {
+/// A node on the embedded store, and the campaigns it was given.
+struct Embedded {
+    node: Node,
+    store: Sqlite,
+}
+
+impl Embedded {
+    async fn start(folder: &Path) -> Result<Self> {
+        let folder = DataFolder::take(folder.join("data"))?;
+        let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
+        let limits =
+            Limits { queue: 16_384, wait: Duration::from_secs(5), memory: u64::MAX, outbox: None };
+        let mut random = 1;
+        let given = Given {
             journal: Journal::Sqlite(store.clone()),
             clock: Clock::system(),
             random: Box::new(move || {
@@ -79,46 +84,135 @@ async fn claims(folder: &Path, callers: usize) -> Result<f64> {
             }),
             limits,
             metrics: Arc::new(Metrics::default()),
-        },
-        |_, _| {},
-    )
-    .await?;
-    let settings = Settings {
-        title: "".into(),
-        opens: Opens::Now,
-        closes_at: None,
-        limit: None,
-        claim_again: false,
-        units_return: true,
-        pools: vec![PoolSettings { name: "main".into(), capacity: 50_000_000 }],
-    };
-    let put = Ask::Put {
-        campaign: "bench".into(),
-        settings: Box::new(settings),
-        expect: Expect::Anything,
-        ordered: Ordered::default(),
-    };
-    node.intake.decide(put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
-    let intake = Arc::clone(&node.intake);
-    // Callers in one task: what is measured is the node, not the scheduling of callers.
-    let (took, won) = tokio::spawn(async move {
-        let (begun, mut won) = (Instant::now(), 0_usize);
-        while begun.elapsed() < LENGTH {
-            let round = (won..won + callers).map(|n| {
-                let subject = format!("s-{n:08}");
-                let intake = &intake;
-                async move { intake.claim("bench", Some("main"), &subject, None).await }
-            });
-            for answer in join_all(round).await {
-                let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
-                ensure!(matches!(answer.outcome, Outcome::Won { .. }), "{:?}", answer.outcome);
-            }
-            won += callers;
+        };
+        let node = Node::start(given, |_, _| {}).await?;
+        Ok(Self { node, store })
+    }
+
+    async fn stop(self) -> Result<()> {
+        self.node.stop().await?;
+        self.store.close().await;
+        Ok(())
+    }
+
+    async fn open(&self, campaign: &str, capacity: u32) -> Result<()> {
+        let settings = Settings {
+            title: "".into(),
+            opens: Opens::Now,
+            closes_at: None,
+            limit: None,
+            claim_again: false,
+            units_return: true,
+            pools: vec![PoolSettings { name: "main".into(), capacity }],
+        };
+        let put = Ask::Put {
+            campaign: campaign.into(),
+            settings: Box::new(settings),
+            expect: Expect::Anything,
+            ordered: Ordered::default(),
+        };
+        self.node.intake.decide(put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+        Ok(())
+    }
+
+    /// Claims for so many new subjects at once, in one task: what is measured is the node, not the
+    /// scheduling of callers.
+    async fn claim(&self, campaign: &str, group: &str, first: usize, callers: usize) -> Result<()> {
+        let round = (first..first + callers).map(|n| {
+            let (subject, intake) = (format!("{group}-{n:08}"), &self.node.intake);
+            async move { intake.claim(campaign, Some("main"), &subject, None).await }
+        });
+        for answer in join_all(round).await {
+            let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+            ensure!(matches!(answer.outcome, Outcome::Won { .. }), "{:?}", answer.outcome);
         }
-        Ok((begun.elapsed(), won))
-    })
-    .await??;
-    node.stop().await?;
-    store.close().await;
-    Ok(won as f64 / took.as_secs_f64())
+        Ok(())
+    }
+}
+
+/// Claims a second through intake, appender, journal and rules, so many callers to a batch.
+///
+/// Two groups of callers take turns: one's batch is committed while the other's arrives, as it is
+/// where people do not wait for each other.
+async fn rate(folder: &Path, callers: usize) -> Result<f64> {
+    let embedded = Embedded::start(folder).await?;
+    embedded.open("bench", 50_000_000).await?;
+    let embedded = Arc::new(embedded);
+    let begun = Instant::now();
+    let groups = ["a", "b"].map(|group| {
+        let embedded = Arc::clone(&embedded);
+        tokio::spawn(async move {
+            let mut claimed = 0;
+            while begun.elapsed() < LENGTH {
+                embedded.claim("bench", group, claimed, callers).await?;
+                claimed += callers;
+            }
+            anyhow::Ok(claimed)
+        })
+    });
+    let mut claimed = 0;
+    for group in groups {
+        claimed += group.await??;
+    }
+    let took = begun.elapsed();
+    Arc::into_inner(embedded).expect("the groups are done").stop().await?;
+    Ok(claimed as f64 / took.as_secs_f64())
+}
+
+/// Claims of which the cost is measured, and a small campaign.
+const MEASURED: usize = 240_000;
+const SMALL: usize = 10_000;
+const LARGE: usize = 1_000_000;
+const CALLERS: usize = 500;
+
+/// What a durable claim costs in processor time at a million accepted, against ten thousand.
+pub(crate) fn growth(table: &mut Table) -> Result<()> {
+    eprintln!("what a durable claim costs as a campaign grows");
+    let (mut small, mut large) = (vec![], vec![]);
+    for _ in 0..3 {
+        let folder = tempfile::tempdir()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let (few, many) = runtime.block_on(async {
+            let embedded = Embedded::start(folder.path()).await?;
+            let before = cpu_us()?;
+            for campaign in 0..MEASURED / SMALL {
+                let campaign = format!("small-{campaign}");
+                embedded.open(&campaign, SMALL as u32).await?;
+                for first in (0..SMALL).step_by(CALLERS) {
+                    embedded.claim(&campaign, "s", first, CALLERS).await?;
+                }
+            }
+            let few = (cpu_us()? - before) / MEASURED as f64;
+            embedded.open("large", (LARGE + MEASURED) as u32).await?;
+            for first in (0..LARGE).step_by(CALLERS) {
+                embedded.claim("large", "s", first, CALLERS).await?;
+            }
+            let before = cpu_us()?;
+            for first in (LARGE..LARGE + MEASURED).step_by(CALLERS) {
+                embedded.claim("large", "s", first, CALLERS).await?;
+            }
+            let many = (cpu_us()? - before) / MEASURED as f64;
+            embedded.stop().await?;
+            anyhow::Ok((few, many))
+        })?;
+        small.push(few);
+        large.push(many);
+    }
+    let (small, large) = (median(small), median(large));
+    table.add(
+        "durable claim at 1,000,000 accepted",
+        format!("{large:.2} us CPU"),
+        format!("{small:.2} us CPU at 10,000"),
+        large / small,
+        Budget::AtMost(1.3),
+    );
+    Ok(())
+}
+
+/// Gives the processor time this process used so far, in microseconds.
+fn cpu_us() -> Result<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    // USER_HZ, the unit of these fields, is 100 on Linux.
+    Ok((fields[11].parse::<f64>()? + fields[12].parse::<f64>()?) * 10_000.0)
 }

@@ -97,11 +97,11 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
     }
     let (small, large) = (median(small), median(large));
     table.add(
-        "cost per claim at 1,000,000",
+        "rules alone, per claim at 1,000,000",
         format!("{large:.0} ns"),
         format!("{small:.0} ns at 10,000"),
         large / small,
-        Budget::AtMost(1.3),
+        Budget::None,
     );
     let output = std::process::Command::new(std::env::current_exe()?)
         .args(["--state-memory", "1000000"])

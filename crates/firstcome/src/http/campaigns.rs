@@ -182,11 +182,14 @@ pub(super) async fn put(
 
 async fn put_view(app: &App, campaign: String, ask: Ask) -> Result<Response<Body>, Problem> {
     let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
-    let (status, version, clamped) = match &answer.outcome {
-        Outcome::Created { version } => (StatusCode::CREATED, *version, &[][..]),
-        Outcome::Changed { version, clamped } => (StatusCode::OK, *version, &clamped[..]),
-        Outcome::Unchanged { version } => (StatusCode::OK, *version, &[][..]),
-        other => unreachable!("an operator command is not answered with {}", other.as_str()),
+    let (status, version, clamped) = if let Outcome::Created { version } = &answer.outcome {
+        (StatusCode::CREATED, *version, &[][..])
+    } else if let Outcome::Changed { version, clamped } = &answer.outcome {
+        (StatusCode::OK, *version, &clamped[..])
+    } else if let Outcome::Unchanged { version } = &answer.outcome {
+        (StatusCode::OK, *version, &[][..])
+    } else {
+        unreachable!("an operator command is not answered with {}", answer.outcome.as_str())
     };
     app.metrics.decided(&answer.outcome);
     let clamped = clamped.iter();
@@ -465,9 +468,8 @@ pub(super) async fn show(
         app.readable(&campaign)?;
         let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
         app.node.replica.look(|state| {
-            let refused = |refusal| {
-                Problem::refused(refusal, &campaign).as_of(state.token(), Decided::Replica)
-            };
+            let refused =
+                |refusal| Problem::refused(refusal, &campaign).at(state.token(), Decided::Replica);
             let found = state.campaign(&campaign).map_err(refused)?;
             let view = view(state, found, now, stale);
             Ok(tagged(StatusCode::OK, view.version, &view))

@@ -122,10 +122,12 @@ where
     let min = request::Query::parse(query, &[])?.min_position()?;
     let answer = app.node.intake.claim(campaign, ask.pool.as_deref(), &ask.subject, min).await;
     let answer = yes(answer, campaign)?;
-    let (status, rank, at) = match answer.outcome {
-        Outcome::Won { rank, at } => (StatusCode::CREATED, rank, at),
-        Outcome::AlreadyWon { rank, at } => (StatusCode::OK, rank, at),
-        ref other => unreachable!("a claim is not answered with {}", other.as_str()),
+    let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
+        (StatusCode::CREATED, rank, at)
+    } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {
+        (StatusCode::OK, rank, at)
+    } else {
+        unreachable!("a claim is not answered with {}", answer.outcome.as_str())
     };
     let pool = match ask.pool {
         Some(pool) => pool,
@@ -228,7 +230,7 @@ pub(super) async fn look_up(
         app.node.replica.look(|state| {
             let position = state.token();
             let problem =
-                |refusal| Problem::refused(refusal, &campaign).as_of(position, Decided::Replica);
+                |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
             let found = state.campaign(&campaign).map_err(problem)?;
             let claims: Vec<ClaimView> = found
                 .pools()
@@ -365,18 +367,17 @@ async fn cancel_answer(
 }
 
 fn cancelled(answer: &Answer) -> (By, Timestamp) {
-    match answer.outcome {
-        Outcome::Cancelled { by, at } => (by, at),
-        ref other => unreachable!("a cancel is not answered with {}", other.as_str()),
-    }
+    let Outcome::Cancelled { by, at } = answer.outcome else {
+        unreachable!("a cancel is not answered with {}", answer.outcome.as_str())
+    };
+    (by, at)
 }
 
 /// Gives the name of the campaign's pool where it has one.
 fn sole_pool(app: &App, campaign: &str) -> Result<String, Problem> {
     app.node.replica.look(|state: &State| {
         let position = state.token();
-        let refused =
-            |refusal| Problem::refused(refusal, campaign).as_of(position, Decided::Replica);
+        let refused = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
         match state.campaign(campaign).map_err(refused)?.pools() {
             [pool] => Ok(pool.name().to_owned()),
             [] => Err(refused(Refusal::NotFound(Missing::Pool))),

@@ -121,7 +121,7 @@ impl Problem {
         Self::new(failure.into(), detail)
     }
 
-    pub(super) fn as_of(mut self, position: Position, decided: Decided) -> Self {
+    pub(super) fn at(mut self, position: Position, decided: Decided) -> Self {
         self.position = Some(position);
         self.decided = Some(decided);
         self
@@ -189,7 +189,7 @@ pub(super) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Ans
     let answer = answer.map_err(|failure| Problem::failed(&failure))?;
     match &answer.outcome {
         Outcome::Refused(refusal) => {
-            Err(Problem::refused(*refusal, campaign).as_of(answer.position, answer.decided))
+            Err(Problem::refused(*refusal, campaign).at(answer.position, answer.decided))
         }
         Outcome::Won { .. }
         | Outcome::AlreadyWon { .. }

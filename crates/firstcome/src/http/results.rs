@@ -137,7 +137,7 @@ pub(super) async fn results(
 async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec<Row>, Problem> {
     let settled = app.node.replica.look(|state| {
         let refused =
-            |refusal| Problem::refused(refusal, campaign).as_of(state.token(), Decided::Replica);
+            |refusal| Problem::refused(refusal, campaign).at(state.token(), Decided::Replica);
         let known = state.campaign(campaign).map(drop);
         let archived_with_ledger =
             known == Err(firstcome_core::Refusal::Archived) && app.ledger.is_some();

@@ -3,6 +3,7 @@
 use crate::metrics::Metrics;
 use crate::node::{Replica, stopped_within};
 use firstcome_core::State;
+use firstcome_core::snapshot::Piece;
 use firstcome_journal::{Failure, Journal};
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,11 +66,12 @@ impl Snapshots {
     ) -> Result<Option<u64>, Failure> {
         let term = self.journal.mint_term().await?;
         let mut frozen = self.replica.look(|state| state.freeze(whole));
+        let mut written = Vec::new();
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
             let begun = Instant::now();
             self.journal.put_piece(piece.name, bytes).await?;
-            piece.stored();
+            written.push(piece);
             // As long a pause as the writing took: appends go between.
             if stopped_within(stop, begun.elapsed()).await {
                 return Ok(None);
@@ -79,6 +81,8 @@ impl Snapshots {
         let manifest = frozen.finish();
         let pieces = manifest.pieces.clone();
         self.journal.install(position, manifest.encode(), pieces, term).await?;
+        // Only what a manifest names is kept: not before now may a later snapshot rest on it.
+        written.iter().for_each(Piece::stored);
         self.journal.trim(term).await?;
         Ok(Some(position))
     }

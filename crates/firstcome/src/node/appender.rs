@@ -214,9 +214,10 @@ impl Appender {
     }
 
     fn broken(&self, broken: &Broken) -> Failure {
-        let failure = match broken {
-            Broken::Full(_) => Failure::StoreFull,
-            other => Failure::Unavailable(other.to_string()),
+        let failure = if let Broken::Full(_) = broken {
+            Failure::StoreFull
+        } else {
+            Failure::Unavailable(broken.to_string())
         };
         self.health.trouble(failure.clone(), broken.to_string());
         self.metrics.journal_failures.inc();

@@ -1,0 +1,81 @@
+//! What keeps results from being settled.
+
+use firstcome_core::SpaceId;
+use firstcome_journal::sqlite::Trouble;
+
+/// A ledger that did not do as asked.
+///
+/// All but [`LedgerFailure::Unknown`] changed nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerFailure {
+    /// The answer was lost: it may have happened.
+    #[error("the ledger did not answer, so it may have happened: {0}")]
+    Unknown(String),
+    /// It did not happen, and may succeed later.
+    #[error("the ledger is out of reach: {0}")]
+    Unavailable(String),
+    /// There is no room to write. It did not happen, and may succeed once there is room.
+    #[error("the ledger's database is full: {0}")]
+    Full(String),
+    /// The ledger may be read and not written to.
+    #[error("the ledger cannot be written to: {0}")]
+    ReadOnly(String),
+    /// The file is not a ledger, or is damaged.
+    #[error("the ledger is damaged: {0}")]
+    Broken(String),
+    /// The ledger minted another term since: another leader took over.
+    #[error("term {ours} is over, the ledger is at term {theirs}")]
+    OldTerm {
+        /// The leader's.
+        ours: u64,
+        /// The ledger's.
+        theirs: u64,
+    },
+    /// The ledger has results up to another number than the leader believes.
+    #[error("the ledger has results up to {through}, not up to {after}")]
+    Moved {
+        /// Up to where the leader believed it to have results.
+        after: u64,
+        /// Up to where it has.
+        through: u64,
+    },
+    /// What the ledger has already contradicts a result: it is another history's.
+    #[error("result {number} does not fit the ledger: {why}")]
+    Differs {
+        /// The result.
+        number: u64,
+        /// In which way.
+        why: String,
+    },
+    /// The ledger belongs to another space.
+    #[error("the ledger is of space {found}, not of {wanted}")]
+    OtherSpace {
+        /// What stands in it.
+        found: SpaceId,
+        /// What was expected.
+        wanted: SpaceId,
+    },
+    /// The ledger was written by a newer build.
+    #[error("the ledger's tables are of version {0}, this build knows version {VERSION}", VERSION = super::sqlite::VERSION)]
+    TooNew(u32),
+}
+
+impl From<Trouble> for LedgerFailure {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::Full(text) => Self::Full(text),
+            Trouble::ReadOnly(text) => Self::ReadOnly(text),
+            Trouble::Broken(text) => Self::Broken(text),
+            Trouble::Unavailable(text) => Self::Unavailable(text),
+            Trouble::Unknown(text) => Self::Unknown(text),
+            Trouble::Missing(text) => Self::Unavailable(format!("{text} is not there")),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for LedgerFailure {
+    fn from(error: rusqlite::Error) -> Self {
+        Trouble::from(error).into()
+    }
+}

@@ -1,0 +1,113 @@
+//! The ledger in a SQLite file.
+//!
+//! One thread owns the connection that writes; another one reads, so that readers never wait for a
+//! batch to be settled. Any other program may read the file at the same time.
+
+mod reader;
+mod writer;
+
+pub use reader::Reader;
+
+use super::{Batch, LedgerFailure, Row, SettledClaim, Standing};
+use firstcome_core::SpaceId;
+use firstcome_journal::worker::{Lost, Owned, Worker};
+use std::path::Path;
+use writer::Writer;
+
+/// The version of the tables this build writes and the highest it reads.
+pub(super) const VERSION: u32 = 1;
+/// How many calls wait for each of the two threads at most.
+const QUEUE: usize = 64;
+
+/// A ledger in a SQLite file.
+#[derive(Clone, Debug)]
+pub struct Sqlite {
+    writer: Worker<Writer>,
+    reader: Worker<Reader>,
+}
+
+impl Sqlite {
+    pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+        let unavailable = |error: std::io::Error| LedgerFailure::Unavailable(error.to_string());
+        let writer = Writer::open(path, space, shard)?;
+        let reader = Reader::open(path, space, shard)?;
+        let writer = Worker::start("ledger", QUEUE, writer).map_err(unavailable)?;
+        let reader = Worker::start("ledger-reader", QUEUE, reader).map_err(unavailable)?;
+        Ok(Self { writer, reader })
+    }
+
+    pub(super) async fn close(&self) {
+        // The last one to close the file puts its log away: that must be the one that may write.
+        self.reader.close().await;
+        self.writer.close().await;
+    }
+
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+        ask(&self.writer, Writer::mint_term).await
+    }
+
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+        ask(&self.writer, |writer| writer.standing()).await
+    }
+
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        ask(&self.writer, move |writer| writer.settle(&batch)).await
+    }
+
+    pub(super) async fn results(
+        &self,
+        after: u64,
+        limit: usize,
+        campaign: Option<&str>,
+    ) -> Result<Vec<Row>, LedgerFailure> {
+        let campaign = campaign.map(str::to_owned);
+        ask(&self.reader, move |reader| match campaign {
+            Some(campaign) => reader.results_of(&campaign, after, limit),
+            None => reader.results(after, limit),
+        })
+        .await
+    }
+
+    pub(super) async fn claim(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+        let (campaign, pool) = (campaign.to_owned(), pool.to_owned());
+        ask(&self.reader, move |reader| reader.claim(&campaign, &pool, rank)).await
+    }
+
+    pub(super) async fn claims(
+        &self,
+        campaign: &str,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+        let campaign = campaign.to_owned();
+        let (pool, rank) = after.map_or((String::new(), 0), |(pool, rank)| (pool.to_owned(), rank));
+        ask(&self.reader, move |reader| reader.claims(&campaign, &pool, rank, limit)).await
+    }
+
+    pub(super) async fn claim_counts(
+        &self,
+        campaign: &str,
+        pool: &str,
+    ) -> Result<(u64, u64), LedgerFailure> {
+        let (campaign, pool) = (campaign.to_owned(), pool.to_owned());
+        ask(&self.reader, move |reader| reader.claim_counts(&campaign, &pool)).await
+    }
+}
+
+async fn ask<T: Owned, R: Send + 'static>(
+    worker: &Worker<T>,
+    job: impl FnOnce(&mut T) -> Result<R, LedgerFailure> + Send + 'static,
+) -> Result<R, LedgerFailure> {
+    match worker.call(job).await {
+        Ok(answer) => answer,
+        Err(lost @ (Lost::Busy | Lost::Closed)) => {
+            Err(LedgerFailure::Unavailable(lost.to_string()))
+        }
+        Err(lost @ Lost::Unknown) => Err(LedgerFailure::Unknown(lost.to_string())),
+    }
+}

@@ -1,0 +1,2 @@
+INSERT INTO claims (campaign, pool, rank, subject, at, shard, result)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

@@ -1,0 +1,193 @@
+//! What the writing thread does.
+
+use super::reader::{FORM, check_meta, standing};
+use crate::ledger::{Batch, LedgerFailure, Row, Standing};
+use firstcome_core::SpaceId;
+use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
+use firstcome_journal::Clock;
+use firstcome_journal::sqlite::durable::{Durable, execute};
+use firstcome_journal::worker::Owned;
+use rusqlite::{CachedStatement, Connection, ErrorCode};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The one connection that changes the ledger.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: Durable,
+    shard: u32,
+    clock: Clock,
+    untidy: bool,
+}
+
+impl Writer {
+    pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+        let mut file = Durable::open(path, FORM, |connection| {
+            connection.execute_batch(include_str!("schema.sql"))?;
+            let sql = "INSERT INTO meta (one, version, space, retried) VALUES (1, ?1, ?2, 0)";
+            execute(connection, sql, (super::VERSION, space.0))?;
+            Ok::<_, LedgerFailure>(())
+        })?;
+        check_meta(file.connection(), space)?;
+        if !has_shard(file.connection(), shard)? {
+            file.transaction::<(), LedgerFailure>(
+                |connection| {
+                    let sql = "INSERT INTO settled (shard, through, term) VALUES (?1, 0, 0)";
+                    execute(connection, sql, [shard])?;
+                    Ok(())
+                },
+                |connection, ()| has_shard(connection, shard),
+            )?;
+        }
+        Ok(Self { file, shard, clock: Clock::system(), untidy: true })
+    }
+
+    pub(super) fn standing(&self) -> Result<Standing, LedgerFailure> {
+        Ok(standing(self.file.connection(), self.shard)?)
+    }
+
+    pub(super) fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+        let shard = self.shard;
+        self.untidy = true;
+        self.file.transaction(
+            |connection| {
+                let mut statement = connection.prepare_cached(include_str!("mint_term.sql"))?;
+                Ok(statement.query_row([shard], |row| {
+                    let number = |column| row.get(column).map(i64::cast_unsigned);
+                    Ok(Standing { through: number(0)?, term: number(1)? })
+                })?)
+            },
+            |connection, minted| Ok(standing(connection, shard)? == *minted),
+        )
+    }
+
+    pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+        let Batch { after, term, rows } = batch;
+        let through = after + rows.len() as u64;
+        let (shard, now) = (self.shard, self.clock.now().as_micros());
+        self.untidy = true;
+        self.file.transaction(
+            |connection| {
+                let values =
+                    (through.cast_signed(), shard, after.cast_signed(), term.cast_signed());
+                if execute(connection, include_str!("settle.sql"), values)? != 1 {
+                    return Err(refusal(standing(connection, shard)?, *after, *term));
+                }
+                Insert::new(connection, shard, now)?.all(rows)?;
+                Ok(Standing { through, term: *term })
+            },
+            |connection, done| Ok(standing(connection, shard)? == *done),
+        )
+    }
+}
+
+/// Says why a batch does not go on from where the ledger stands.
+fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
+    if found.term != term {
+        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
+    }
+    LedgerFailure::Moved { after, through: found.through }
+}
+
+fn has_shard(connection: &Connection, shard: u32) -> rusqlite::Result<bool> {
+    connection.prepare_cached("SELECT 1 FROM settled WHERE shard = ?1")?.exists([shard])
+}
+
+/// The statements that write rows, compiled once for the whole batch.
+struct Insert<'a> {
+    connection: &'a Connection,
+    shard: u32,
+    now: i64,
+    result: CachedStatement<'a>,
+    claim: CachedStatement<'a>,
+    cancel: CachedStatement<'a>,
+}
+
+/// What a batch has of one campaign.
+struct Share {
+    first: u64,
+    last: u64,
+    claims: u64,
+    cancels: u64,
+}
+
+impl<'a> Insert<'a> {
+    fn new(connection: &'a Connection, shard: u32, now: i64) -> Result<Self, LedgerFailure> {
+        Ok(Self {
+            connection,
+            shard,
+            now,
+            result: connection.prepare_cached(include_str!("result.sql"))?,
+            claim: connection.prepare_cached(include_str!("claim.sql"))?,
+            cancel: connection.prepare_cached(include_str!("cancel.sql"))?,
+        })
+    }
+
+    fn all(mut self, rows: &[Row]) -> Result<(), LedgerFailure> {
+        let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
+        for row in rows {
+            if !self.one(row).map_err(|error| about(row, error))? {
+                let why = "there is no such claim to cancel".to_owned();
+                return Err(LedgerFailure::Differs { number: row.number, why });
+            }
+            let number = row.number;
+            let begin = || Share { first: number, last: number, claims: 0, cancels: 0 };
+            let share = shares.entry(&row.campaign).or_insert_with(begin);
+            share.last = number;
+            share.claims += u64::from(row.kind == Kind::Claim);
+            share.cancels += u64::from(row.kind == Kind::Cancel);
+        }
+        for (campaign, share) in shares {
+            let (first, last) = (share.first.cast_signed(), share.last.cast_signed());
+            let (claims, cancels) = (share.claims.cast_signed(), share.cancels.cast_signed());
+            let values = (campaign, self.shard, first, last, claims, cancels);
+            execute(self.connection, include_str!("campaign.sql"), values)?;
+        }
+        Ok(())
+    }
+
+    /// Writes one row; says no if it cancels a claim that is not there or was cancelled before.
+    fn one(&mut self, row: &Row) -> rusqlite::Result<bool> {
+        let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who } = row;
+        let (number, at, by) = (number.cast_signed(), at.as_micros(), by.map(By::as_str));
+        let (shard, now) = (self.shard, self.now);
+        let (campaign, pool, subject) = (&**campaign, &**pool, &**subject);
+        let values =
+            (shard, number, kind.as_str(), campaign, pool, rank, subject, at, by, reason, who, now);
+        self.result.execute(values)?;
+        match kind {
+            Kind::Claim => {
+                self.claim.execute((campaign, pool, rank, subject, at, shard, number))?;
+                Ok(true)
+            }
+            Kind::Cancel => {
+                let values = (at, by, reason, who, number, campaign, pool, rank, subject);
+                Ok(self.cancel.execute(values)? == 1)
+            }
+        }
+    }
+}
+
+/// Tells a result that contradicts what is there from a database that does not work.
+fn about(row: &Row, error: rusqlite::Error) -> LedgerFailure {
+    if error.sqlite_error_code() == Some(ErrorCode::ConstraintViolation) {
+        return LedgerFailure::Differs { number: row.number, why: error.to_string() };
+    }
+    error.into()
+}
+
+impl Owned for Writer {
+    fn is_untidy(&self) -> bool {
+        self.untidy
+    }
+
+    fn tidy(&mut self) {
+        self.file.checkpoint();
+        self.untidy = false;
+    }
+
+    fn end(self) {
+        self.file.close();
+    }
+}

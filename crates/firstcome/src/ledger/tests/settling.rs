@@ -1,0 +1,272 @@
+//! Each result once, none left out, whoever leads.
+
+use super::*;
+use crate::ledger::{SettledCancel, SettledClaim};
+
+#[tokio::test]
+async fn results_are_settled_and_read_back() {
+    let stage = Stage::new().await;
+    assert_eq!(stage.ledger.standing().await.unwrap(), Standing { through: 0, term: 0 });
+    let minted = stage.ledger.mint_term().await.unwrap();
+    assert_eq!(minted, Standing { through: 0, term: 1 });
+    let rows = vec![
+        claim(1, "spring", 1, "ann"),
+        claim(2, "hall", 1, "ann"),
+        claim(3, "spring", 2, "선착순 🎟️ 'quoted'"),
+        cancel(4, "spring", 1, "ann"),
+        claim(5, "spring", 3, "ann"),
+    ];
+    let standing = stage.settle(1, 0, rows.clone()).await.unwrap();
+    assert_eq!(standing, Standing { through: 5, term: 1 });
+    let more = vec![claim(6, "hall", 2, "bob")];
+    stage.settle(1, 5, more.clone()).await.unwrap();
+
+    let all: Vec<Row> = rows.iter().chain(&more).cloned().collect();
+    assert_eq!(stage.ledger.results(0, 100, None).await.unwrap(), all);
+    assert_eq!(stage.ledger.results(2, 2, None).await.unwrap(), all[2..4]);
+    assert_eq!(stage.ledger.results(6, 100, None).await.unwrap(), []);
+    let of = async |campaign: &str, after, limit| {
+        let rows = stage.ledger.results(after, limit, Some(campaign)).await.unwrap();
+        rows.iter().map(|row| row.number).collect::<Vec<_>>()
+    };
+    assert_eq!(of("spring", 0, 100).await, [1, 3, 4, 5]);
+    assert_eq!(of("spring", 1, 2).await, [3, 4]);
+    assert_eq!(of("hall", 2, 100).await, [6]);
+    assert_eq!(of("nothing", 0, 100).await, [0; 0]);
+
+    let undone = SettledClaim {
+        pool: "main".into(),
+        rank: 1,
+        subject: "ann".into(),
+        at: rows[0].at,
+        result: 1,
+        cancel: Some(SettledCancel {
+            at: rows[3].at,
+            by: By::Operator,
+            reason: rows[3].reason.clone(),
+            who: rows[3].who.clone(),
+            result: 4,
+        }),
+    };
+    assert_eq!(stage.ledger.claim("spring", "main", 1).await.unwrap(), Some(undone));
+    assert_eq!(stage.ledger.claim("spring", "main", 4).await.unwrap(), None);
+    assert_eq!(stage.ledger.claim_counts("spring", "main").await.unwrap(), (3, 1));
+    let page = stage.ledger.claims("spring", Some(("main", 1)), 1).await.unwrap();
+    assert_eq!((page.len(), page[0].rank), (1, 2));
+    assert_eq!(stage.ledger.claims("spring", None, 100).await.unwrap().len(), 3);
+
+    let reader = Reader::open(&stage.path(), SPACE, 0).unwrap();
+    assert_eq!(reader.through().unwrap(), 6);
+    assert_eq!(reader.results(0, 100).unwrap(), all);
+}
+
+#[tokio::test]
+async fn a_batch_that_comes_twice_counts_once() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=10)).await.unwrap();
+    let failure = stage.settle(term, 0, claims(1..=10)).await.unwrap_err();
+    assert_eq!(failure, LedgerFailure::Moved { after: 0, through: 10 });
+    let failure = stage.settle(term, 20, claims(21..=30)).await.unwrap_err();
+    assert_eq!(failure, LedgerFailure::Moved { after: 20, through: 10 });
+    assert_eq!(stage.numbers(), (1..=10).collect::<Vec<_>>());
+}
+
+/// The twin: without the comparison, a leader that is wrong about `through` leaves a gap.
+#[tokio::test]
+async fn twin_without_the_comparison_there_is_a_gap() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=10)).await.unwrap();
+    stage.ledger.close().await;
+    let connection = Connection::open(stage.path()).unwrap();
+    let with = include_str!("../sqlite/settle.sql");
+    let without = with.replace("AND through = ?3", "AND ?3 = ?3");
+    assert_ne!(with, without);
+    assert_eq!(connection.execute(with, (30, 0, 20, term as i64)).unwrap(), 0);
+    assert_eq!(connection.execute(&without, (30, 0, 20, term as i64)).unwrap(), 1);
+    for row in claims(21..=30) {
+        let values = (0, row.number as i64, "claim", "spring", "main", row.rank, &row.subject);
+        let sql = "INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, settled_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0)";
+        connection.execute(sql, values).unwrap();
+    }
+    let numbers = stage.numbers();
+    assert_eq!(numbers.len(), 20);
+    assert_eq!(numbers[9..11], [10, 21], "a gap, and the ledger says it has all up to 30");
+}
+
+#[tokio::test]
+async fn a_leader_that_was_replaced_writes_nothing() {
+    let stage = Stage::new().await;
+    let old = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(old, 0, claims(1..=5)).await.unwrap();
+    let new = stage.ledger.mint_term().await.unwrap();
+    assert_eq!(new, Standing { through: 5, term: old + 1 });
+    let failure = stage.settle(old, 5, claims(6..=9)).await.unwrap_err();
+    assert_eq!(failure, LedgerFailure::OldTerm { ours: old, theirs: new.term });
+    stage.settle(new.term, 5, claims(6..=7)).await.unwrap();
+    let failure = stage.settle(old, 7, claims(8..=9)).await.unwrap_err();
+    assert_eq!(failure, LedgerFailure::OldTerm { ours: old, theirs: new.term });
+    assert_eq!(stage.numbers(), (1..=7).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn after_a_lost_answer_through_says_whether_it_was_written() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    {
+        // The leader stops waiting; the ledger does not stop writing.
+        let mut lost = std::pin::pin!(stage.settle(term, 0, claims(1..=10)));
+        std::future::poll_fn(|context| std::task::Poll::Ready(drop(lost.as_mut().poll(context))))
+            .await;
+    }
+    let standing = stage.ledger.standing().await.unwrap();
+    assert_eq!(standing, Standing { through: 10, term });
+    let failure = stage.settle(term, 0, claims(1..=10)).await.unwrap_err();
+    assert_eq!(failure, LedgerFailure::Moved { after: 0, through: 10 });
+    stage.settle(term, 10, claims(11..=11)).await.unwrap();
+    assert_eq!(stage.numbers(), (1..=11).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn it_goes_on_after_a_restart() {
+    let mut stage = Stage::new().await;
+    for round in 0..5 {
+        let minted = stage.ledger.mint_term().await.unwrap();
+        assert_eq!(minted, Standing { through: round * 10, term: round + 1 });
+        let rows = claims(round * 10 + 1..=round * 10 + 10);
+        stage.settle(minted.term, minted.through, rows).await.unwrap();
+        stage.restart().await;
+    }
+    assert_eq!(stage.numbers(), (1..=50).collect::<Vec<_>>());
+    stage.ledger.close().await;
+    assert!(!stage.folder.path().join("ledger.sqlite-wal").exists(), "what is closed is one file");
+    let failure = stage.ledger.standing().await.unwrap_err();
+    assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
+}
+
+#[tokio::test]
+async fn a_result_that_contradicts_the_ledger_is_named() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=3)).await.unwrap();
+    let cases = [
+        (vec![claim(4, "spring", 4, "dan"), claim(5, "spring", 2, "eve")], 5, "a rank twice"),
+        (vec![cancel(4, "spring", 9, "ann")], 4, "a cancel of nothing"),
+        (vec![cancel(4, "spring", 1, "ann")], 4, "a cancel of somebody else's"),
+        (
+            vec![cancel(4, "spring", 1, "subject-1"), cancel(5, "spring", 1, "subject-1")],
+            5,
+            "twice",
+        ),
+    ];
+    for (rows, expected, what) in cases {
+        let failure = stage.settle(term, 3, rows).await.unwrap_err();
+        let LedgerFailure::Differs { number, .. } = failure else { panic!("{what}: {failure}") };
+        assert_eq!(number, expected, "{what}");
+        assert_eq!(stage.ledger.standing().await.unwrap().through, 3, "{what}");
+    }
+    assert_eq!(stage.ledger.claim_counts("spring", "main").await.unwrap(), (3, 0));
+    stage.settle(term, 3, vec![cancel(4, "spring", 1, "subject-1")]).await.unwrap();
+}
+
+#[tokio::test]
+#[should_panic(expected = "without a gap")]
+async fn rows_with_a_gap_are_a_bug() {
+    let stage = Stage::new().await;
+    let rows = vec![claim(1, "spring", 1, "ann"), claim(3, "spring", 2, "bob")];
+    drop(stage.settle(0, 0, rows).await);
+}
+
+#[tokio::test]
+async fn results_cannot_be_changed_by_mistake() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=3)).await.unwrap();
+    let connection = Connection::open(stage.path()).unwrap();
+    for sql in ["UPDATE results SET subject = 'eve'", "DELETE FROM results WHERE number = 3"] {
+        let error = connection.execute(sql, []).unwrap_err();
+        assert!(error.to_string().contains("results are never"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_of_another_space_or_a_newer_version_is_refused() {
+    let stage = Stage::new().await;
+    stage.ledger.close().await;
+    let wanted = SpaceId([1; 16]);
+    let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
+    assert_eq!(Ledger::open_sqlite(&stage.path(), wanted, 0).await.unwrap_err(), other);
+    assert_eq!(Reader::open(&stage.path(), wanted, 0).unwrap_err(), other);
+    let connection = Connection::open(stage.path()).unwrap();
+    connection.execute("UPDATE meta SET version = 2", []).unwrap();
+    drop(connection);
+    let newer = LedgerFailure::TooNew(2);
+    assert_eq!(Ledger::open_sqlite(&stage.path(), SPACE, 0).await.unwrap_err(), newer);
+    assert_eq!(Reader::open(&stage.path(), SPACE, 0).unwrap_err(), newer);
+    std::fs::write(stage.path(), "a text somebody left here, longer than a header would be")
+        .unwrap();
+    let failure = Ledger::open_sqlite(&stage.path(), SPACE, 0).await.unwrap_err();
+    assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
+    let missing = stage.folder.path().join("nothing.sqlite");
+    assert!(matches!(Reader::open(&missing, SPACE, 0), Err(LedgerFailure::Unavailable(_))));
+}
+
+#[tokio::test]
+async fn each_shard_has_its_own_numbers() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=3)).await.unwrap();
+    stage.ledger.close().await;
+    let other = Ledger::open_sqlite(&stage.path(), SPACE, 1).await.unwrap();
+    let minted = other.mint_term().await.unwrap();
+    assert_eq!(minted, Standing { through: 0, term: 1 });
+    let rows = vec![claim(1, "hall", 1, "ann")];
+    other.settle(Batch { after: 0, term: 1, rows }).await.unwrap();
+    assert_eq!(other.results(0, 10, None).await.unwrap().len(), 1);
+    assert_eq!(stage.numbers().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn readers_see_whole_batches_while_they_are_written() {
+    let stage = Stage::new().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    let (done, stop) = tokio::sync::watch::channel(false);
+    let reading = tokio::spawn({
+        let (ledger, path) = (stage.ledger.clone(), stage.path());
+        async move {
+            let other = Reader::open(&path, SPACE, 0).unwrap();
+            let mut looks = 0;
+            while !*stop.borrow() {
+                let rows = ledger.results(0, 100_000, None).await.unwrap().len();
+                assert_eq!(rows % 100, 0, "a batch is there or not");
+                let (claims, _) = other.claim_counts("spring", "main").unwrap();
+                assert_eq!(claims % 100, 0, "a batch is there or not");
+                looks += 1;
+            }
+            looks
+        }
+    });
+    for round in 0..50 {
+        let rows = claims(round * 100 + 1..=round * 100 + 100);
+        stage.settle(term, round * 100, rows).await.unwrap();
+    }
+    done.send_replace(true);
+    assert!(reading.await.unwrap() > 0);
+}
+
+#[test]
+fn a_result_can_be_told_to_people() {
+    assert_eq!(
+        cancel(4, "spring", 1, "ann").to_string(),
+        format!(
+            "4: cancel spring/main rank 1 of \"ann\" at {} by operator with key \"desk\" because \"paid twice\"",
+            TEN + 4
+        )
+    );
+    assert_eq!(
+        claim(1, "spring", 1, "ann").to_string(),
+        format!("1: claim spring/main rank 1 of \"ann\" at {}", TEN + 1)
+    );
+}
