@@ -93,9 +93,15 @@ pub async fn serve(
             let _place: OwnedSemaphorePermit = place;
             tokio::select! {
                 // A peer that goes away or sends what is no HTTP ends its own connection only.
-                _ = connection => {}
+                ended = connection => {
+                    if ended.is_err_and(|why| why.is_parse()) {
+                        metrics.connections_unreadable.inc();
+                    }
+                }
                 // Nothing is under way: no answer is lost.
-                () = patience.ends(head, idle) => {}
+                () = patience.ends(head, idle) => {
+                    metrics.connections_too_slow.inc();
+                }
                 // The drain is over: what was accepted is finished without it.
                 () = told(&mut cut) => {}
             }
