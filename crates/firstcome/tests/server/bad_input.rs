@@ -109,6 +109,11 @@ async fn what_is_not_there_is_not_found() {
     ] {
         node.ask_with(method, path, &[], "").await.refuses(outcome, "");
     }
+    let counts = node.get("/metrics").await.text();
+    for (outcome, asked) in [("no_such_route", 4), ("method_not_allowed", 2)] {
+        let count = format!("answers_total{{outcome=\"{outcome}\"}} {asked}\n");
+        assert!(counts.contains(&count), "{count}: {counts}");
+    }
     node.cancel("drop", "ann", "rank=1&by=subject").await.refuses("no_such_claim", "");
     for (query, detail) in [
         ("by=subject", "rank is required"),

@@ -191,6 +191,14 @@ impl Inside {
         self.get(&format!("/v1/campaigns/{campaign}")).await.json()
     }
 
+    /// Tells the node to stop and waits until it has.
+    pub(crate) async fn stop(self) {
+        drop(self.router);
+        let app = Arc::try_unwrap(self.app).unwrap_or_else(|_| panic!("the node is in use"));
+        app.leader.stop().await;
+        app.node.stop().await.unwrap();
+    }
+
     /// Gives where this node's state stands.
     pub(crate) fn position(&self) -> u64 {
         self.app.node.replica.look(|state| state.position())

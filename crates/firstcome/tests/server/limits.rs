@@ -59,6 +59,9 @@ fn what_is_too_large_is_refused_and_the_server_lives_on() {
     assert_eq!(talk.position(), format!("0.{}", position[2..].parse::<u64>().unwrap() + 1));
     assert_eq!(talk.metric("firstcome_answers_total{outcome=\"too_large\"}"), 2);
     assert_eq!(talk.metric("firstcome_body_limit_bytes"), 1024);
+    // Counted once the connection is gone, which its peer may see first.
+    let counted = |_| talk.metric("firstcome_connections_unreadable_total") == 4;
+    assert!((0..10_000).any(counted));
 }
 
 #[test]
@@ -82,6 +85,7 @@ fn what_is_too_slow_is_cut_and_the_others_are_served() {
     assert!(silent.is_hung_up());
     slow.hear().unwrap().refuses("timeout", "the body did not come within 0.3 s");
     assert!(slow.is_hung_up());
+    assert!((0..10_000).any(|_| talk.metric("firstcome_connections_too_slow_total") == 2));
     // A connection that has been served may be silent for longer: its head is not overdue.
     talk.get("/v1/campaigns/drop/claims/slow").refuses("no_such_claim", "");
     assert_eq!(talk.metric("firstcome_answers_total{outcome=\"timeout\"}"), 1);

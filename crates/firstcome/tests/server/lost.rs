@@ -205,3 +205,22 @@ async fn results_beyond_the_outbox_are_not_made() {
     node.claim("drop", "ann").await.says(200, "already_won");
     node.post("/v1/campaigns/drop/pause").await.says(200, "changed");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_node_told_to_stop_does_not_wait_for_ever_for_its_journal() {
+    for silent in [true, false] {
+        let node = Inside::new().await;
+        node.open("drop", 9).await.says(201, "created");
+        let journal = node.journal.clone();
+        if silent {
+            journal.hold();
+        } else {
+            journal.always(Fault::LoseCall);
+        }
+        node.claim("drop", "ann").await.refuses("unknown", "send it again");
+        let begun = Instant::now();
+        let stopped = tokio::time::timeout(Duration::from_secs(60), node.stop()).await;
+        assert!(stopped.is_ok(), "silent: {silent}");
+        assert!(begun.elapsed() <= Duration::from_secs(7), "a command's wait, and a moment");
+    }
+}
