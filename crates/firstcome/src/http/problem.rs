@@ -1,6 +1,6 @@
 //! Every answer that is not a yes, as a problem document (RFC 9457).
 
-use super::claims::full;
+use super::claims::{full, written};
 use super::clock_text;
 use crate::answer::{Code, Failure};
 use crate::node::{Answer, Decided};
@@ -138,7 +138,7 @@ impl Problem {
 
     /// Gives the document as JSON.
     pub(super) fn document(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("what we answer can be written as JSON")
+        written(self)
     }
 
     pub(super) fn response(&self) -> Response<Full<Bytes>> {

@@ -92,6 +92,8 @@ pub async fn serve(
         tokio::spawn(async move {
             let _place: OwnedSemaphorePermit = place;
             tokio::select! {
+                // The connection first, so that an answer which is ready leaves.
+                biased;
                 // A peer that goes away or sends what is no HTTP ends its own connection only.
                 ended = connection => {
                     if ended.is_err_and(|why| why.is_parse()) {
