@@ -38,11 +38,11 @@ pub(crate) fn bar(share: f64, width: usize) -> String {
 /// The filled part to an eighth of a character, and how many characters stay empty.
 fn unicode_bar(share: f64, width: usize) -> (String, usize) {
     let eighths = (share * width as f64 * 8.0).round() as usize;
-    let mut bar = "█".repeat(eighths / 8);
+    let mut drawn = "█".repeat(eighths / 8);
     let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    bar.push_str(rest);
+    drawn.push_str(rest);
     let used = eighths / 8 + usize::from(!rest.is_empty());
-    (bar, width.saturating_sub(used))
+    (drawn, width.saturating_sub(used))
 }
 
 /// The upper edges of the histogram's rows, in microseconds.
@@ -75,9 +75,9 @@ pub(crate) fn latency(latency: &Latency) -> Vec<String> {
             } else {
                 format!("up to {}", short(Duration::from_micros(edge)))
             };
-            let bar = histogram_bar(count as f64 / most as f64, 44);
+            let drawn = histogram_bar(count as f64 / most as f64, 44);
             let share = count as f64 * 100.0 / total as f64;
-            format!("{label:>14} {bar} {count:>8} {share:>6.2} %")
+            format!("{label:>14} {drawn} {count:>8} {share:>6.2} %")
         })
         .collect();
     let at = |share| short(latency.quantile(share));
@@ -96,8 +96,8 @@ pub(crate) fn latency(latency: &Latency) -> Vec<String> {
 fn histogram_bar(share: f64, width: usize) -> String {
     let least = if share > 0.0 { share.max(1.0 / (8.0 * width as f64)) } else { 0.0 };
     if speaks_unicode() {
-        let (bar, empty) = unicode_bar(least, width);
-        return format!("{bar}{}", " ".repeat(empty));
+        let (drawn, empty) = unicode_bar(least, width);
+        return format!("{drawn}{}", " ".repeat(empty));
     }
     let full = (least * width as f64).ceil() as usize;
     format!("{}{}", "#".repeat(full), " ".repeat(width - full))

@@ -15,7 +15,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -121,8 +121,13 @@ async fn last_one(mut app: Arc<App>) -> Option<App> {
     }
 }
 
+/// Connections that may wait to be accepted; the kernel cuts it down to `net.core.somaxconn`.
+///
+/// With the usual 128, a flood that connects all at once has its rest wait a whole second for the kernel to try again.
+const BACKLOG: u32 = 4_096;
+
 async fn listen(address: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.map_err(|why| {
+    bind(address).await.map_err(|why| {
         if why.kind() == std::io::ErrorKind::AddrInUse {
             return anyhow::anyhow!(
                 "{address} is in use by another program: choose another with --listen, \
@@ -131,6 +136,20 @@ async fn listen(address: &str) -> anyhow::Result<TcpListener> {
         }
         anyhow::anyhow!("cannot listen on {address}: {why}")
     })
+}
+
+async fn bind(address: &str) -> std::io::Result<TcpListener> {
+    let mut refused = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
+    for at in tokio::net::lookup_host(address).await? {
+        let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that is started again must not wait for the connections of the one before it.
+        socket.set_reuseaddr(true)?;
+        match socket.bind(at).and_then(|()| socket.listen(BACKLOG)) {
+            Ok(listener) => return Ok(listener),
+            Err(why) => refused = why,
+        }
+    }
+    Err(refused)
 }
 
 /// Says where the server is, the address first: programs that start a server read that line.

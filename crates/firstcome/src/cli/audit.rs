@@ -31,13 +31,13 @@ pub(super) struct AuditArgs {
 }
 
 pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
-    let bar = progress_bar();
+    let meter = progress_bar();
     let mut ask = |position| live_digest(&args.folder, position);
     let report = audit(&args.folder.data, &mut ask, |position, head| {
-        bar.set_length(head);
-        bar.set_position(position);
+        meter.set_length(head);
+        meter.set_position(position);
     });
-    bar.finish_and_clear();
+    meter.finish_and_clear();
     let report = report?;
     if json {
         let report =
@@ -49,7 +49,7 @@ pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(if report.ok { Exit::Yes } else { Exit::Refused })
 }
 
-/// A bar over journal entries; hidden where nobody looks at a terminal.
+/// A meter over journal entries; hidden where nobody looks at a terminal.
 pub(super) fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();

@@ -11,7 +11,7 @@ use super::out;
 use super::talk::Talk;
 use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Shown, Voice};
 use crate::picture::{self, thousands};
-use crate::rush::Progress;
+use crate::rush::{Kind, Progress};
 
 /// Options of `demo`.
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl Voice for Told {
         let mut said = self.seconds.lock().expect("talking does not panic");
         if seconds > 0 && *said != Some(seconds) {
             *said = Some(seconds);
-            self.say(&format!("opens in {seconds} …"));
+            self.say(&format!("opens in {seconds}"));
         }
     }
 
@@ -93,8 +93,8 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     // Leaving by a signal drops the demo, which kills its server and removes its folder.
     let shown = tokio::select! {
         shown = crate::demo::run(&plan, &told) => shown,
-        _ = interrupt.recv() => return stopped(&told),
-        _ = terminate.recv() => return stopped(&told),
+        _ = interrupt.recv() => return stopped(&told, plan.keep),
+        _ = terminate.recv() => return stopped(&told, plan.keep),
     };
     told.talk.lock().expect("talking does not panic").end();
     let shown = shown?;
@@ -106,9 +106,10 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
 }
 
-fn stopped(told: &Told) -> Result<Exit, Complaint> {
+fn stopped(told: &Told, keep: bool) -> Result<Exit, Complaint> {
     told.talk.lock().expect("talking does not panic").end();
-    out::talk("stopped: the server is gone and its folder removed");
+    let folder = if keep { "kept" } else { "removed" };
+    out::talk(format!("stopped: the server is gone and its folder {folder}"));
     Ok(Exit::Interrupted)
 }
 
@@ -149,6 +150,14 @@ fn print(shown: &Shown) {
         thousands(shown.acknowledged_before),
         picture::short(shown.restarted_in)
     ));
+    // Who first hears of a place in a repeated answer had won it with an answer that never came.
+    let unheard = report.counts.acknowledged.saturating_sub(report.counts.of(Kind::Won));
+    if unheard > 0 {
+        out::line(format!(
+            "places given while the answer was cut off, and confirmed when asked again: {}",
+            thousands(unheard)
+        ));
+    }
     try_next(shown);
 }
 

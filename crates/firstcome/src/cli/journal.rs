@@ -139,8 +139,8 @@ fn print(entry: &Value) {
 fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
     let journal = open(folder)?;
     let first = journal.first()?;
-    let bar = progress_bar();
-    bar.set_length(journal.head().map_or(0, |head| head.position));
+    let meter = progress_bar();
+    meter.set_length(journal.head().map_or(0, |head| head.position));
     let (mut entries, mut commands, mut last) = (0_u64, 0_u64, first.saturating_sub(1));
     let mut failure = None;
     for entry in journal.entries(first) {
@@ -149,7 +149,7 @@ fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
                 entries += 1;
                 commands += entry["commands"].as_array().map_or(0, |list| list.len() as u64);
                 last = entry["position"].as_u64().unwrap_or(last);
-                bar.set_position(last);
+                meter.set_position(last);
             }
             Err(found) => {
                 failure = Some(found);
@@ -157,7 +157,7 @@ fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
             }
         }
     }
-    bar.finish_and_clear();
+    meter.finish_and_clear();
     let at = failure.as_ref().map(|_| last + 1);
     if json {
         let detail = failure.as_ref().map(ToString::to_string);

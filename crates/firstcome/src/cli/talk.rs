@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out;
-use crate::picture::thousands;
+use crate::picture::{self, thousands};
 use crate::rush::{Kind, Progress};
 
 /// Tells people how a flood is going.
 pub(super) struct Talk {
-    bar: Option<ProgressBar>,
+    meter: Option<ProgressBar>,
     total: u64,
     places: Option<u64>,
     said: Instant,
@@ -23,13 +23,15 @@ pub(super) struct Talk {
 impl Talk {
     /// For so many requests; with the number of places, tells how many are left.
     pub(super) fn new(total: u64, places: Option<u64>) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {msg}");
-            ProgressBar::new(total)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        let meter = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {wide_msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            let plain = !picture::speaks_unicode();
+            let style = if plain { style.progress_chars("##.") } else { style };
+            ProgressBar::new(total).with_style(style)
         });
         let last = (Duration::ZERO, 0);
-        Self { bar, total, places, said: Instant::now(), last, per_second: 0.0, was_away: None }
+        Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_away: None }
     }
 
     pub(super) fn show(&mut self, now: &Progress) {
@@ -44,10 +46,10 @@ impl Talk {
         }
         self.was_away = now.away;
         let line = self.line(now);
-        match &self.bar {
-            Some(bar) => {
-                bar.set_position(now.answered);
-                bar.set_message(line);
+        match &self.meter {
+            Some(meter) => {
+                meter.set_position(now.answered);
+                meter.set_message(line);
             }
             None if self.said.elapsed() >= Duration::from_secs(1) => {
                 self.said = Instant::now();
@@ -59,15 +61,15 @@ impl Talk {
 
     /// A line of its own, above what moves.
     pub(super) fn say(&self, text: impl std::fmt::Display) {
-        match &self.bar {
-            Some(bar) => bar.println(text.to_string()),
+        match &self.meter {
+            Some(meter) => meter.println(text.to_string()),
             None => out::talk(text),
         }
     }
 
     pub(super) fn end(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Some(meter) = &self.meter {
+            meter.finish_and_clear();
         }
     }
 

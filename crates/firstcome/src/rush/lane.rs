@@ -98,7 +98,7 @@ impl Lane {
                     sent = true;
                     self.exchange(stream, std::mem::take(&mut cut), turn.subject, before).await?
                 }
-                Err(_) => Exchange::Again(Again::Broken, self.pause()),
+                Err(_) => Exchange::Again(Again::Away, self.pause()),
             };
             match exchange {
                 Exchange::Decided(kind) => {
@@ -106,10 +106,7 @@ impl Lane {
                     return Ok(());
                 }
                 Exchange::Again(why, pause) => {
-                    // A refused connection is counted as time away, not as a broken exchange.
-                    if self.shared.away.now().is_none() || why != Again::Broken {
-                        self.shared.plan.tally.again(why);
-                    }
+                    self.shared.plan.tally.again(why);
                     if due.elapsed() > self.shared.plan.patience + EXCHANGE {
                         return Err(self.gave_up(sent));
                     }

@@ -158,3 +158,42 @@ impl Drop for Pacer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use tokio::time::timeout;
+
+    use super::*;
+
+    async fn passes(pace: &Pace) -> bool {
+        timeout(Duration::ZERO, pace.pass()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_burst_lets_so_many_through_and_nobody_after() {
+        let pace = Pace::new(Speed::Stopped);
+        assert!(!passes(&pace).await);
+        pace.burst(2);
+        assert!(passes(&pace).await && passes(&pace).await);
+        assert!(!passes(&pace).await);
+        assert_eq!(pace.due(1), None, "a burst is not scheduled");
+        pace.set(Speed::Free);
+        assert!(passes(&pace).await && passes(&pace).await);
+    }
+
+    #[tokio::test]
+    async fn scheduled_requests_are_due_at_even_times_from_the_start_of_their_stretch() {
+        let pace = Arc::new(Pace::new(Speed::PerSecond(1_000.0)));
+        let due = |number| pace.due(number).expect("it is scheduled");
+        assert_eq!(due(5) - due(0), Duration::from_millis(5));
+        let pacer = pace.start();
+        // Released by the clock, however long that takes on a busy machine.
+        for _ in 0..20 {
+            pace.pass().await;
+        }
+        drop(pacer);
+        assert!(passes(&pace).await, "a finished gate holds nobody");
+    }
+}

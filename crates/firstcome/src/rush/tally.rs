@@ -100,6 +100,8 @@ pub(super) enum Again {
     Busy,
     Broken,
     Cut,
+    /// No server took the connection; time away is counted instead.
+    Away,
 }
 
 impl Tally {
@@ -139,6 +141,7 @@ impl Tally {
             Again::Busy => &self.busy,
             Again::Broken => &self.broken,
             Again::Cut => &self.cut,
+            Again::Away => return,
         };
         count.fetch_add(1, Ordering::Relaxed);
     }

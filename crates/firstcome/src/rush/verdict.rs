@@ -32,7 +32,15 @@ const ROUNDS: u32 = 5;
 #[derive(Debug, Default)]
 struct PoolCount {
     last_rank: u64,
+    claims: u64,
     live: u64,
+}
+
+impl PoolCount {
+    /// Units that are not free, by the campaign's own rule for those cancelled.
+    fn taken(&self, units_return: bool) -> u64 {
+        if units_return { self.live } else { self.claims }
+    }
 }
 
 /// Everything read so far.
@@ -94,8 +102,9 @@ impl Reading<'_> {
             for line in &page.results {
                 self.take(line);
             }
-            match page.next.filter(|&next| next > self.after) {
-                Some(next) if !page.results.is_empty() => self.after = next,
+            // A server whose pages do not get further would otherwise be read for ever.
+            match page.next {
+                Some(next) if next > range.after => self.after = next,
                 Some(_) | None => return Ok(()),
             }
         }
@@ -126,6 +135,7 @@ impl Reading<'_> {
             breaches.add(Breach::Gap { pool, after, found: line.rank });
         }
         pool.last_rank = pool.last_rank.max(line.rank);
+        pool.claims += 1;
         pool.live += 1;
         if let Some(first) = self.begin_claim(line) {
             let (pool, subject) = (line.pool.clone(), line.subject.clone());
@@ -174,7 +184,8 @@ impl Reading<'_> {
     /// The first pool whose own count is not that of the results.
     fn miscounted(&self, campaign: &Campaign) -> Option<Breach> {
         campaign.pools.iter().find_map(|pool| {
-            let found = self.pools.get(&pool.name).map_or(0, |count| count.live);
+            let units_return = campaign.units_return;
+            let found = self.pools.get(&pool.name).map_or(0, |count| count.taken(units_return));
             let (name, said) = (pool.name.clone(), pool.taken);
             (said != found).then_some(Breach::Miscounted { pool: name, said, found })
         })
@@ -185,10 +196,11 @@ impl Reading<'_> {
             self.verdict.breaches.add(breach);
         }
         for pool in &campaign.pools {
-            let winners = self.pools.get(&pool.name).map_or(0, |count| count.live);
+            let count = self.pools.entry(pool.name.clone()).or_default();
+            let winners = count.live;
             self.verdict.places += pool.capacity;
             self.verdict.winners += winners;
-            if winners > pool.capacity {
+            if count.taken(campaign.units_return) > pool.capacity {
                 let (pool, places) = (pool.name.clone(), pool.capacity);
                 self.verdict.breaches.add(Breach::Oversold { pool, places, winners });
             }

@@ -45,7 +45,7 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     }
     let widest = campaign.pools.iter().map(|pool| pool.name.len()).max().unwrap_or(0);
     for pool in &campaign.pools {
-        let bar = picture::bar(pool.left as f64 / pool.capacity.max(1) as f64, BAR);
+        let drawn = picture::bar(pool.left as f64 / pool.capacity.max(1) as f64, BAR);
         let cancelled = if pool.cancelled > 0 {
             format!(", {} cancelled", pool.cancelled)
         } else {
@@ -53,7 +53,7 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         };
         let (name, left, capacity, last) = (&pool.name, pool.left, pool.capacity, pool.last_rank);
         out::line(format!(
-            "  {name:widest$} {bar} {left} of {capacity} left, last rank {last}{cancelled}"
+            "  {name:widest$} {drawn} {left} of {capacity} left, last rank {last}{cancelled}"
         ));
     }
     out::line(format!(
