@@ -36,11 +36,9 @@ impl Problem {
             | Code::StoreFull
             | Code::Unavailable
             | Code::Unknown
-            | Code::TooManyConnections
-            | Code::ShuttingDown => Some(1),
+            | Code::TooManyConnections => Some(1),
             Code::Refused(_)
             | Code::StalePosition
-            | Code::Stuck
             | Code::InvalidRequest
             | Code::InvalidSubject
             | Code::InvalidSettings
@@ -113,7 +111,6 @@ impl Problem {
             Failure::Unknown => "the command was sent to the journal and no answer came in time: \
                  send it again with the same identity to learn what happened"
                 .to_owned(),
-            Failure::Stuck { position } => format!("this node is stuck at entry {position}"),
             Failure::Busy | Failure::OutboxFull | Failure::StoreFull | Failure::StalePosition => {
                 format!("{}; nothing changed", Code::from(failure).row().title)
             }
