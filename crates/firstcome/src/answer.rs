@@ -41,11 +41,6 @@ pub enum Failure {
     Unknown,
     /// The position brought belongs to an epoch that is over.
     StalePosition,
-    /// A rule broke on this node while applying an entry.
-    Stuck {
-        /// The entry.
-        position: u64,
-    },
 }
 
 /// What kind of answer that is not a yes.
@@ -65,8 +60,6 @@ pub enum Code {
     Unknown,
     /// See [`Failure::StalePosition`].
     StalePosition,
-    /// See [`Failure::Stuck`].
-    Stuck,
     /// The request is not of the form this route takes.
     InvalidRequest,
     /// The subject is not acceptable.
@@ -93,8 +86,6 @@ pub enum Code {
     MethodNotAllowed,
     /// As many connections are open as may be.
     TooManyConnections,
-    /// The server is shutting down.
-    ShuttingDown,
 }
 
 /// How a code looks on the wire and what it means for the caller.
@@ -122,7 +113,6 @@ impl Code {
             Self::Unavailable,
             Self::Unknown,
             Self::StalePosition,
-            Self::Stuck,
             Self::InvalidRequest,
             Self::InvalidSubject,
             Self::InvalidSettings,
@@ -136,7 +126,6 @@ impl Code {
             Self::NoSuchRoute,
             Self::MethodNotAllowed,
             Self::TooManyConnections,
-            Self::ShuttingDown,
         ])
     }
 
@@ -154,7 +143,6 @@ impl Code {
             Self::Unavailable      => ("unavailable",           S::SERVICE_UNAVAILABLE,     true,  No,  "This node cannot answer now"),
             Self::Unknown          => ("unknown",               S::SERVICE_UNAVAILABLE,     true,  May, "No answer came in time: it may have happened"),
             Self::StalePosition    => ("stale_position",        S::CONFLICT,                false, No,  "The position belongs to an epoch that is over"),
-            Self::Stuck            => ("stuck",                 S::INTERNAL_SERVER_ERROR,   false, No,  "A rule broke on this node"),
             Self::InvalidRequest   => ("invalid_request",       S::BAD_REQUEST,             false, No,  "The request is not of the form this route takes"),
             Self::InvalidSubject   => ("invalid_subject",       S::UNPROCESSABLE_ENTITY,    false, No,  "The subject is not acceptable"),
             Self::InvalidSettings  => ("invalid_settings",      S::UNPROCESSABLE_ENTITY,    false, No,  "The settings are not acceptable"),
@@ -168,7 +156,6 @@ impl Code {
             Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),
             Self::MethodNotAllowed => ("method_not_allowed",    S::METHOD_NOT_ALLOWED,      false, No,  "The route does not take this method"),
             Self::TooManyConnections => ("too_many_connections", S::SERVICE_UNAVAILABLE,    true,  No,  "As many connections are open as may be"),
-            Self::ShuttingDown     => ("shutting_down",         S::SERVICE_UNAVAILABLE,     true,  No,  "The server is shutting down"),
         };
         Row { outcome, status, retry, effect, title }
     }
@@ -215,7 +202,6 @@ impl From<&Failure> for Code {
             Failure::Unavailable(_) => Self::Unavailable,
             Failure::Unknown => Self::Unknown,
             Failure::StalePosition => Self::StalePosition,
-            Failure::Stuck { .. } => Self::Stuck,
         }
     }
 }

@@ -108,6 +108,8 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     routes_and_description().1
 }
 
+type Extract = axum::extract::State<Arc<App>>;
+
 /// Gives the routes, ready to serve.
 pub fn router(app: Arc<App>) -> Router {
     let (routes, openapi) = routes_and_description();
@@ -119,13 +121,13 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/openapi.json", openapi_json)
         .route("/docs", get(pages::docs))
         .route("/problems/{outcome}", get(pages::problem))
-        .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
+        .method_not_allowed_fallback(|app: Extract, method: Method, uri: Uri| async move {
             let detail = format!("{} does not take {method}", uri.path());
-            Problem::new(Code::MethodNotAllowed, detail)
+            app.problem(Problem::new(Code::MethodNotAllowed, detail))
         })
-        .fallback(|uri: Uri| async move {
+        .fallback(|app: Extract, uri: Uri| async move {
             let detail = format!("there is no route {}; see /docs", uri.path());
-            Problem::new(Code::NoSuchRoute, detail)
+            app.problem(Problem::new(Code::NoSuchRoute, detail))
         })
         .with_state(app)
 }

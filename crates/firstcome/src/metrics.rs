@@ -26,6 +26,10 @@ pub struct Metrics {
     pub journal_failures: Counter,
     /// Connections that were refused because too many were open.
     pub connections_refused: Counter,
+    /// Connections ended because what they sent was no request this server reads.
+    pub connections_unreadable: Counter,
+    /// Connections ended because a request's head, or the next request, took too long.
+    pub connections_too_slow: Counter,
     /// Connections open.
     pub connections: Gauge,
     /// Transactions the ledger took.
@@ -78,6 +82,16 @@ impl Default for Metrics {
             "connections_refused",
             "Connections refused because too many were open",
         );
+        let connections_unreadable = counter(
+            &mut registry,
+            "connections_unreadable",
+            "Connections ended because what they sent was no request that can be read",
+        );
+        let connections_too_slow = counter(
+            &mut registry,
+            "connections_too_slow",
+            "Connections ended because a head, or the next request, took too long",
+        );
         let settlements = counter(&mut registry, "settlements", "Transactions the ledger took");
         let settle_failures =
             counter(&mut registry, "settle_failures", "Transactions the ledger did not take");
@@ -101,6 +115,8 @@ impl Default for Metrics {
             from_memory,
             journal_failures,
             connections_refused,
+            connections_unreadable,
+            connections_too_slow,
             connections,
             settlements,
             settle_failures,

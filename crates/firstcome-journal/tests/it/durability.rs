@@ -1,9 +1,7 @@
 //! What was answered is on the disk, whatever happens to the process.
 
 use crate::child::{self, Answering};
-use crate::world::{Hands, Player, Scratch, all, open, options, subject_of};
-use firstcome_journal::folder::DataFolder;
-use firstcome_journal::sqlite::Sqlite;
+use crate::world::{Hands, Player, Scratch, all, open, subject_of};
 use firstcome_journal::{Failure, Journal};
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
@@ -238,67 +236,4 @@ fn twin_a_failed_commit_left_alone_comes_back_after_a_crash() {
         return;
     }
     with_a_failing_sync("durability::twin_a_failed_commit_left_alone_comes_back_after_a_crash", 20);
-}
-
-/// Runs a test again on a disk of its own of a few MiB; says no if that is not possible here.
-fn on_a_small_disk(test: &str) {
-    let scratch = Scratch::new();
-    let root = ["unshare", "--mount"];
-    let nobody = ["unshare", "--map-root-user", "--mount"];
-    let unshare = if child::is_root() { &root[..] } else { &nobody[..] };
-    let mount = format!(
-        "mkdir -p '{0}' && mount -t tmpfs -o size=2m tmpfs '{0}'",
-        scratch.data().display()
-    );
-    let [program, options @ ..] = unshare else { unreachable!() };
-    let try_out = [options, &["sh", "-c", &mount]].concat();
-    if !child::has(program, &try_out) {
-        return child::skip("no small disk can be mounted here, so that none is filled");
-    }
-    let script = format!("{mount} && exec \"$0\" \"$@\"");
-    let wrapper = [unshare, &["sh", "-c", &script]].concat();
-    child::must_pass(child::again(&wrapper, test).env("DATA", scratch.data()));
-}
-
-#[test]
-fn a_full_disk_is_an_answer_and_room_ends_it() {
-    if !child::is_child() {
-        return on_a_small_disk("durability::a_full_disk_is_an_answer_and_room_ends_it");
-    }
-    runtime().block_on(async {
-        std::fs::write(data().join("ballast"), vec![1; 1 << 20]).unwrap();
-        let folder = DataFolder::take(data()).unwrap();
-        let hands = Hands::new();
-        let sqlite = Sqlite::open(&folder, options(&hands)).unwrap();
-        let journal = Journal::Sqlite(sqlite.clone());
-        let mut ann = Player::new(b'a');
-        let long = "x".repeat(255);
-        let failure = loop {
-            assert!(ann.applied < 10_000);
-            if let Err(failure) = ann.claims(&journal, &long).await {
-                break failure;
-            }
-        };
-        assert!(matches!(failure, Failure::Full(_)), "{failure}");
-        let full_at = ann.applied;
-        assert!(full_at > 10, "{full_at}");
-        for _ in 0..3 {
-            let failure = ann.claims(&journal, &long).await.unwrap_err();
-            assert!(matches!(failure, Failure::Full(_)), "{failure}");
-            assert_eq!(journal.head().await.unwrap().position, full_at);
-            assert_eq!(all(&journal, 0).await.len() as u64, full_at, "reading goes on");
-        }
-        assert!(matches!(journal.mint_term().await, Err(Failure::Full(_))));
-        std::fs::remove_file(data().join("ballast")).unwrap();
-        for _ in 0..20 {
-            ann.claims(&journal, "there is room").await.unwrap();
-        }
-        assert_eq!(journal.mint_term().await.unwrap(), 1);
-        sqlite.close().await;
-        drop(folder);
-        let journal = Journal::Sqlite(open(&data(), &hands));
-        let entries = all(&journal, 0).await;
-        assert_eq!(entries.len() as u64, full_at + 20);
-        Player::new(b'z').apply(&entries);
-    });
 }

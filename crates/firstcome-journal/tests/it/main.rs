@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
+mod archiving;
 mod child;
 mod conformance;
 mod damage;
 mod durability;
 mod faults;
+mod full_disk;
 mod opening;
+mod page;
 mod trimming;
 mod world;
 

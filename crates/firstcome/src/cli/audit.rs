@@ -97,7 +97,7 @@ fn print(report: &Report) {
         (Some(equal), Some(through)) => {
             let (mark, last) = (picture::mark(equal), report.last_result);
             out::line(format!(
-                "{mark} the ledger has results 1 to {through} of {last}, as the journal says"
+                "{mark} the ledger has the first {through} of {last} results, as the journal says"
             ));
         }
         _ => out::line("- there is no ledger to compare"),

@@ -316,9 +316,10 @@ macro_rules! steer {
         pub(super) async fn $name(
             Extract(app): Extract<Arc<App>>,
             campaign: Result<Path<String>, PathRejection>,
+            RawQuery(query): RawQuery,
             headers: HeaderMap,
         ) -> Response<Body> {
-            steer(&app, campaign, &headers, $steer).await
+            steer(&app, campaign, query, &headers, $steer).await
         }
     };
 }
@@ -336,10 +337,15 @@ steer!(close, "/v1/campaigns/{campaign}/close", "Ends the campaign for good.", S
 pub(super) async fn archive(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
 ) -> Response<Body> {
     let asked = async {
+        // Who may not steer it has no body read.
+        if let Ok(Path(campaign)) = &campaign {
+            app.keys.allow(&headers, Role::Operator, campaign)?;
+        }
         if !headers.contains_key(header::CONTENT_TYPE) {
             return Ok(ArchiveRequest::default());
         }
@@ -348,7 +354,7 @@ pub(super) async fn archive(
     };
     match asked.await {
         Ok(ArchiveRequest { drop_unsettled }) => {
-            steer(&app, campaign, &headers, Steer::Archive { drop_unsettled }).await
+            steer(&app, campaign, query, &headers, Steer::Archive { drop_unsettled }).await
         }
         Err(problem) => app.problem(problem),
     }
@@ -357,6 +363,7 @@ pub(super) async fn archive(
 async fn steer(
     app: &App,
     campaign: Result<Path<String>, PathRejection>,
+    query: Option<String>,
     headers: &HeaderMap,
     steer: Steer,
 ) -> Response<Body> {
@@ -365,6 +372,7 @@ async fn steer(
         let key = app.keys.allow(headers, Role::Operator, &campaign)?;
         request::campaign(&campaign)?;
         let ordered = Ordered { id: request::command_id(headers)?, who: key.name.clone() };
+        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         let ask = Ask::Steer { campaign: campaign.as_str().into(), steer, ordered };
         put_view(app, campaign, ask).await
     };

@@ -144,8 +144,14 @@ where
         position: answer.position.to_string(),
         decided: answer.decided.as_str(),
     };
-    let bytes = serde_json::to_vec(&won).expect("what we answer can be written as JSON");
-    Ok(full(status, "application/json", bytes))
+    Ok(full(status, "application/json", written(&won)))
+}
+
+/// Writes an answer as JSON, into room that most answers fit.
+pub(super) fn written(answer: &impl Serialize) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(384);
+    serde_json::to_writer(&mut bytes, answer).expect("what we answer can be written as JSON");
+    bytes
 }
 
 /// Makes a response of bytes.
@@ -162,8 +168,7 @@ pub(super) fn full(
 
 /// Writes a yes as JSON.
 pub(super) fn json(status: StatusCode, yes: &impl Serialize) -> Response<Body> {
-    let bytes = serde_json::to_vec(yes).expect("what we answer can be written as JSON");
-    full(status, "application/json", bytes).map(Body::new)
+    full(status, "application/json", written(yes)).map(Body::new)
 }
 
 pub(super) fn path<T>(path: Result<Path<T>, PathRejection>) -> Result<Path<T>, Problem> {

@@ -1,6 +1,6 @@
 //! Every answer that is not a yes, as a problem document (RFC 9457).
 
-use super::claims::full;
+use super::claims::{full, written};
 use super::clock_text;
 use crate::answer::{Code, Failure};
 use crate::node::{Answer, Decided};
@@ -36,11 +36,9 @@ impl Problem {
             | Code::StoreFull
             | Code::Unavailable
             | Code::Unknown
-            | Code::TooManyConnections
-            | Code::ShuttingDown => Some(1),
+            | Code::TooManyConnections => Some(1),
             Code::Refused(_)
             | Code::StalePosition
-            | Code::Stuck
             | Code::InvalidRequest
             | Code::InvalidSubject
             | Code::InvalidSettings
@@ -113,7 +111,6 @@ impl Problem {
             Failure::Unknown => "the command was sent to the journal and no answer came in time: \
                  send it again with the same identity to learn what happened"
                 .to_owned(),
-            Failure::Stuck { position } => format!("this node is stuck at entry {position}"),
             Failure::Busy | Failure::OutboxFull | Failure::StoreFull | Failure::StalePosition => {
                 format!("{}; nothing changed", Code::from(failure).row().title)
             }
@@ -138,7 +135,7 @@ impl Problem {
 
     /// Gives the document as JSON.
     pub(super) fn document(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("what we answer can be written as JSON")
+        written(self)
     }
 
     pub(super) fn response(&self) -> Response<Full<Bytes>> {

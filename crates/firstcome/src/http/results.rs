@@ -124,7 +124,8 @@ pub(super) async fn results(
         let format = Format::of(&query, &headers)?;
         app.reach(&query).await?;
         app.readable(&campaign)?;
-        let rows = rows(&app, &campaign, after, limit).await?;
+        // One more than asked for, to know whether there is anything to come back for.
+        let rows = rows(&app, &campaign, after, limit + 1).await?;
         Ok(write(&app, format, rows, limit))
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
@@ -175,8 +176,10 @@ async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec
     Ok(rows)
 }
 
-fn write(app: &App, format: Format, rows: Vec<Row>, limit: usize) -> Response<Body> {
-    let next = (rows.len() == limit).then(|| rows.last().map(|row| row.number)).flatten();
+fn write(app: &App, format: Format, mut rows: Vec<Row>, limit: usize) -> Response<Body> {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = if more { rows.last().map(|row| row.number) } else { None };
     let (last, position) = app.node.replica.look(|state| (state.last_result(), state.token()));
     let results: Vec<ResultView> = rows.into_iter().map(view).collect();
     let body = match format {

@@ -47,6 +47,7 @@ pub async fn serve(
     let places = Arc::new(Semaphore::new(options.connections));
     let router = router(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
+    let (cut, _) = watch::channel(false);
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -87,13 +88,24 @@ pub async fn serve(
         metrics.connections.inc();
         let metrics = Arc::clone(&metrics);
         let (head, idle) = (options.header_time, options.idle_time);
+        let mut cut = cut.subscribe();
         tokio::spawn(async move {
             let _place: OwnedSemaphorePermit = place;
             tokio::select! {
+                // The connection first, so that an answer which is ready leaves.
+                biased;
                 // A peer that goes away or sends what is no HTTP ends its own connection only.
-                _ = connection => {}
+                ended = connection => {
+                    if ended.is_err_and(|why| why.is_parse()) {
+                        metrics.connections_unreadable.inc();
+                    }
+                }
                 // Nothing is under way: no answer is lost.
-                () = patience.ends(head, idle) => {}
+                () = patience.ends(head, idle) => {
+                    metrics.connections_too_slow.inc();
+                }
+                // The drain is over: what was accepted is finished without it.
+                () = told(&mut cut) => {}
             }
             metrics.connections.dec();
         });
@@ -102,7 +114,10 @@ pub async fn serve(
     let left = graceful.count();
     match timeout(drain, graceful.shutdown()).await {
         Ok(()) => 0,
-        Err(_) => left,
+        Err(_) => {
+            cut.send_replace(true);
+            left
+        }
     }
 }
 
@@ -127,7 +142,9 @@ async fn answer(
 fn connection() -> http1::Builder {
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(None);
-    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS).pipeline_flush(true);
+    // Answers are not held back for requests that follow (`pipeline_flush`): half a request behind a
+    // whole one, or a head that is refused, would keep its answer from ever leaving.
+    builder.max_buf_size(HEAD_BYTES).max_headers(HEADERS);
     builder
 }
 

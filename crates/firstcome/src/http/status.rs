@@ -44,8 +44,12 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>) -> Response<Body> {
 
 /// Gives the server's time.
 #[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, description = "now, position")))]
-pub(super) async fn time(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
-    if let Err(problem) = app.keys.know(&headers, Role::Read) {
+pub(super) async fn time(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    if let Err(problem) = app.looked_at(query, &headers).await {
         return app.problem(problem);
     }
     let position = app.node.replica.look(State::token).to_string();
@@ -78,8 +82,12 @@ pub(super) struct NodesView {
 
 /// Gives the nodes of the space.
 #[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = NodesView)))]
-pub(super) async fn nodes(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
-    if let Err(problem) = app.keys.know(&headers, Role::Read) {
+pub(super) async fn nodes(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    if let Err(problem) = app.looked_at(query, &headers).await {
         return app.problem(problem);
     }
     let term = app.leader.standing().term;
@@ -169,6 +177,12 @@ pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap)
 }
 
 impl App {
+    /// Accepts a look at the server itself, at or past the position it brings.
+    async fn looked_at(&self, query: Option<String>, headers: &HeaderMap) -> Result<(), Problem> {
+        self.keys.know(headers, Role::Read)?;
+        self.reach(&request::Query::parse(query.as_deref(), &[])?).await
+    }
+
     /// Says why this server is not ready; nothing if it is.
     pub(super) fn not_ready(&self) -> Vec<String> {
         let mut reasons = Vec::new();

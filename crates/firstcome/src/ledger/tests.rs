@@ -1,5 +1,7 @@
 //! The ledger against real files.
 
+mod doc;
+mod full_disk;
 mod settling;
 
 use super::{Batch, Ledger, LedgerFailure, Reader, Row, Standing};

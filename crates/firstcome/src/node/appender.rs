@@ -135,6 +135,9 @@ impl Appender {
                 }
             }
             self.pause(&mut batch, pause).await;
+            if self.is_given_up(&batch) {
+                return Ok(());
+            }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
     }
@@ -154,6 +157,9 @@ impl Appender {
                     () = sleep(LOOK_FOR_OVERDUE) => {
                         answer_overdue(&self.queue);
                         batch.answer_overdue();
+                        if self.is_given_up(batch) {
+                            break Err(Broken::Unknown("this node stops".into()));
+                        }
                     }
                 }
             }
@@ -211,6 +217,13 @@ impl Appender {
             }
         }
         Ok(seen)
+    }
+
+    /// Says whether nobody waits any more for a batch of a node that stops.
+    ///
+    /// Whether it was stored shows at the next start; everybody it was for heard `unknown`.
+    fn is_given_up(&self, batch: &Batch) -> bool {
+        self.queue.is_over() && batch.waiting.iter().all(Option::is_none)
     }
 
     fn broken(&self, broken: &Broken) -> Failure {

@@ -1,7 +1,7 @@
 //! Where a command enters: the only place that may answer without the journal.
 //!
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
-//! past the position the caller brought; the table is [`from_memory`].
+//! past the position the caller brought; the table is `from_memory`.
 
 use super::ask::{Answer, Ask, Decided, Waiting};
 use super::health::{Condition, Health};

@@ -94,6 +94,12 @@ impl Queue {
         self.news.notify_one();
     }
 
+    /// Says whether it is closed and empty.
+    pub(crate) fn is_over(&self) -> bool {
+        let inside = self.lock();
+        inside.closed && inside.waiting.is_empty()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.lock().waiting.len()
     }

@@ -27,9 +27,6 @@ CREATE TABLE results (
     reason       TEXT,
     who          TEXT,              -- the name of the key a claim was cancelled with
     settled_at   INTEGER NOT NULL,  -- microseconds, by the server's clock
-    at_utc       TEXT GENERATED ALWAYS AS (
-        strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000)
-    ) VIRTUAL,
     PRIMARY KEY (shard, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -53,9 +50,6 @@ CREATE TABLE claims (
     reason        TEXT,
     who           TEXT,
     cancel_result INTEGER,
-    at_utc        TEXT GENERATED ALWAYS AS (
-        strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000)
-    ) VIRTUAL,
     PRIMARY KEY (campaign, pool, rank)
 ) STRICT, WITHOUT ROWID;
 
@@ -68,3 +62,12 @@ CREATE TABLE campaigns (
     claims       INTEGER NOT NULL,
     cancels      INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- The same with times for people. A column of the tables themselves would cost every insert.
+CREATE VIEW results_utc AS
+SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc
+FROM results;
+
+CREATE VIEW claims_utc AS
+SELECT *, strftime('%Y-%m-%dT%H:%M:%S', at / 1000000, 'unixepoch') || printf('.%06dZ', at % 1000000) AS at_utc
+FROM claims;

@@ -1,0 +1,99 @@
+//! The disk fills up under a running server, and has room again.
+
+use crate::kill::{Acknowledged, Heard};
+use crate::process::Server;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small file system of its own; gone when dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// Mounts one, which needs the right to.
+    fn mount(at: &Path) -> Option<Self> {
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=2m,mode=700", "firstcome-test"]).arg(at);
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        mounted.then(|| Self(at.to_owned()))
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        // Lazily: a server that is being killed may still hold it.
+        drop(Command::new("umount").arg("-l").arg(&self.0).output());
+    }
+}
+
+#[test]
+fn a_full_disk_is_said_and_once_there_is_room_the_server_goes_on_by_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        println!("SKIPPED: no right to mount a small file system");
+        return;
+    };
+    let server = Server::with(folder.path(), &[("ARCHIVE", "false")]);
+    let mut talk = server.talk();
+    talk.open_campaign("drop", 1_000_000);
+    let mut acknowledged = Acknowledged::default();
+    let mut heard = |subject: &str, answer: &serde_json::Value| {
+        let at = answer["at"].as_str().unwrap().to_owned();
+        let rank = answer["rank"].as_u64().unwrap();
+        acknowledged.hear(subject.to_owned(), Heard { rank, at });
+    };
+    for n in 0..20 {
+        let subject = format!("early-{n}");
+        heard(&subject, &talk.claim("drop", &subject).says(201, "won"));
+    }
+
+    // Somebody else fills the disk to the last byte.
+    let ballast = folder.path().join("ballast");
+    let mut file = std::fs::File::create(&ballast).unwrap();
+    let (block, mut room) = ([0; 4096], true);
+    while room {
+        room = std::io::Write::write_all(&mut file, &block).is_ok();
+    }
+    // The write-ahead log has some room inside that it may use up first.
+    let mut refused = None;
+    for n in 0..2_000 {
+        let subject = format!("{}-{n}", "x".repeat(200));
+        let answer = talk.claim("drop", &subject);
+        if answer.status != 201 {
+            refused = Some((subject, answer));
+            break;
+        }
+        heard(&subject, &answer.says(201, "won"));
+    }
+    let (subject, answer) = refused.expect("a full disk is noticed");
+    let problem = answer.refuses("store_full", "nothing changed");
+    assert_eq!((answer.status, &problem["changed"]), (507, &json!("no")));
+    let ready = talk.get("/readyz");
+    assert_eq!(ready.status, 503);
+    assert!(ready.json()["reasons"][0].as_str().unwrap().contains("full"), "{}", ready.text());
+    let absent = talk.get(&format!("/v1/campaigns/drop/claims/{subject}"));
+    absent.refuses("no_such_claim", "drop");
+
+    drop(file);
+    std::fs::remove_file(&ballast).unwrap();
+    // Nobody claims anything: the server finds out by itself. A position can be waited for.
+    let next = |position: &str| {
+        let number: u64 = position.strip_prefix("0.").unwrap().parse().unwrap();
+        format!("/v1/time?min_position=0.{}", number + 1)
+    };
+    let position = talk.position();
+    let ticked = talk.get(&next(&position));
+    assert_eq!(ticked.status, 200, "{} {}", ticked.text(), talk.get("/readyz").text());
+    assert_eq!(talk.get("/readyz").status, 200);
+    heard(&subject, &talk.claim("drop", &subject).says(201, "won"));
+    acknowledged.check(&mut talk, "drop");
+    assert_eq!(acknowledged.broken, Vec::<String>::new());
+
+    // And all of it is there after a kill.
+    server.kill();
+    let server = Server::with(folder.path(), &[("ARCHIVE", "false")]);
+    acknowledged.check(&mut server.talk(), "drop");
+    assert_eq!(acknowledged.broken, Vec::<String>::new());
+    drop(server);
+    drop(disk);
+}

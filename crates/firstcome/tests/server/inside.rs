@@ -1,0 +1,221 @@
+//! A node in this process: its routes are called without a socket, its journal has faults, and its
+//! clock stands where the test puts it.
+//!
+//! Tests run with the runtime's own time paused: waiting for something that only time brings is done
+//! at once.
+
+use crate::process::KEY;
+use crate::wire::Answer;
+use axum::Router;
+use axum::body::Body;
+use axum::http::Request;
+use firstcome::http::{self, App, Key, Keys, Options, Role};
+use firstcome::leader::{Leader, Pace};
+use firstcome::metrics::Metrics;
+use firstcome::node::{Given, Limits, Node};
+use firstcome_core::SpaceId;
+use firstcome_journal::faulty::Faulty;
+use firstcome_journal::memory::Memory;
+use firstcome_journal::{Clock, Journal};
+use http_body_util::BodyExt;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::sync::watch;
+use tower_service::Service;
+
+/// 2027-03-01T00:00:00Z, where every clock here begins.
+pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
+/// Keys with less than every right: text, role, campaigns.
+const KEYS: [(&str, Role, Option<&str>); 4] = [
+    ("an-operator-key-", Role::Operator, None),
+    ("a-backend-key---", Role::Backend, None),
+    ("a-reading-key---", Role::Read, None),
+    ("a-key-for-spring", Role::Operator, Some("spring")),
+];
+
+/// A node, its routes, and what it is made to stand on.
+pub(crate) struct Inside {
+    router: Router,
+    pub(crate) app: Arc<App>,
+    pub(crate) journal: Faulty,
+    micros: Arc<AtomicI64>,
+    /// Held so that nothing drains.
+    _stop: watch::Sender<bool>,
+}
+
+/// How a node is set up, where a test wants it otherwise.
+pub(crate) struct Setup {
+    pub(crate) queue: usize,
+    pub(crate) wait: Duration,
+    pub(crate) memory: u64,
+    pub(crate) outbox: Option<usize>,
+    pub(crate) keep_for: Option<Duration>,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let (queue, wait) = (16_384, Duration::from_secs(5));
+        Self { queue, wait, memory: 1 << 30, outbox: None, keep_for: None }
+    }
+}
+
+impl Inside {
+    pub(crate) async fn new() -> Self {
+        Self::with(Setup::default()).await
+    }
+
+    pub(crate) async fn with(setup: Setup) -> Self {
+        let micros = Arc::new(AtomicI64::new(BEGIN));
+        let seen = Arc::clone(&micros);
+        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone());
+        let journal = Faulty::new(Journal::Memory(memory));
+        Self::over(journal, clock, micros, setup).await
+    }
+
+    async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
+        let metrics = Arc::new(Metrics::default());
+        let drawn = AtomicU64::new(1);
+        let Setup { queue, wait, memory, outbox, keep_for } = setup;
+        let given = Given {
+            journal: Journal::Faulty(journal.clone()),
+            clock,
+            random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
+            limits: Limits { queue, wait, memory, outbox },
+            metrics: Arc::clone(&metrics),
+        };
+        let node = Node::start(given, |_, _| {}).await.unwrap();
+        let pace = Pace {
+            settle_interval: Duration::from_millis(200),
+            keep_for,
+            snapshot_bytes: u64::MAX,
+            snapshot_every: Duration::MAX,
+        };
+        let leader = Leader::start(&node, None, pace, &metrics);
+        let mut keys = Keys::default();
+        keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+        for (text, role, campaigns) in KEYS {
+            let campaigns = campaigns.map(Into::into);
+            keys.add_text(text, Key { name: role.as_str().into(), role, campaigns });
+        }
+        let second = Duration::from_secs(1);
+        let options = Options {
+            connections: 100,
+            body_bytes: 65_536,
+            header_time: second,
+            body_time: second,
+            idle_time: second,
+            metrics_public: true,
+        };
+        let (stop, draining) = watch::channel(false);
+        let openapi = http::openapi();
+        let ledger = None;
+        let app = Arc::new(App { node, leader, ledger, keys, metrics, options, openapi, draining });
+        Self { router: http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
+    }
+
+    /// Sends a request as it is.
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        let mut router = self.router.clone();
+        let response = router.call(request).await.unwrap();
+        let (head, body) = response.into_parts();
+        let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+        Answer {
+            status: head.status.as_u16(),
+            headers: head
+                .headers
+                .iter()
+                .map(|(name, value)| (name.to_string(), text(value.as_bytes())))
+                .collect(),
+            body: body.collect().await.unwrap().to_bytes().to_vec(),
+        }
+    }
+
+    /// Asks with headers, which come instead of those that are there by default.
+    pub(crate) async fn ask_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        let defaults =
+            [("authorization", &*format!("Bearer {KEY}")), ("content-type", "application/json")];
+        let given = |name| headers.iter().any(|(known, _)| *known == name);
+        for (name, value) in defaults.iter().filter(|(name, _)| !given(*name)).chain(headers) {
+            if !value.is_empty() {
+                request = request.header(*name, *value);
+            }
+        }
+        self.send(request.body(body.into()).unwrap()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.ask_with("GET", path, &[("content-type", "")], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str) -> Answer {
+        self.ask_with("POST", path, &[("content-type", "")], "").await
+    }
+
+    pub(crate) async fn put(&self, campaign: &str, settings: &Value) -> Answer {
+        let path = format!("/v1/campaigns/{campaign}");
+        self.ask_with("PUT", &path, &[], settings.to_string()).await
+    }
+
+    /// Puts a campaign of one pool.
+    pub(crate) async fn open(&self, campaign: &str, places: u32) -> Answer {
+        self.put(campaign, &one_pool("now", places)).await
+    }
+
+    pub(crate) async fn claim(&self, campaign: &str, subject: &str) -> Answer {
+        self.claim_at(campaign, subject, "").await
+    }
+
+    /// Claims with a query.
+    pub(crate) async fn claim_at(&self, campaign: &str, subject: &str, query: &str) -> Answer {
+        let path = format!("/v1/campaigns/{campaign}/claims{query}");
+        self.ask_with("POST", &path, &[], json!({ "subject": subject }).to_string()).await
+    }
+
+    pub(crate) async fn cancel(&self, campaign: &str, subject: &str, query: &str) -> Answer {
+        let path = format!("/v1/campaigns/{campaign}/claims/{subject}?{query}");
+        self.ask_with("DELETE", &path, &[("content-type", "")], "").await
+    }
+
+    /// Looks at a campaign.
+    pub(crate) async fn show(&self, campaign: &str) -> Value {
+        self.get(&format!("/v1/campaigns/{campaign}")).await.json()
+    }
+
+    /// Tells the node to stop and waits until it has.
+    pub(crate) async fn stop(self) {
+        drop(self.router);
+        let app = Arc::try_unwrap(self.app).unwrap_or_else(|_| panic!("the node is in use"));
+        app.leader.stop().await;
+        app.node.stop().await.unwrap();
+    }
+
+    /// Gives where this node's state stands.
+    pub(crate) fn position(&self) -> u64 {
+        self.app.node.replica.look(|state| state.position())
+    }
+
+    /// Sets the clock, in microseconds since [`BEGIN`].
+    pub(crate) fn clock(&self, micros: i64) {
+        self.micros.store(BEGIN + micros, Ordering::SeqCst);
+    }
+
+    /// Waits until the entry behind a position is applied.
+    pub(crate) async fn beyond(&self, position: u64) {
+        self.app.node.replica.reach(position + 1).await;
+    }
+}
+
+/// Gives the settings of a campaign of one pool.
+pub(crate) fn one_pool(opens_at: &str, places: u32) -> Value {
+    json!({"opens_at": opens_at, "pools": [{"name": "main", "capacity": places}]})
+}

@@ -1,0 +1,94 @@
+//! Who may do what.
+
+use crate::inside::{Inside, one_pool};
+use crate::process::{Server, cannot_serve, serve};
+use crate::wire::Talk;
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_key_nothing_is_done_or_seen() {
+    let node = Inside::new().await;
+    node.open("drop", 9).await.says(201, "created");
+    node.claim("drop", "ann").await.says(201, "won");
+    let begin = node.position();
+    let claim = r#"{"subject": "bob"}"#.to_owned();
+    let put = one_pool("now", 5).to_string();
+    let routes = [
+        ("GET", "/v1/campaigns", "", "read"),
+        ("GET", "/v1/campaigns/drop", "", "read"),
+        ("GET", "/v1/campaigns/drop/claims/ann", "", "read"),
+        ("GET", "/v1/campaigns/drop/results", "", "read"),
+        ("GET", "/v1/time", "", "read"),
+        ("GET", "/v1/nodes", "", "read"),
+        ("GET", "/v1/audit", "", "read"),
+        ("POST", "/v1/campaigns/drop/claims", &*claim, "backend"),
+        ("DELETE", "/v1/campaigns/drop/claims/ann?rank=1&by=subject", "", "backend"),
+        ("PUT", "/v1/campaigns/drop", &*put, "operator"),
+        ("POST", "/v1/campaigns/drop/pause", "", "operator"),
+        ("POST", "/v1/campaigns/drop/resume", "", "operator"),
+        ("POST", "/v1/campaigns/drop/close", "", "operator"),
+        ("POST", "/v1/campaigns/drop/archive", "{", "operator"),
+    ];
+    for (method, path, body, least) in routes {
+        let ask = |authorization: &'static str| {
+            let (node, body) = (&node, body.to_owned());
+            async move { node.ask_with(method, path, &[("authorization", authorization)], body).await }
+        };
+        let answer = ask("").await;
+        answer.refuses("unauthorized", "give a key: Authorization: Bearer KEY");
+        assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
+        ask("Bearer of-bad-news").await.refuses("unauthorized", "does not know that key");
+        ask("Basic dXNlcjpwYXNz").await.refuses("unauthorized", "give a key");
+        if least != "read" {
+            let said = format!("this needs {least}");
+            ask("Bearer a-reading-key---").await.refuses("forbidden", &said);
+        }
+        if least == "operator" {
+            ask("Bearer a-backend-key---").await.refuses("forbidden", "this needs operator");
+        }
+        if path.contains("drop") {
+            ask("Bearer a-key-for-spring").await.refuses("forbidden", "begin with \"spring\"");
+        }
+    }
+    let by_operator = "/v1/campaigns/drop/claims/ann?rank=1&by=operator&reason=x";
+    let backend = [("authorization", "Bearer a-backend-key---")];
+    node.ask_with("DELETE", by_operator, &backend, "")
+        .await
+        .refuses("forbidden", "on the subject's word only");
+    assert_eq!(node.position(), begin, "nothing was appended");
+
+    let spring = [("authorization", "Bearer a-key-for-spring")];
+    node.ask_with("PUT", "/v1/campaigns/spring-27", &spring, put).await.says(201, "created");
+    let seen = node.ask_with("GET", "/v1/campaigns", &spring, "").await.json();
+    assert_eq!(seen["campaigns"].as_array().map(Vec::len), Some(1), "{seen}");
+    node.ask_with("DELETE", "/v1/campaigns/drop/claims/ann?rank=1", &backend, "")
+        .await
+        .says(200, "cancelled");
+}
+
+#[test]
+fn a_generated_key_is_kept_for_its_owner_and_never_leaves_the_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = serve(folder.path(), &[]);
+    command.env_remove("FIRSTCOME_ADMIN_KEY");
+    let server = Server::of(command);
+    let file = folder.path().join("admin-key");
+    let key = std::fs::read_to_string(&file).unwrap();
+    let rights = std::fs::metadata(&file).unwrap().permissions();
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&rights) & 0o777, 0o600);
+    Talk::to(server.address, key.trim()).unwrap().open_campaign("drop", 1);
+    Talk::to(server.address, "a-guessed-key---")
+        .unwrap()
+        .get("/v1/time")
+        .refuses("unauthorized", "");
+    server.kill();
+    // Reachable from elsewhere, with the key it has in the file: not without a key of one's own.
+    let mut command = serve(folder.path(), &[("LISTEN", "0.0.0.0:0")]);
+    command.env_remove("FIRSTCOME_ADMIN_KEY");
+    let why = cannot_serve(command);
+    assert!(why.contains("reachable from other machines"), "{why}");
+    assert!(why.contains("FIRSTCOME_ADMIN_KEY"), "{why}");
+    let mut command = serve(folder.path(), &[("ADMIN_KEY", "too-short")]);
+    command.env("FIRSTCOME_LISTEN", "127.0.0.1:0");
+    let why = cannot_serve(command);
+    assert!(why.contains("at least 16 characters") && !why.contains("too-short"), "{why}");
+}

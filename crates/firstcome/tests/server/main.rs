@@ -1,0 +1,23 @@
+//! The server: real processes that are flooded and killed, and nodes in this process whose journal
+//! and clock misbehave.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
+
+mod bad_input;
+mod bad_luck;
+mod full;
+mod inside;
+mod keys;
+mod kill;
+mod limits;
+mod lost;
+mod memory;
+mod outcomes;
+mod pages;
+mod process;
+mod results;
+mod settling;
+mod steering;
+mod stop;
+mod time;
+mod wire;

@@ -1,0 +1,32 @@
+//! Every answer that is not a yes is given somewhere in this suite.
+
+use firstcome::answer::Code;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Answers nobody can bring about from outside, and why.
+const NEVER_FROM_OUTSIDE: [(&str, &str); 1] =
+    [("beyond_results", "only a node's own settle mark is answered so")];
+
+#[test]
+fn every_refusal_and_failure_is_brought_about_by_some_story() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server");
+    let mut stories = String::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.ends_with("outcomes.rs") {
+            stories += &std::fs::read_to_string(path).unwrap();
+        }
+    }
+    let expected = |outcome: &str| {
+        stories.contains(&format!("refuses(\"{outcome}\""))
+            || stories.contains(&format!("\"{outcome}\", \""))
+            || stories.contains(&format!(", \"{outcome}\")"))
+    };
+    let never: BTreeSet<_> = NEVER_FROM_OUTSIDE.into_iter().map(|(outcome, _)| outcome).collect();
+    let missing: Vec<_> = Code::all()
+        .map(|code| code.row().outcome)
+        .filter(|outcome| !never.contains(outcome) && !expected(outcome))
+        .collect();
+    assert_eq!(missing, [""; 0], "no story brings these about");
+}
