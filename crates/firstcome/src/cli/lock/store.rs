@@ -11,8 +11,11 @@ const KNOWN: [&str; 4] = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"
 /// Options of every verb that uses a store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StoreArgs {
-    /// The store the locks are in: redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE], rediss:// for TLS,
-    /// redis+sentinel://HOST,HOST/MASTER. A password is seen by everybody on the machine here, so set it there.
+    /// The store the locks are in.
+    ///
+    /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
+    /// `redis+sentinel://HOST,HOST/MASTER`. Set it as FIRSTCOME_STORE where it has a password: a command line can be
+    /// read by everybody on the machine.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     store: Option<String>,
 }
