@@ -31,7 +31,12 @@ pub(crate) struct Plan {
 
 fn main() -> Result<()> {
     let mut args = std::env::args().skip(1);
-    let mut plan = Plan { only: None, rounds: 3, requests: 100_000, json: "bench.json".into() };
+    let mut plan = Plan {
+        only: None,
+        rounds: 3,
+        requests: 100_000,
+        json: concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench.json").into(),
+    };
     while let Some(arg) = args.next() {
         let mut value = || args.next().ok_or_else(|| anyhow::anyhow!("{arg} wants a value"));
         match arg.as_str() {
