@@ -13,7 +13,7 @@ if call('HGET', KEYS[1], ARGV[1]) ~= '1' then
     return {0, 0}
 end
 
-call('DEL', KEYS[1])
+call('HDEL', KEYS[1], ARGV[1])
 call('HSET', KEYS[1], ARGV[2], 1)
 call('PEXPIRE', KEYS[1], ARGV[3])
 local time = call('TIME')
