@@ -350,7 +350,15 @@ pub(super) async fn archive(
             return Ok(ArchiveRequest::default());
         }
         let bytes = request::body(&app, &headers, body).await?;
-        if bytes.is_empty() { Ok(ArchiveRequest::default()) } else { request::json(&bytes) }
+        if bytes.is_empty() {
+            return Ok(ArchiveRequest::default());
+        }
+        let asked: ArchiveRequest = request::json(&bytes)?;
+        if asked.drop_unsettled && app.ledger.is_some() {
+            let detail = "drop_unsettled is for servers without a ledger: this one settles them";
+            return Err(Problem::invalid(detail));
+        }
+        Ok(asked)
     };
     match asked.await {
         Ok(ArchiveRequest { drop_unsettled }) => {

@@ -156,3 +156,30 @@ fn a_ledger_of_another_journal_is_not_written_to() {
     assert_eq!(talk.get("/readyz").status, 200);
     assert!(ledger(folder.path()).is_empty());
 }
+
+#[test]
+fn a_ledger_that_comes_later_settles_around_what_was_dropped() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::with(folder.path(), &[("LEDGER", "none")]);
+    let mut talk = server.talk();
+    talk.open_campaign("old", 3);
+    assert_eq!(talk.claim("old", "ann").status, 201);
+    talk.open_campaign("drop", 3);
+    assert_eq!(talk.claim("drop", "bob").status, 201);
+    assert_eq!(talk.claim("old", "cyd").status, 201);
+    assert_eq!(talk.post("/v1/campaigns/old/close", &json!({})).status, 200);
+    let archive = json!({"drop_unsettled": true});
+    assert_eq!(talk.post("/v1/campaigns/old/archive", &archive).status, 200);
+    drop(talk);
+    drop(server);
+
+    let server = Server::with(folder.path(), &[("LEDGER", "sqlite")]);
+    let mut talk = server.talk();
+    assert_eq!(talk.claim("drop", "dan").status, 201);
+    assert_eq!(settled(&mut talk), 4);
+    let numbers: Vec<u64> = ledger(folder.path()).into_iter().map(|row| row.0).collect();
+    assert_eq!(numbers, [2, 4]);
+    // Where there is a ledger nothing is dropped before it has it.
+    talk.post("/v1/campaigns/drop/close", &json!({}));
+    assert_eq!(talk.post("/v1/campaigns/drop/archive", &archive).status, 400);
+}

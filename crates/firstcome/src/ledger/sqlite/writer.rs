@@ -64,7 +64,7 @@ impl Writer {
 
     pub(super) fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
         let Batch { after, term, rows } = batch;
-        let through = after + rows.len() as u64;
+        let through = rows.last().map_or(*after, |row| row.number);
         let (shard, now) = (self.shard, self.clock.now().as_micros());
         self.untidy = true;
         self.file.transaction(
