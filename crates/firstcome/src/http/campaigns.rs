@@ -350,15 +350,7 @@ pub(super) async fn archive(
             return Ok(ArchiveRequest::default());
         }
         let bytes = request::body(&app, &headers, body).await?;
-        if bytes.is_empty() {
-            return Ok(ArchiveRequest::default());
-        }
-        let asked: ArchiveRequest = request::json(&bytes)?;
-        if asked.drop_unsettled && app.ledger.is_some() {
-            let detail = "drop_unsettled is for servers without a ledger: this one settles them";
-            return Err(Problem::invalid(detail));
-        }
-        Ok(asked)
+        if bytes.is_empty() { Ok(ArchiveRequest::default()) } else { request::json(&bytes) }
     };
     match asked.await {
         Ok(ArchiveRequest { drop_unsettled }) => {
