@@ -50,6 +50,11 @@ impl Health {
         Self { inside: Mutex::default(), caught_up }
     }
 
+    /// Says whether others write to the journal too.
+    pub(crate) fn several(&self) -> bool {
+        self.caught_up.is_some()
+    }
+
     /// Gives the condition now.
     ///
     /// Where others write too, the state is fresh as of the last exchange that brought all there

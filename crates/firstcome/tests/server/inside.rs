@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use firstcome::http::{self, App, Key, Keys, Options, Role};
-use firstcome::leader::{Leader, Pace};
+use firstcome::leader::{Election, Leader, Pace};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Given, Limits, Node};
 use firstcome_core::SpaceId;
@@ -94,7 +94,7 @@ impl Inside {
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,
         };
-        let leader = Leader::start(&node, None, pace, &metrics);
+        let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
         let mut keys = Keys::default();
         keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
         for (text, role, campaigns) in KEYS {
