@@ -30,7 +30,10 @@ fn build() -> Option<PathBuf> {
             return None;
         }
     }
-    let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder).status();
+    let built = Command::new("mvn")
+        .args(["-q", "-B", "-Dstyle.color=never", "package"])
+        .current_dir(&folder)
+        .status();
     if !built.is_ok_and(|status| status.success()) {
         programs::missing("what Maven needs to build the programs with Redisson");
         return None;

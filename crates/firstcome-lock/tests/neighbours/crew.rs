@@ -160,14 +160,15 @@ impl Crew {
 
     /// Kills one as it stands and starts another at once.
     ///
-    /// One in ten of the new ones stays longer than a lease at its first visit, and needs all its renewals.
+    /// One in ten of the new ones stays longer than a lease at its first visit, as long before it writes as after, and
+    /// needs its renewals.
     fn replace(&mut self, at: usize) {
         let mut old = self.at_work.swap_remove(at);
         assert!(old.child.try_wait().unwrap().is_none(), "{} ended by itself", old.life.id);
         old.child.kill().unwrap();
         old.child.wait().unwrap();
         old.life.killed = true;
-        let first = if self.dice.u8(..10) == 0 { self.plan.lease_ms * 4 / 3 } else { 0 };
+        let first = if self.dice.u8(..10) == 0 { self.plan.lease_ms * 2 / 3 } else { 0 };
         let new = self.visitor(old.life.tongue, first).unwrap();
         self.ended.push(old.life);
         self.at_work.push(new);

@@ -62,6 +62,7 @@ fn java_and_rust_killed_at_random_never_overlap_and_wake_each_other() {
     assert!(verdict.broken.is_empty() && verdict.overlaps == 0, "{:#?}", verdict.broken);
     for (from, to) in [(Tongue::Java, Tongue::Rust), (Tongue::Rust, Tongue::Java)] {
         assert!(verdict.by_message(from, to) > 0, "none from {from} to {to} by message");
+        assert_eq!(verdict.late(from, to), 0, "from {from} to {to} by the end of a lease");
         assert!(verdict.entries_of(to) > 0);
     }
 }

@@ -139,7 +139,7 @@ struct Turns {
     freed: [Both; 2],
     /// And the one who came had waited for just that, and came before that lease would have ended.
     by_message: [Both; 2],
-    /// And the one who came had waited for just that, and came no sooner than that lease nearly ended.
+    /// And the one who came had waited for just that, and came when that lease was nearly used up.
     late: [Both; 2],
     /// The one before had not given it back: its lease ran out.
     ran_out: Both,
@@ -150,9 +150,9 @@ impl Turns {
     ///
     /// One who waits asks, subscribes, asks again, and sleeps until a message comes or the lease it was told of ends.
     /// So one who was refused at least twice, the last time by the very holder who then gave the lock back, slept
-    /// when that happened. Leases end in the order in which they begin, so nobody who comes while there is still
-    /// something left of that holder's has been woken by the end of one: there was a message. How much is left is
-    /// what the store says about a key that was made to live as long.
+    /// when that happened. Nobody who comes while there is still something left of that holder's lease has been
+    /// woken by its end: there was a message. How much is left is what the store says about a key that was made to
+    /// live as long; a third is enough, for a holder or a waiter may have been paused for another.
     fn read(diaries: &Diaries, steps: &[Step], lease_ms: u64, broken: &mut Vec<String>) -> Self {
         struct Client<'a> {
             diary: &'a Diary,
@@ -229,6 +229,7 @@ pub(crate) struct Verdict {
     lost: Both,
     number: u64,
     said: u64,
+    uncertain: u64,
     happened: u64,
     turns: Turns,
 }
@@ -246,6 +247,7 @@ impl Verdict {
             paused: diaries.count(|diary| diary.paused.into()),
             lost: diaries.count(|diary| diary.lost),
             said: diaries.count(|diary| diary.wrote.len() as u64).iter().sum(),
+            uncertain: diaries.count(|diary| diary.uncertain.is_some().into()).iter().sum(),
             number,
             happened,
             broken,
@@ -259,6 +261,11 @@ impl Verdict {
     /// Gives how often one came after the other had given the lock back.
     pub(crate) fn in_turn(&self, from: Tongue, to: Tongue) -> u64 {
         self.turns.freed[from as usize][to as usize]
+    }
+
+    /// Gives how often one that waited was woken by the end of a lease, though the other had given the lock back.
+    pub(crate) fn late(&self, from: Tongue, to: Tongue) -> u64 {
+        self.turns.late[from as usize][to as usize]
     }
 
     /// Gives how often one that waited was woken by the message of the other.
@@ -286,10 +293,10 @@ impl fmt::Display for Verdict {
             both(f, "  woken by its message", turns.by_message[at])?;
             both(f, "  not before its lease ended", turns.late[at])?;
         }
-        let Self { number, said, happened, .. } = self;
+        let Self { number, said, uncertain, happened, .. } = self;
         writeln!(
             f,
-            "the number is {number}: {said} writes that were said, {happened} of killed ones"
+            "the number is {number}: {said} writes, and {happened} of {uncertain} cut short by a kill"
         )?;
         writeln!(f, "overlaps {}, things that must not be {}", self.overlaps, self.broken.len())?;
         for what in self.broken.iter().take(10) {

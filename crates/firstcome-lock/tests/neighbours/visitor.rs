@@ -8,8 +8,8 @@
 //! none that was written:
 //!
 //! - `id UUID`: who it is to the store
-//! - `in MS`: it has the lock, and what is left then of the key `marker`, which lives as long as the lease of the
-//!   one before would have
+//! - `in MS`: it has the lock, and what is left then of the key `marker`, which each sets before it gives the lock
+//!   back, to live as long as its lease would have
 //! - `overlap`: somebody else is inside
 //! - `try N`, `did N`: it is about to write N, it has written N
 //! - `lost`: the lock was gone when it was given back
@@ -73,9 +73,10 @@ impl Files {
         let mut digits = [0; DIGITS];
         self.number.read_exact_at(&mut digits, 0).unwrap();
         let next = std::str::from_utf8(&digits).unwrap().parse::<u64>().unwrap() + 1;
-        tokio::time::sleep(Duration::from_millis(ms)).await;
         self.write(&format!("try {next}"));
+        tokio::time::sleep(Duration::from_millis(ms)).await;
         self.number.write_all_at(format!("{next:0DIGITS$}").as_bytes(), 0).unwrap();
+        tokio::time::sleep(Duration::from_millis(ms)).await;
         self.write(&format!("did {next}"));
         if alone {
             fcntl_lock(&self.door, FlockOperation::NonBlockingUnlock).unwrap();
@@ -102,10 +103,10 @@ async fn visit_often(files: Files, url: &str, lease: Duration, name: &str, first
     while !over.load(Ordering::SeqCst) {
         let held = lock.lock().await.unwrap();
         files.write(&format!("in {}", left_of("marker").await));
+        files.visit(visit).await;
         let lasts = left_of(name).await.max(1);
         let mark = Command::new("SET").arg("marker").arg("1").arg("PX").arg(lasts.to_string());
         store.send(&mark).await.unwrap();
-        files.visit(visit).await;
         if held.release().await.unwrap() == Released::AlreadyLost {
             files.write("lost");
         }

@@ -63,8 +63,8 @@ public final class Visitor {
             while (!over) {
                 lock.lock();
                 visitor.write("in " + marker.remainTimeToLive());
-                marker.set("1", Duration.ofMillis(Math.max(1, lock.remainTimeToLive())));
                 visitor.visit(number, door, visit);
+                marker.set("1", Duration.ofMillis(Math.max(1, lock.remainTimeToLive())));
                 try {
                     lock.unlock();
                 } catch (IllegalMonitorStateException lost) {
@@ -95,10 +95,11 @@ public final class Visitor {
             number.seek(0);
             number.readFully(digits);
             long next = Long.parseLong(new String(digits, StandardCharsets.US_ASCII)) + 1;
-            Thread.sleep(ms);
             write("try " + next);
+            Thread.sleep(ms);
             number.seek(0);
             number.write(String.format("%0" + DIGITS + "d", next).getBytes(StandardCharsets.US_ASCII));
+            Thread.sleep(ms);
             write("did " + next);
         }
     }
