@@ -30,11 +30,12 @@ fn build() -> Option<PathBuf> {
             return None;
         }
     }
-    let built = Command::new("mvn")
-        .args(["-q", "-B", "-Dstyle.color=never", "package"])
-        .current_dir(&folder)
-        .status();
-    if !built.is_ok_and(|status| status.success()) {
+    let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder).output();
+    // What it says is worth reading only where it failed.
+    if let Some(said) = built.as_ref().ok().filter(|built| !built.status.success()) {
+        eprintln!("{}", String::from_utf8_lossy(&said.stdout));
+    }
+    if !built.is_ok_and(|built| built.status.success()) {
         programs::missing("what Maven needs to build the programs with Redisson");
         return None;
     }
