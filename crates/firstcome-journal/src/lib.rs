@@ -101,7 +101,7 @@ impl Journal {
     /// Gives what several nodes need, where several may share this journal.
     pub fn shared(&self) -> Option<Shared> {
         match self {
-            Self::Memory(memory) => Some(Shared::Memory(memory.clone())),
+            Self::Memory(memory) => memory.several.then(|| Shared::Memory(memory.clone())),
             Self::Sqlite(_) => None,
             Self::Faulty(faulty) => faulty.truth().shared().map(|_| Shared::Faulty(faulty.clone())),
         }

@@ -58,7 +58,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
-        clock: Clock::system(),
+        clock: Some(Clock::system()),
+        address: format!("http://{address}").into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&metrics),

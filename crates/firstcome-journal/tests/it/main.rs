@@ -68,4 +68,4 @@ macro_rules! sharing {
 conformance!(memory, crate::world::Stage::memory());
 conformance!(sqlite, crate::world::Stage::sqlite());
 conformance!(faulty_without_faults, crate::world::Stage::faulty());
-sharing!(shared_memory, crate::world::Stage::memory());
+sharing!(shared_memory, crate::world::Stage::shared_memory());

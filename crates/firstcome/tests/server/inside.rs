@@ -81,7 +81,8 @@ impl Inside {
         let Setup { queue, wait, memory, outbox, keep_for } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
-            clock,
+            clock: Some(clock),
+            address: "".into(),
             random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, wait, memory, outbox },
             metrics: Arc::clone(&metrics),

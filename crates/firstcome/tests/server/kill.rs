@@ -179,7 +179,8 @@ async fn serves_from_memory_and_writes_behind() {
     let wait = Duration::from_secs(5);
     let given = Given {
         journal: journal.clone(),
-        clock: Clock::system(),
+        clock: Some(Clock::system()),
+        address: "".into(),
         random: Box::new(|| 5),
         limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
         metrics: Arc::clone(&metrics),
