@@ -243,6 +243,7 @@ fn options(config: &Config, address: SocketAddr) -> Options {
         body_time: config.header_wait,
         idle_time: config.idle,
         metrics_public: config.metrics_public || address.ip().is_loopback(),
+        durability,
     }
 }
 
