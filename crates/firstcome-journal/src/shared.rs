@@ -18,6 +18,9 @@ use std::time::Duration;
 pub enum Shared {
     /// In memory.
     Memory(Memory),
+    /// In Redis or Valkey.
+    #[cfg(feature = "redis")]
+    Redis(crate::redis::Redis),
     /// One of the others with faults.
     Faulty(Faulty),
 }
@@ -80,6 +83,8 @@ macro_rules! each {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
             Self::Memory($store) => $call.await,
+            #[cfg(feature = "redis")]
+            Self::Redis($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
         }
     };
