@@ -127,7 +127,7 @@ impl Failure {
             Self::Gone(_) => Some(
                 "bring its data back; if they are lost, `firstcome nodes reseed` has a running node write its own state there",
             ),
-            Self::Full(_) => Some("make room on the disk: it goes on by itself"),
+            Self::Full(_) => Some("make room on its disk or in its memory: it goes on by itself"),
             Self::TooNew(_) => Some("start a newer build of firstcome on it"),
             Self::InUse { .. } => {
                 Some("talk to that server, or stop it first, or choose another --data folder")

@@ -10,37 +10,40 @@ const PASSING: [&str; 7] =
 /// Says what became of a call that may have changed something.
 pub(super) fn trouble(failure: Store) -> Failure {
     let text = failure.to_string();
-    match &failure {
+    if let Store::Refused { detail } = &failure {
         // Each script's first write is one that is refused without memory, and refused there it has done nothing.
-        Store::Refused { detail } if detail.contains("OOM") => Failure::Full(text),
-        Store::Refused { detail } if PASSING.iter().any(|code| detail.contains(code)) => {
-            Failure::Unavailable(text)
+        if detail.contains("OOM") {
+            return Failure::Full(text);
         }
-        Store::Denied { .. } => Failure::Unfit {
-            why: text,
-            fix: "give the user what docs/reference/redis-keys.md lists under `ACL SETUSER`"
-                .to_owned(),
-        },
-        Store::TooOld { .. }
-        | Store::WrongKind { .. }
-        | Store::Tls { .. }
-        | Store::Address { .. } => {
-            let fix = failure.hint().unwrap_or_default().to_owned();
-            Failure::Unfit { why: text, fix }
+        if PASSING.iter().any(|code| detail.contains(code)) {
+            return Failure::Unavailable(text);
         }
-        _ => match failure.effect() {
-            Effect::None => Failure::Unavailable(text),
-            Effect::Unknown => Failure::Unknown(text),
-        },
+    }
+    if let Store::Denied { .. } = &failure {
+        let fix = "give the user the rights listed in docs/reference/redis-keys.md".to_owned();
+        return Failure::Unfit { why: text, fix };
+    }
+    if let Store::TooOld { .. }
+    | Store::WrongKind { .. }
+    | Store::Tls { .. }
+    | Store::Address { .. } = &failure
+    {
+        let fix = failure.hint().unwrap_or_default().to_owned();
+        return Failure::Unfit { why: text, fix };
+    }
+    match failure.effect() {
+        Effect::None => Failure::Unavailable(text),
+        Effect::Unknown => Failure::Unknown(text),
     }
 }
 
 /// Says what became of a call that only reads: it cannot have changed anything.
 pub(super) fn looked(failure: Store) -> Failure {
-    match trouble(failure) {
-        Failure::Unknown(text) => Failure::Unavailable(text),
-        other => other,
+    let failure = trouble(failure);
+    if let Failure::Unknown(text) = failure {
+        return Failure::Unavailable(text);
     }
+    failure
 }
 
 /// An answer of a shape that no script of ours gives.

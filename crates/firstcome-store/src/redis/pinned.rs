@@ -44,13 +44,11 @@ impl Pinned {
     /// # Cancel safety
     ///
     /// An [`Answer`] that is dropped leaves the connection usable; its command may or may not have been sent.
-    #[must_use]
     pub fn send(&self, command: Command, deadline: Instant) -> Answer {
         self.hand_over(command.words, deadline)
     }
 
     /// Hands a script's text over to the server, as [`Pinned::send`] does a command.
-    #[must_use]
     pub fn load(&self, script: &'static Script, deadline: Instant) -> Answer {
         let mut words = redis::cmd("SCRIPT");
         words.arg("LOAD").arg(script.text());
