@@ -216,6 +216,7 @@ impl Appender {
             Broken::Behind { .. }
                 | Broken::Forked { .. }
                 | Broken::Trimmed { .. }
+                | Broken::Changed
                 | Broken::Gone(_)
                 | Broken::OtherSpace { .. }
         );
