@@ -29,9 +29,9 @@ pub use start::CannotStart;
 
 use crate::metrics::Metrics;
 use appender::Appender;
-use firstcome_core::{NodeId, Timestamp};
 use calls::Calls;
 pub use clock::StoreClock;
+use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
 use health::Health;
 use pace::Pace;

@@ -473,7 +473,8 @@ pub(super) async fn show(
         let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
         let (mut view, position) = app.node.replica.look(|state| {
             let position = state.token();
-            let refused = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+            let refused =
+                |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
             let found = state.campaign(&campaign).map_err(refused)?;
             Ok::<_, Problem>((view(state, found, now, stale), position))
         })?;

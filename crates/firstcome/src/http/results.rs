@@ -181,7 +181,13 @@ async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec
     Ok(rows)
 }
 
-fn write(app: &App, format: Format, mut rows: Vec<Row>, limit: usize, durable: bool) -> Response<Body> {
+fn write(
+    app: &App,
+    format: Format,
+    mut rows: Vec<Row>,
+    limit: usize,
+    durable: bool,
+) -> Response<Body> {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(|row| row.number) } else { None };

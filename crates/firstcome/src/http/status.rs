@@ -197,7 +197,8 @@ pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) 
     }
     app.node.reseed();
     let position = app.node.replica.look(State::token).to_string();
-    (StatusCode::ACCEPTED, Json(json!({"reseed": "accepted", "position": position}))).into_response()
+    (StatusCode::ACCEPTED, Json(json!({"reseed": "accepted", "position": position})))
+        .into_response()
 }
 
 /// What this node's state comes down to.

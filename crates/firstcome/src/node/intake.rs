@@ -207,8 +207,7 @@ impl Intake {
                     Err(refusal) => refusal.into(),
                 };
                 let when = from_memory(&outcome, latest, again);
-                let answer =
-                    Answer { outcome, position: state.token(), decided: Decided::Replica };
+                let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
                 Some((when, answer))
             })
         };
