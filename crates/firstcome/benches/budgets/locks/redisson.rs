@@ -1,44 +1,32 @@
 //! Real Redisson in a Java process, told line by line what to do.
 
 use anyhow::{Context, Result, bail};
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 /// The compiled Java program.
 pub(crate) struct Redisson {
-    classes: PathBuf,
+    class_path: String,
 }
 
 impl Redisson {
     /// Builds the program; `None` after a loud skip where Java or Maven is missing.
     pub(crate) fn built() -> Option<Self> {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/redisson");
-        for (tool, asked) in [("java", "-version"), ("mvn", "--version")] {
-            let mut asking = std::process::Command::new(tool);
-            let asking = asking.arg(asked).stdout(Stdio::null()).stderr(Stdio::null());
-            if !asking.status().is_ok_and(|status| status.success()) {
-                eprintln!("SKIPPED: {tool} is missing, so nothing is compared with Redisson");
-                return None;
-            }
-        }
-        let mut building = std::process::Command::new("mvn");
-        let built = building.args(["-q", "-B", "package"]).current_dir(&folder).status();
-        if !built.is_ok_and(|status| status.success()) {
-            eprintln!(
-                "SKIPPED: Maven cannot build interop/redisson, so nothing is compared with it"
-            );
-            return None;
-        }
-        Some(Self { classes: folder.join("target") })
+        firstcome_testbed::redisson_class_path().map(|class_path| Self { class_path })
     }
 
     /// Starts a process with `clients` clients in it, warmed up.
     pub(crate) async fn start(&self, url: &str, clients: usize) -> Result<Java> {
-        let path = format!("{0}/classes:{0}/dependency/*", self.classes.display());
         let mut child = Command::new("java")
-            .args(["-Xmx512m", "-cp", &path, "firstcome.Figures", url, &clients.to_string()])
+            .args([
+                "-Xmx512m",
+                "-cp",
+                &self.class_path,
+                "firstcome.Figures",
+                url,
+                &clients.to_string(),
+            ])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
