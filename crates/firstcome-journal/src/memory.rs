@@ -219,7 +219,7 @@ impl Inside {
             return Err(Failure::Behind { head, applied });
         }
         let Some(found) = self.name_at(applied) else {
-            return Err(Failure::Trimmed { wanted: applied, first: self.base.0 + 1 });
+            return Err(Failure::Trimmed { wanted: applied + 1, first: self.base.0 + 1 });
         };
         if found != applied_name {
             return Err(Failure::Forked { position: applied, found, applied: applied_name });

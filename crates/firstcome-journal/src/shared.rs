@@ -19,6 +19,9 @@ use tokio::sync::watch;
 pub enum Shared {
     /// In memory.
     Memory(Memory),
+    /// In Redis or Valkey.
+    #[cfg(feature = "redis")]
+    Redis(crate::redis::Redis),
     /// One of the others with faults.
     Faulty(Faulty),
 }
@@ -83,6 +86,8 @@ macro_rules! each {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
             Self::Memory($store) => $call.await,
+            #[cfg(feature = "redis")]
+            Self::Redis($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
         }
     };
@@ -94,6 +99,8 @@ impl Shared {
     pub fn incarnations(&self) -> watch::Receiver<u64> {
         match self {
             Self::Memory(memory) => memory.incarnations(),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.incarnations(),
             Self::Faulty(faulty) => faulty.shared().incarnations(),
         }
     }
@@ -103,6 +110,8 @@ impl Shared {
     pub fn confirms_at_once(&self) -> bool {
         match self {
             Self::Memory(memory) => memory.confirms_at_once(),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.confirms_at_once(),
             Self::Faulty(faulty) => faulty.shared().confirms_at_once(),
         }
     }

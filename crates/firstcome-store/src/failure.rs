@@ -56,6 +56,9 @@ pub enum Failure {
         /// What needs it.
         feature: &'static str,
     },
+    /// The server does not know a script that was called by its hash, and so has not run it.
+    #[error("the store does not know a script, which was not run")]
+    UnknownScript,
     /// The server answered with another error.
     #[error("the store refused a command: {detail}")]
     Refused {
@@ -105,6 +108,7 @@ impl Failure {
             | Self::ReadOnly { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::UnknownScript
             | Self::Tls { .. }
             | Self::Closed => Effect::None,
         }
@@ -125,6 +129,7 @@ impl Failure {
             | Self::Denied { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::UnknownScript
             | Self::Unexpected { .. }
             | Self::Tls { .. }
             | Self::Closed => false,
@@ -156,7 +161,9 @@ impl Failure {
             Self::Tls { .. } => Some(
                 "give the authority's certificate with Options::trust, and a host name that the certificate names",
             ),
-            Self::Refused { .. } | Self::Unexpected { .. } | Self::Closed => None,
+            Self::UnknownScript | Self::Refused { .. } | Self::Unexpected { .. } | Self::Closed => {
+                None
+            }
         }
     }
 }

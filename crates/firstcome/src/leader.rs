@@ -124,9 +124,9 @@ impl Leader {
         match &*self.election {
             Election::Alone => None,
             #[cfg(feature = "redis")]
-            Election::Among { watch, .. } => watch
-                .current()
-                .map(|leader| Leads { node: leader.node, term: leader.term.get() }),
+            Election::Among { watch, .. } => {
+                watch.current().map(|leader| Leads { node: leader.node, term: leader.term.get() })
+            }
         }
     }
 

@@ -29,9 +29,9 @@ pub use start::CannotStart;
 
 use crate::metrics::Metrics;
 use appender::Appender;
-use firstcome_core::{NodeId, Timestamp};
 use calls::Calls;
 pub use clock::StoreClock;
+use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
 use health::Health;
 use pace::Pace;
@@ -69,6 +69,8 @@ pub struct Node {
     pub id: NodeId,
     /// When it started.
     pub since: Timestamp,
+    /// Where it can be reached.
+    pub address: Box<str>,
     /// Where commands enter.
     pub intake: Arc<Intake>,
     /// Its state.
@@ -136,7 +138,7 @@ impl Node {
                 node: id,
                 since,
                 memory: given.limits.memory,
-                address: given.address,
+                address: given.address.clone(),
                 shared,
                 replica: Arc::clone(&replica),
                 calls: Arc::clone(&calls),
@@ -171,6 +173,7 @@ impl Node {
         Ok(Self {
             id,
             since,
+            address: given.address,
             intake,
             replica,
             journal: given.journal,
@@ -195,6 +198,11 @@ impl Node {
             drop(announcer.await);
         }
         stopped
+    }
+
+    /// Says whether the store was found to have nothing of the space any more.
+    pub fn is_without_store(&self) -> bool {
+        self.intake.calls.is_without_store()
     }
 
     /// Allows this node to write its state into a store that has nothing of the space any more.

@@ -216,6 +216,7 @@ impl Appender {
             Broken::Behind { .. }
                 | Broken::Forked { .. }
                 | Broken::Trimmed { .. }
+                | Broken::Changed
                 | Broken::Gone(_)
                 | Broken::OtherSpace { .. }
         );
@@ -277,7 +278,14 @@ impl Appender {
             Ok(())
         });
         self.metrics.batch(waiting.len());
-        Batch { name, body: body.finish().into(), waiting, maybe_sent: false, is_sent: false, confirm: None }
+        Batch {
+            name,
+            body: body.finish().into(),
+            waiting,
+            maybe_sent: false,
+            is_sent: false,
+            confirm: None,
+        }
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
@@ -447,8 +455,7 @@ impl Appender {
         }
         while self.parked.try_join_next().is_some() {}
         let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
-        let leave =
-            answers.leave_when_durable(durable.history, position, confirm, replica, queue);
+        let leave = answers.leave_when_durable(durable.history, position, confirm, replica, queue);
         self.parked.spawn(leave);
     }
 

@@ -56,8 +56,7 @@ impl Batch {
     /// Answers those whose time is over, `unknown` if it may have been sent; the others keep their places.
     pub(super) fn answer_overdue(&mut self) {
         let now = Instant::now();
-        let failure =
-            if self.maybe_sent || self.is_sent { Failure::Unknown } else { not_taken() };
+        let failure = if self.maybe_sent || self.is_sent { Failure::Unknown } else { not_taken() };
         for slot in &mut self.waiting {
             if let Some(waiting) = slot.take_if(|waiting| waiting.until <= now) {
                 answer(waiting, Err(failure.clone()));

@@ -11,6 +11,7 @@ pub(crate) struct Calls {
     endure: Notify,
     readers: AtomicBool,
     reseed: AtomicBool,
+    without_store: AtomicBool,
 }
 
 impl Calls {
@@ -33,6 +34,15 @@ impl Calls {
     pub(crate) fn reseed(&self) {
         self.reseed.store(true, Ordering::Relaxed);
         self.suspect();
+    }
+
+    /// Notes whether the store has nothing of the space any more.
+    pub(super) fn without_store(&self, nothing: bool) {
+        self.without_store.store(nothing, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_without_store(&self) -> bool {
+        self.without_store.load(Ordering::Relaxed)
     }
 
     pub(super) fn may_reseed(&self) -> bool {

@@ -51,9 +51,13 @@ impl Appender {
             "the journal has another history than this node: going over to it".into(),
         );
         let mut tail = Vec::new();
-        let loaded = start::state(&self.journal, |_, _| {}, |entry, name| {
-            tail.push((entry, name));
-        });
+        let loaded = start::state(
+            &self.journal,
+            |_, _| {},
+            |entry, name| {
+                tail.push((entry, name));
+            },
+        );
         let state = match loaded.await {
             Ok(state) => state,
             Err(CannotStart::Journal(broken)) => return Ok(Err(broken)),
@@ -114,12 +118,14 @@ impl Appender {
         let mut brought = 0;
         for (entry, name) in self.lost.clone() {
             brought += 1;
-            let (ran, at) = self
-                .replica
-                .look(|state| (state.has_run(name.node, name.number), state.at()));
+            let (ran, at) =
+                self.replica.look(|state| (state.has_run(name.node, name.number), state.at()));
             // Beyond that the rules forget which batches ran: see `NODE_MEMORY_US`.
             let too_old = at.micros_since(entry.at) >= NODE_MEMORY_US / 6 * 5;
-            if too_old && !ran && let Some(over) = &mut self.over {
+            if too_old
+                && !ran
+                && let Some(over) = &mut self.over
+            {
                 over.too_old += 1;
             }
             if ran || too_old {
@@ -161,10 +167,7 @@ impl Appender {
 }
 
 /// Gives whom entries are about.
-fn about(
-    lost: &[(Entry, Name)],
-    over: &State,
-) -> BTreeSet<(Box<str>, Box<str>, Box<str>)> {
+fn about(lost: &[(Entry, Name)], over: &State) -> BTreeSet<(Box<str>, Box<str>, Box<str>)> {
     let mut about = BTreeSet::new();
     for (entry, _) in lost {
         let commands = Body::open(&entry.body).map(|body| body.commands());

@@ -83,7 +83,9 @@ impl Appender {
         shared: &Shared,
         batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let head = match self.journal.head().await {
+        let head = self.journal.head().await;
+        self.calls.without_store(matches!(head, Err(Broken::Gone(_))));
+        let head = match head {
             Ok(head) => head,
             Err(Broken::Gone(space)) if self.calls.may_reseed() => {
                 return Ok(self.reseed(shared, None).await.map_err(|broken| match broken {

@@ -139,16 +139,23 @@ impl Intake {
         }
     }
 
-    /// Waits, at most for a second, until what was read as of the position applied last is durable;
-    /// says whether it is.
+    /// Waits, at most for a second, until what was read as of a position is durable; says whether it is.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn endures(&self) -> bool {
+    pub async fn endures(&self, position: Position) -> bool {
         self.calls.reads();
-        let (position, _) = self.replica.applied();
-        self.endures_until(position, Instant::now() + READ_WAIT).await
+        self.endures_until(position.position, Instant::now() + READ_WAIT).await
+    }
+
+    /// Catches up with the head of the journal once, in time for a command; says whether it did.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn catches_up(&self) -> bool {
+        self.catch_up(Instant::now() + self.limits.wait).await.is_some()
     }
 
     async fn endures_until(&self, position: u64, until: Instant) -> bool {
@@ -200,8 +207,7 @@ impl Intake {
                     Err(refusal) => refusal.into(),
                 };
                 let when = from_memory(&outcome, latest, again);
-                let answer =
-                    Answer { outcome, position: state.token(), decided: Decided::Replica };
+                let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
                 Some((when, answer))
             })
         };

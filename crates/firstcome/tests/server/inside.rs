@@ -109,6 +109,7 @@ impl Inside {
             body_time: second,
             idle_time: second,
             metrics_public: true,
+            durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);
         let openapi = http::openapi();

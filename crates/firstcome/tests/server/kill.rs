@@ -202,6 +202,7 @@ async fn serves_from_memory_and_writes_behind() {
         body_time: wait,
         idle_time: wait,
         metrics_public: true,
+        durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);
     let (openapi, draining) = (http::openapi(), stop.clone());

@@ -86,7 +86,8 @@ impl Seat {
 
     fn counted(&self, name: &str) -> u64 {
         let text = self.metrics.text();
-        let line = text.lines().find_map(|line| line.strip_prefix(&format!("firstcome_{name}_total ")));
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(&format!("firstcome_{name}_total ")));
         line.unwrap_or_else(|| panic!("{name} is not counted")).parse().unwrap()
     }
 
@@ -366,12 +367,12 @@ async fn an_answer_leaves_when_it_is_durable_and_not_before() {
     assert!(early.is_err(), "it left before it was durable");
     // It is applied all the same, on every node, and whoever reads it is told.
     two.reaches(2).await;
-    assert!(!two.node.intake.endures().await);
+    assert!(!two.node.intake.endures(two.position()).await);
     store.confirm();
     let answer = claim.await.unwrap();
     assert!(matches!(answer.outcome, Outcome::Won { rank: 1, .. }), "{answer:?}");
-    assert!(one.node.intake.endures().await);
-    assert!(two.node.intake.endures().await, "the others learn it");
+    assert!(one.node.intake.endures(one.position()).await);
+    assert!(two.node.intake.endures(two.position()).await, "the others learn it");
 }
 
 #[tokio::test(start_paused = true)]
