@@ -257,9 +257,12 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         let ann = scene.ann(builder).await;
         take(&ann.lock("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.lock("x").unwrap()).await;
+        let connections = scene.proxy.connections();
         scene.proxy.set(Fault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, "x").await).await;
+        // It is free before the answer has come as far as the proxy: a new connection shows that it was cut.
+        until("it dials again", async || scene.proxy.connections() > connections).await;
         scene.proxy.set(Fault::None);
         let released = releasing.await.unwrap();
         let right = matches!(released, Ok(Released::Free) | Err(Failure::Pending { .. }));
