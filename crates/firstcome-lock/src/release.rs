@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use crate::attempt::{pause, undo};
-use crate::backend::{Left, NotAfter, later};
+use crate::backend::{Left, NotAfter, Return, later};
 use crate::hold::{Grant, Hold, Loss};
 use crate::keys::Kind;
 use crate::owner::{Seat, SharedSeat};
@@ -91,11 +91,18 @@ async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Left {
             request = fastrand::u128(..);
         }
         let over_at = later(hold.over_at(), shared.backend.answer_within());
-        let lease = hold.lease();
-        let asked = shared.backend.release(&hold.keys, &hold.owner, lease, request, reentrant);
-        match asked.await {
+        let asked = Return {
+            keys: &hold.keys,
+            owner: &hold.owner,
+            reentrant,
+            lease: hold.lease(),
+            remaining: hold.over_at().saturating_duration_since(Instant::now()),
+            request,
+            again: tries > 0,
+        };
+        match shared.backend.release(asked).await {
             Ok(left) => {
-                if left != Left::Nothing && hold.keys.kind != Kind::Token {
+                if hold.keys.kind != Kind::Token {
                     shared.clerk.forget(hold.keys.latch(request));
                 }
                 return left;

@@ -28,5 +28,5 @@ pub use ports::free_port;
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
-pub use redisson::redisson;
+pub use redisson::{redisson, redisson_class_path};
 pub use sentinel::Sentinels;

@@ -13,9 +13,9 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
     return {0, redis.call('PTTL', KEYS[1]), now}
 end
 local fence = now
-local last = redis.call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+local last = redis.call('SET', KEYS[2], now, 'GET', 'PX', ARGV[4])
 if last and tonumber(last) >= now then
     fence = tonumber(last) + 1
-    redis.call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
+    redis.call('SET', KEYS[2], fence, 'KEEPTTL')
 end
 return {1, fence, now}
