@@ -13,8 +13,7 @@ if now > tonumber(ARGV[3]) then
 end
 
 if call('EXISTS', KEYS[1]) == 0 then
-    call('HSET', KEYS[1], ARGV[1], 1)
-    call('PEXPIRE', KEYS[1], ARGV[2])
+    -- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
     -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
     local fence, last = now, nil
     if ARGV[4] == '0' then
@@ -26,6 +25,8 @@ if call('EXISTS', KEYS[1]) == 0 then
         fence = tonumber(last) + 1
         call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
     end
+    call('HSET', KEYS[1], ARGV[1], 1)
+    call('PEXPIRE', KEYS[1], ARGV[2])
     return {1, fence, now}
 end
 
