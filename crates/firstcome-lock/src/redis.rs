@@ -32,9 +32,9 @@ script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
 
-/// How long a latch outlives the lease of the hold it was made for.
+/// How much longer a latch lives than a release is sent again, and how long at most.
 const LATCH_GRACE: Duration = Duration::from_secs(20);
-const LONGEST_LATCH: Duration = Duration::from_secs(600);
+const LONGEST_LATCH: Duration = Duration::from_secs(86_400);
 
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
@@ -127,8 +127,10 @@ impl RedisBackend {
             _ => return Err(unexpected("two numbers")),
         };
         let left = not_after.0.saturating_sub(now);
-        if taken_back || left < 0 {
-            Ok(Undone::Done)
+        if taken_back {
+            Ok(Undone::TakenBack)
+        } else if left < 0 {
+            Ok(Undone::Nothing)
         } else {
             Ok(Undone::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
         }
@@ -151,7 +153,7 @@ impl RedisBackend {
         let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
             .arg(owner)
             .arg(millis(lease))
-            .arg(millis((lease + LATCH_GRACE).min(LONGEST_LATCH)))
+            .arg(millis((lease + self.answer_within() + LATCH_GRACE).min(LONGEST_LATCH)))
             .arg(u8::from(reentrant));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
@@ -210,9 +212,13 @@ impl RedisBackend {
         let [owner, holds, left, fence] = reply.list()? else {
             return Err(unexpected("four parts"));
         };
+        // A hash of another use, or of another kind of lock.
+        let holds = holds.number().map_err(|_| firstcome_store::Failure::WrongKind {
+            detail: "its hash does not say how often somebody holds it".to_owned(),
+        })?;
         Ok(Some(Holder {
             owner: owner.text()?,
-            holds: holds.number()?.unsigned_abs(),
+            holds: holds.unsigned_abs(),
             remaining: remaining(left.number()?),
             last_fence: Some(fence.number()?.unsigned_abs()).filter(|fence| *fence > 0),
         }))
