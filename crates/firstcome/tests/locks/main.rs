@@ -6,5 +6,8 @@
 mod elections;
 mod locking;
 mod looking;
+mod losing;
+mod places;
 mod scene;
+mod terminal;
 mod trouble;
