@@ -7,6 +7,7 @@ use firstcome_core::state::Stamp;
 use firstcome_core::{NodeId, Timestamp};
 use std::fmt;
 use std::sync::Arc;
+use tokio::sync::oneshot;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 /// The name of an entry: who wrote its body, and which of the writer's batches it is.
@@ -61,6 +62,21 @@ impl Entry {
         };
         Ok((stamp, body))
     }
+
+    /// Gives the entry's name.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] with the position, or [`Failure::TooNew`].
+    pub fn name(&self) -> Result<Name, Failure> {
+        match Body::open(&self.body) {
+            Ok(body) => Ok(Name { node: body.head.node, number: body.head.number }),
+            Err(BadBody::TooNew(level)) => Err(Failure::TooNew(level)),
+            Err(bad) => {
+                Err(Failure::Damaged { position: self.position, why: format!("its body {bad}") })
+            }
+        }
+    }
 }
 
 /// What is to be appended, and what the caller rests on.
@@ -76,11 +92,22 @@ pub struct Append {
     pub applied_name: Name,
 }
 
-/// What an append brings back: entries beyond what the caller applied, in order.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What an append brings back.
+#[derive(Debug)]
 pub struct Exchange {
-    /// The entries, at most 64.
+    /// Entries beyond what the caller applied, in order, at most 64.
     pub entries: Vec<Entry>,
+    /// When the appended entry is durable.
+    pub confirm: Confirm,
+}
+
+/// When an appended entry, and every one before it, is durable as the store's setting has it.
+#[derive(Debug)]
+pub enum Confirm {
+    /// It is already.
+    AtOnce,
+    /// When this receives. If it fails instead, only a later entry can confirm this one.
+    Later(oneshot::Receiver<()>),
 }
 
 /// Where a journal stands.

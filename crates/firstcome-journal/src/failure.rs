@@ -38,6 +38,25 @@ pub enum Failure {
         /// The name the caller applied.
         applied: Name,
     },
+    /// Somebody else changed what the call rested on.
+    #[error("the journal ends at {head}, entry {name}: somebody else changed it")]
+    Moved {
+        /// Where the journal ends.
+        head: u64,
+        /// The name of the entry there.
+        name: Name,
+    },
+    /// The store has nothing of the space any more.
+    #[error("the store has nothing of space {0} any more: it was emptied or replaced")]
+    Gone(SpaceId),
+    /// The store's settings do not keep what is promised.
+    #[error("the store cannot keep the promise: {why}")]
+    Unfit {
+        /// What is wrong.
+        why: String,
+        /// The command that changes it, or what else to do.
+        fix: String,
+    },
     /// The entry asked for is no longer kept.
     #[error("entry {wanted} was trimmed, the journal begins at {first}")]
     Trimmed {
@@ -102,8 +121,12 @@ pub enum Failure {
 
 impl Failure {
     /// Says what somebody can do about it, where there is something.
-    pub fn hint(&self) -> Option<&'static str> {
+    pub fn hint(&self) -> Option<&str> {
         match self {
+            Self::Unfit { fix, .. } => Some(fix),
+            Self::Gone(_) => Some(
+                "bring its data back; if they are lost, `firstcome nodes reseed` has a running node write its own state there",
+            ),
             Self::Full(_) => Some("make room on the disk: it goes on by itself"),
             Self::TooNew(_) => Some("start a newer build of firstcome on it"),
             Self::InUse { .. } => {
@@ -121,6 +144,7 @@ impl Failure {
             | Self::Unavailable(_)
             | Self::Behind { .. }
             | Self::Forked { .. }
+            | Self::Moved { .. }
             | Self::Trimmed { .. }
             | Self::PieceMissing(_)
             | Self::OldTerm { .. }

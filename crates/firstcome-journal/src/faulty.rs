@@ -5,7 +5,9 @@
 //! [`Memory::lose_tail`](crate::memory::Memory::lose_tail) and
 //! [`Memory::fork`](crate::memory::Memory::fork).
 
-use crate::{Append, Entry, Exchange, Failure, Head, Journal};
+use crate::shared::{Announcement, News, Roll, Seed};
+use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared};
+use firstcome_core::NodeId;
 use firstcome_core::snapshot::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -18,8 +20,16 @@ pub enum Call {
     Append,
     /// [`Journal::read`].
     Read,
-    /// [`Journal::wait`].
-    Wait,
+    /// [`Shared::follow`].
+    Follow,
+    /// [`Shared::announce`].
+    Announce,
+    /// [`Shared::put_back`].
+    PutBack,
+    /// [`Shared::raise_epoch`].
+    RaiseEpoch,
+    /// [`Shared::reseed`].
+    Reseed,
     /// [`Journal::head`].
     Head,
     /// [`Journal::mint_term`].
@@ -196,10 +206,6 @@ impl Faulty {
         self.pass(Call::Read, self.journal.read(after)).await
     }
 
-    pub(crate) async fn wait(&self, after: u64, timeout: Duration) -> Result<(), Failure> {
-        self.pass(Call::Wait, self.journal.wait(after, timeout)).await
-    }
-
     pub(crate) async fn head(&self) -> Result<Head, Failure> {
         self.pass(Call::Head, self.journal.head()).await
     }
@@ -233,6 +239,52 @@ impl Faulty {
 
     pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
         self.pass(Call::Trim, self.journal.trim(term)).await
+    }
+
+    pub(crate) fn shared(&self) -> Shared {
+        self.journal.shared().expect("only a shared journal is asked what several nodes need")
+    }
+
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        self.pass(Call::Follow, self.shared().follow(after, timeout)).await
+    }
+
+    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+        self.pass(Call::Announce, self.shared().announce(me)).await
+    }
+
+    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        self.shared().leave(node).await
+    }
+
+    pub(crate) async fn put_back(
+        &self,
+        head: u64,
+        name: Name,
+        entries: Vec<Entry>,
+    ) -> Result<(), Failure> {
+        self.pass(Call::PutBack, self.shared().put_back(head, name, entries)).await
+    }
+
+    pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
+        self.pass(Call::RaiseEpoch, self.shared().raise_epoch(seen)).await
+    }
+
+    pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
+        self.pass(Call::Reseed, self.shared().reseed(seen, seed)).await
+    }
+
+    pub(crate) async fn report(
+        &self,
+        epoch: u32,
+        node: NodeId,
+        text: String,
+    ) -> Result<(), Failure> {
+        self.shared().report(epoch, node, text).await
+    }
+
+    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+        self.shared().reports().await
     }
 }
 

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`entry`] | an entry, its name, and the chain that entries form |
 //! | [`failure`] | what can go wrong outside, and whether anything may have happened |
+//! | [`shared`] | what several nodes on one journal need beyond it: news, healing, who else is there |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
@@ -24,17 +25,19 @@ pub mod failure;
 pub mod faulty;
 pub mod folder;
 pub mod memory;
+pub mod shared;
 pub mod sqlite;
 pub mod verify;
 pub mod worker;
 
-pub use entry::{Append, Entry, Exchange, Head, Name};
+pub use entry::{Append, Confirm, Entry, Exchange, Head, Name};
 pub use failure::Failure;
+pub use shared::Shared;
 
 use firstcome_core::Timestamp;
 use firstcome_core::snapshot::PieceName;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where a store without a clock of its own takes the time from: microseconds since 1970-01-01T00:00:00Z.
 #[derive(Clone)]
@@ -95,11 +98,20 @@ macro_rules! each {
 }
 
 impl Journal {
+    /// Gives what several nodes need, where several may share this journal.
+    pub fn shared(&self) -> Option<Shared> {
+        match self {
+            Self::Memory(memory) => memory.several.then(|| Shared::Memory(memory.clone())),
+            Self::Sqlite(_) => None,
+            Self::Faulty(faulty) => faulty.truth().shared().map(|_| Shared::Faulty(faulty.clone())),
+        }
+    }
+
     /// Appends a batch and reads everything stored since what the caller applied, the batch included.
     ///
     /// At most 64 entries come back: if more lie between, the batch's own entry is among those that
-    /// a later [`Journal::read`] gives. When this answers, the entry is durable as the store's
-    /// setting has it.
+    /// a later [`Journal::read`] gives. [`Exchange::confirm`] tells when the entry, and every one
+    /// before it, is durable as the store's setting has it.
     ///
     /// # Errors
     ///
@@ -118,15 +130,6 @@ impl Journal {
     /// position of an entry that is torn, altered or not the one its successor names.
     pub async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
         each!(self, store => store.read(after))
-    }
-
-    /// Waits until there is an entry beyond a position, at most for `timeout`.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub async fn wait(&self, after: u64, timeout: Duration) -> Result<(), Failure> {
-        each!(self, store => store.wait(after, timeout))
     }
 
     /// Gives where the journal stands.

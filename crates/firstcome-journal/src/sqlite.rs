@@ -25,7 +25,6 @@ use crate::{Append, Clock, Entry, Exchange, Failure, Head};
 use firstcome_core::names::SpaceId;
 use firstcome_core::snapshot::PieceName;
 use std::time::Duration;
-use tokio::sync::watch;
 use writer::Writer;
 
 /// How long entries and unnamed pieces are kept at least.
@@ -74,7 +73,6 @@ impl Options {
 #[derive(Clone, Debug)]
 pub struct Sqlite {
     worker: Worker<Writer>,
-    head: watch::Receiver<u64>,
 }
 
 impl Sqlite {
@@ -86,11 +84,10 @@ impl Sqlite {
     /// [`Failure::Damaged`] when the last entry is not what was written; [`Failure::Broken`] when
     /// the file is not a journal or is damaged otherwise.
     pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
-        let (news, head) = watch::channel(0);
-        let writer = Writer::open(folder, &options, news)?;
+        let writer = Writer::open(folder, &options)?;
         let worker = Worker::start("journal", options.queue.max(1), writer)
             .map_err(|error| Failure::Unavailable(error.to_string()))?;
-        Ok(Self { worker, head })
+        Ok(Self { worker })
     }
 
     /// Ends the writer's thread after what is queued, and waits until the file is closed and the
@@ -120,15 +117,6 @@ impl Sqlite {
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
         self.call(move |writer| writer.read(after)).await
-    }
-
-    pub(crate) async fn wait(&self, after: u64, timeout: Duration) -> Result<(), Failure> {
-        let mut head = self.head.clone();
-        match tokio::time::timeout(timeout, head.wait_for(|head| *head > after)).await {
-            Ok(Err(_)) => Err(Failure::Unavailable(Lost::Closed.to_string())),
-            // Running out of time is an answer here.
-            Ok(Ok(_)) | Err(_) => Ok(()),
-        }
     }
 
     pub(crate) async fn head(&self) -> Result<Head, Failure> {

@@ -12,6 +12,7 @@
 //! - [`Postgres`]: one PostgreSQL
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
@@ -24,6 +25,7 @@ mod postgres;
 mod programs;
 mod proxy;
 mod redis;
+mod redisson;
 mod sentinel;
 
 pub use certificates::Certificates;
@@ -34,4 +36,5 @@ pub use postgres::Postgres;
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
+pub use redisson::redisson;
 pub use sentinel::Sentinels;

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Ledger as LedgerKind};
 use crate::http::{self, App, Key, Keys, Options, Role, server};
-use crate::leader::{Leader, Pace};
+use crate::leader::{Election, Leader, Pace};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::node::{Given, Limits, Node};
@@ -58,13 +58,14 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
-        clock: Clock::system(),
+        clock: Some(Clock::system()),
+        address: format!("http://{address}").into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&metrics),
     };
     let node = Node::start(given, progress()).await?;
-    let leader = Leader::start(&node, ledger.clone(), pace(&config), &metrics);
+    let leader = Leader::start(&node, ledger.clone(), pace(&config), Election::Alone, &metrics);
 
     let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {

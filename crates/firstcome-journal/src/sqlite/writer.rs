@@ -7,13 +7,12 @@ use crate::archive::Archive;
 use crate::entry::Sealer;
 use crate::folder::DataFolder;
 use crate::worker::Owned;
-use crate::{Append, Clock, Entry, Exchange, Failure, Head, Name};
+use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
 use rusqlite::Connection;
 use std::time::Duration;
-use tokio::sync::watch;
 
 /// What makes a file a journal.
 pub(super) const FORM: Form = Form {
@@ -34,7 +33,6 @@ pub(super) struct Writer {
     pub(super) archived: bool,
     pub(super) archive: Option<Archive>,
     pub(super) keep_for: Duration,
-    news: watch::Sender<u64>,
     pub(super) untidy: bool,
 }
 
@@ -74,11 +72,7 @@ impl HeadRow {
 }
 
 impl Writer {
-    pub(super) fn open(
-        folder: &DataFolder,
-        options: &Options,
-        news: watch::Sender<u64>,
-    ) -> Result<Self, Failure> {
+    pub(super) fn open(folder: &DataFolder, options: &Options) -> Result<Self, Failure> {
         let file = Durable::open(&folder.journal(), FORM, |connection| {
             let space = options.space.unwrap_or(options.fresh_space);
             connection.execute_batch(include_str!("schema.sql"))?;
@@ -101,7 +95,6 @@ impl Writer {
             Some((entry, name)) => (entry.position, *name, entry.at),
             None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
         };
-        news.send_replace(position);
         Ok(Self {
             file,
             folder: folder.clone(),
@@ -111,7 +104,6 @@ impl Writer {
             archived: options.archive,
             archive: None,
             keep_for: options.keep_for,
-            news,
             untidy: true,
         })
     }
@@ -139,11 +131,10 @@ impl Writer {
         head.position = entry.position;
         head.name = name;
         head.at = entry.at;
-        self.news.send_replace(entry.position);
         if entries.len() < READ_ENTRIES {
             entries.push(entry);
         }
-        Ok(Exchange { entries })
+        Ok(Exchange { entries, confirm: Confirm::AtOnce })
     }
 
     pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {

@@ -5,7 +5,6 @@ use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
 use firstcome_journal::{Failure, Name};
-use std::time::Duration;
 
 pub(crate) async fn a_new_journal_is_empty(stage: &Stage) {
     let head = stage.journal.head().await.unwrap();
@@ -121,22 +120,6 @@ pub(crate) async fn time_moves_on_with_the_clock(stage: &Stage) {
     }
     let times: Vec<_> = all(&stage.journal, 0).await.iter().map(|e| e.at.as_micros()).collect();
     assert_eq!(times, [NOON, NOON + 1, NOON + 2]);
-}
-
-pub(crate) async fn waiting_ends_with_the_entry(stage: &Stage) {
-    let long = Duration::from_secs(30);
-    let waiting = tokio::spawn({
-        let journal = stage.journal.clone();
-        async move { journal.wait(0, long).await }
-    });
-    Player::new(b'a').claims(&stage.journal, "ann").await.unwrap();
-    waiting.await.unwrap().unwrap();
-    stage.journal.wait(0, long).await.unwrap();
-}
-
-pub(crate) async fn waiting_ends_with_the_time(stage: &Stage) {
-    stage.journal.wait(0, Duration::from_millis(1)).await.unwrap();
-    assert_eq!(stage.journal.head().await.unwrap().position, 0);
 }
 
 pub(crate) async fn a_snapshot_needs_its_pieces(stage: &Stage) {

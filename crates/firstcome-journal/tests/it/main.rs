@@ -11,6 +11,7 @@ mod faults;
 mod full_disk;
 mod opening;
 mod page;
+mod sharing;
 mod trimming;
 mod world;
 
@@ -28,8 +29,6 @@ macro_rules! conformance {
                 a_long_gap_comes_back_in_parts,
                 time_never_goes_back,
                 time_moves_on_with_the_clock,
-                waiting_ends_with_the_entry,
-                waiting_ends_with_the_time,
                 a_snapshot_needs_its_pieces,
                 the_newest_snapshot_is_the_one_furthest_on,
                 an_old_term_neither_installs_nor_trims,
@@ -47,6 +46,26 @@ macro_rules! conformance {
     };
 }
 
+/// What one store that several nodes share must do beyond it, stamped for each of them.
+macro_rules! sharing {
+    ($store:ident, $make:expr) => {
+        mod $store {
+            sharing!(@each $make,
+                waiting_ends_with_the_entry,
+                waiting_ends_with_the_time,
+            );
+        }
+    };
+    (@each $make:expr, $($test:ident,)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let stage = $make;
+            crate::sharing::$test(&stage).await;
+        })*
+    };
+}
+
 conformance!(memory, crate::world::Stage::memory());
 conformance!(sqlite, crate::world::Stage::sqlite());
 conformance!(faulty_without_faults, crate::world::Stage::faulty());
+sharing!(shared_memory, crate::world::Stage::shared_memory());

@@ -75,6 +75,12 @@ impl Stage {
         Self { journal, hands, _folder: None }
     }
 
+    pub(crate) fn shared_memory() -> Self {
+        let hands = Hands::new();
+        let memory = Memory::new(SPACE, 0, hands.clock()).for_several();
+        Self { journal: Journal::Memory(memory), hands, _folder: None }
+    }
+
     pub(crate) fn faulty() -> Self {
         let stage = Self::sqlite();
         Self { journal: Journal::Faulty(Faulty::new(stage.journal.clone())), ..stage }

@@ -252,7 +252,7 @@ fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> 
         let others = state.campaigns().filter(|campaign| campaign.name() != name);
         others.map(|campaign| units(&campaign.settings())).sum()
     });
-    let limit = app.node.intake.limits.memory;
+    let limit = app.node.intake.memory_limit();
     let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);
     if ours + others <= limit {
         return Ok(());

@@ -73,7 +73,7 @@ fn a_store_that_is_gone_at_the_end_keeps_nobody() {
     let Some(mut scene) = Scene::new() else { return };
     let args = ["lock", "a", "--lease", "8h", "--", "sh", "-c", "echo up; read word; exit 7"];
     let mut command = scene.program(&args);
-    let mut shell = crate::scene::Shell::start(command.stdin(std::process::Stdio::piped()));
+    let mut shell = crate::scene::Shell::of(command.stdin(std::process::Stdio::piped()));
     assert_eq!(shell.line(), "up");
     scene.redis.kill();
     let ended = Instant::now();

@@ -33,14 +33,14 @@ impl Place {
     /// Uses every verb once.
     fn can_do_everything(&self) {
         let stay = "echo $FIRSTCOME_FENCE; exec sleep 600";
-        let mut holder = Shell::start(&mut self.program(&["lock", "a", "--", "sh", "-c", stay]));
+        let mut holder = Shell::of(&mut self.program(&["lock", "a", "--", "sh", "-c", stay]));
         let fence: u64 = holder.line().parse().unwrap();
         self.run(&["lock", "a", "--wait", "0s", "--", "true"]).ends(120);
         let seen = self.run(&["locks", "inspect", "a", "--json"]).json();
         assert_eq!(seen["fence"], fence);
         assert_eq!(self.run(&["locks", "list", "--json"]).json()["locks"][0]["name"], "a");
         let waiting = ["lock", "a", "--", "sh", "-c", "echo $FIRSTCOME_FENCE"];
-        let mut waiter = Shell::start(&mut self.program(&waiting));
+        let mut waiter = Shell::of(&mut self.program(&waiting));
         holder.tell(Signal::TERM);
         holder.end().ends(128 + 15);
         assert!(waiter.line().parse::<u64>().unwrap() > fence);
@@ -65,7 +65,7 @@ fn behind_sentinels_with_a_user_and_a_database() {
     // A command goes on through a failover that keeps its lock.
     let script = "echo in; read word; echo $word";
     let mut command = place.program(&["lock", "kept", "--", "sh", "-c", script]);
-    let mut shell = Shell::start(command.stdin(std::process::Stdio::piped()));
+    let mut shell = Shell::of(command.stdin(std::process::Stdio::piped()));
     assert_eq!(shell.line(), "in");
     while !sentinels.servers()[1].ask("INFO keyspace").contains("db3:") {
         std::thread::yield_now();

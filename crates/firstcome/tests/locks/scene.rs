@@ -50,7 +50,7 @@ impl Scene {
 
     /// Starts the program and goes on; its command's lines can be waited for.
     pub(crate) fn start(&self, args: &[&str]) -> Shell {
-        Shell::start(&mut self.program(args))
+        Shell::of(&mut self.program(args))
     }
 }
 
@@ -91,7 +91,8 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
-    pub(crate) fn start(command: &mut Command) -> Self {
+    /// Starts a command.
+    pub(crate) fn of(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }

@@ -19,7 +19,7 @@ impl Scene {
         command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
         command.env_clear().env("PATH", path).env("SHELL", "/bin/sh").env("TERM", "dumb");
         command.env("LANG", "C").env("FIRSTCOME_STORE", self.redis.url());
-        Some(Shell::start(command.stdin(Stdio::piped())))
+        Some(Shell::of(command.stdin(Stdio::piped())))
     }
 }
 

@@ -16,6 +16,7 @@ mod outcomes;
 mod pages;
 mod process;
 mod results;
+mod several;
 mod settling;
 mod steering;
 mod stop;

@@ -1,0 +1,132 @@
+//! What several nodes on a journal in memory need.
+
+use super::{Inside, Memory};
+use crate::shared::{Announcement, News, Roll, Seed};
+use crate::{Entry, Failure, Head, Name};
+use firstcome_core::NodeId;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How long a node is on the roll after it announced itself, in microseconds.
+const ON_THE_ROLL: i64 = 10_000_000;
+
+impl Memory {
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.incarnation.subscribe()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.with(|inside| inside.unconfirmed.is_none())
+    }
+
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        let mut head = self.head.subscribe();
+        // Running out of time is an answer here, and the sender lives as long as this journal.
+        drop(tokio::time::timeout(timeout, head.wait_for(|head| *head > after)).await);
+        let entries = self.read(after).await?;
+        Ok(News { entries, now: self.clock.now() })
+    }
+
+    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+        let now = self.clock.now();
+        self.with(|inside| {
+            inside.check_there()?;
+            inside.nodes.insert(me.node, (me, now));
+            inside.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < ON_THE_ROLL);
+            Ok(Roll { head: inside.head(now), nodes: inside.nodes.values().cloned().collect() })
+        })
+    }
+
+    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        self.with(|inside| inside.nodes.remove(&node));
+        Ok(())
+    }
+
+    pub(crate) async fn put_back(
+        &self,
+        head: u64,
+        name: Name,
+        entries: Vec<Entry>,
+    ) -> Result<(), Failure> {
+        self.with(|inside| {
+            inside.check_there()?;
+            inside.check_end(head, name)?;
+            for entry in entries {
+                let name = entry.name()?;
+                inside.epoch = inside.epoch.max(entry.epoch);
+                inside.entries.push((entry, name));
+            }
+            self.head.send_replace(inside.position());
+            Ok(())
+        })
+    }
+
+    pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
+        self.with(|inside| {
+            inside.check_there()?;
+            inside.check_seen(seen)?;
+            inside.epoch += 1;
+            Ok(inside.epoch)
+        })
+    }
+
+    pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
+        self.with(|inside| {
+            match seen {
+                Some(seen) => {
+                    inside.check_there()?;
+                    inside.check_seen(seen)?;
+                }
+                None if inside.gone => {}
+                None => return Err(inside.moved()),
+            }
+            let missing = seed.pieces.iter().find(|name| !inside.pieces.contains_key(name));
+            if let Some(missing) = missing {
+                return Err(Failure::PieceMissing(*missing));
+            }
+            inside.gone = false;
+            inside.entries.clear();
+            inside.base = (seed.position, seed.name, Some(seed.at));
+            inside.epoch = seed.epoch;
+            inside.newest = Some((seed.position, seed.manifest));
+            self.head.send_replace(inside.position());
+            Ok(())
+        })
+    }
+
+    pub(crate) async fn report(
+        &self,
+        epoch: u32,
+        node: NodeId,
+        text: String,
+    ) -> Result<(), Failure> {
+        self.with(|inside| inside.reports.insert((epoch, node), text));
+        Ok(())
+    }
+
+    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+        Ok(self.with(|inside| {
+            let reports = inside.reports.iter();
+            reports.map(|((epoch, node), text)| (*epoch, *node, text.clone())).collect()
+        }))
+    }
+}
+
+impl Inside {
+    fn check_end(&self, head: u64, name: Name) -> Result<(), Failure> {
+        if self.position() == head && self.name_at(head) == Some(name) {
+            return Ok(());
+        }
+        Err(self.moved())
+    }
+
+    fn check_seen(&self, seen: Head) -> Result<(), Failure> {
+        self.check_end(seen.position, seen.name)?;
+        if self.epoch == seen.epoch { Ok(()) } else { Err(self.moved()) }
+    }
+
+    fn moved(&self) -> Failure {
+        let head = self.position();
+        Failure::Moved { head, name: self.name_at(head).unwrap_or_default() }
+    }
+}

@@ -1,0 +1,191 @@
+//! What several nodes on one journal need beyond it.
+
+use crate::faulty::Faulty;
+use crate::memory::Memory;
+use crate::{Entry, Failure, Head, Name};
+use firstcome_core::snapshot::PieceName;
+use firstcome_core::{NodeId, Timestamp};
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A journal that several nodes share.
+///
+/// Cheap to clone: clones are the same journal.
+///
+/// # Cancel safety
+///
+/// That of [`Journal`](crate::Journal).
+#[derive(Clone, Debug)]
+pub enum Shared {
+    /// In memory.
+    Memory(Memory),
+    /// One of the others with faults.
+    Faulty(Faulty),
+}
+
+/// What there was to read.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// Entries beyond the position asked for, in order, at most 64; none if the time ran out.
+    pub entries: Vec<Entry>,
+    /// The store's clock at a moment after it was asked.
+    pub now: Timestamp,
+}
+
+/// What a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// Who it is, as long as it runs.
+    pub node: NodeId,
+    /// The position it applied last.
+    pub position: u64,
+    /// The position up to which it knows the journal to be durable.
+    pub durable: u64,
+    /// How many forks were resolved before what it applied last.
+    pub epoch: u32,
+    /// The newest level it can read.
+    pub level: u32,
+    /// How many bytes of memory campaigns may take on it.
+    pub memory: u64,
+    /// Since when it runs.
+    pub since: Timestamp,
+    /// Where it can be reached, 0 to 255 bytes.
+    pub address: Box<str>,
+}
+
+/// Who is there, and where the journal stands.
+#[derive(Clone, Debug)]
+pub struct Roll {
+    /// Where the journal stands.
+    pub head: Head,
+    /// The nodes that announced themselves in the last ten seconds, each with when it last did.
+    pub nodes: Vec<(Announcement, Timestamp)>,
+}
+
+/// A state to go on from where a store lost more than the nodes' entries can put back.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    /// The position the state is as of; the next entry is one more.
+    pub position: u64,
+    /// The name of the entry there.
+    pub name: Name,
+    /// Its time.
+    pub at: Timestamp,
+    /// How many forks were resolved before it.
+    pub epoch: u32,
+    /// The manifest of the snapshot of that state.
+    pub manifest: Vec<u8>,
+    /// The pieces the manifest names; they must be stored already.
+    pub pieces: Vec<PieceName>,
+}
+
+macro_rules! each {
+    ($self:ident, $store:ident => $call:expr) => {
+        match $self {
+            Self::Memory($store) => $call.await,
+            Self::Faulty($store) => Box::pin($call).await,
+        }
+    };
+}
+
+impl Shared {
+    /// Watches a number that changes whenever the store may have lost what it had: at a new
+    /// connection, a failover, a restart.
+    pub fn incarnations(&self) -> watch::Receiver<u64> {
+        match self {
+            Self::Memory(memory) => memory.incarnations(),
+            Self::Faulty(faulty) => faulty.shared().incarnations(),
+        }
+    }
+
+    /// Says whether every entry that can be read is as durable as the store's setting has it, so
+    /// that there is nothing to wait for: [`Confirm::AtOnce`](crate::Confirm::AtOnce) each time.
+    pub fn confirms_at_once(&self) -> bool {
+        match self {
+            Self::Memory(memory) => memory.confirms_at_once(),
+            Self::Faulty(faulty) => faulty.shared().confirms_at_once(),
+        }
+    }
+
+    /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Journal::read`](crate::Journal::read).
+    pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        each!(self, store => store.follow(after, timeout))
+    }
+
+    /// Says that a node is there, and learns who else is and where the journal stands.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
+    /// of the store being out of reach.
+    pub async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+        each!(self, store => store.announce(me))
+    }
+
+    /// Takes a node off the roll.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        each!(self, store => store.leave(node))
+    }
+
+    /// Puts entries back whole, store part included, behind the entry with this position and name,
+    /// if that is the last one.
+    ///
+    /// The entries follow it and one another. They are stored together or not at all.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Moved`] when the journal ends elsewhere; nothing was stored then.
+    pub async fn put_back(
+        &self,
+        head: u64,
+        name: Name,
+        entries: Vec<Entry>,
+    ) -> Result<(), Failure> {
+        each!(self, store => store.put_back(head, name, entries))
+    }
+
+    /// Raises the epoch by one, if the journal stands where the caller saw it; gives the new one.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Moved`] when its head or its epoch changed since.
+    pub async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
+        each!(self, store => store.raise_epoch(seen))
+    }
+
+    /// Has the journal go on behind a state, in the place of all entries and snapshots it has, if it
+    /// stands where the caller saw it; `None` where the store was seen to have nothing of the space.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Moved`] when it changed since; [`Failure::PieceMissing`]. Nothing was changed then.
+    pub async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
+        each!(self, store => store.reseed(seen, seed))
+    }
+
+    /// Keeps what a node found out about a fork, for operators; at most 1 MiB.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach or full.
+    pub async fn report(&self, epoch: u32, node: NodeId, text: String) -> Result<(), Failure> {
+        each!(self, store => store.report(epoch, node, text))
+    }
+
+    /// Gives what nodes found out about forks: epoch, node, report.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+        each!(self, store => store.reports())
+    }
+}
