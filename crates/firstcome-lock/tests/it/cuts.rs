@@ -14,7 +14,7 @@ fn without(protection: Protection) -> Builder {
 async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
     let options = Options::new(redis.url_through(proxy.port()))
         .answer_within(ms(400))
-        .connect_within(ms(400))
+        .connect_within(2 * SECOND)
         .heartbeat(ms(500));
     builder.connect(options).await.unwrap()
 }

@@ -86,8 +86,11 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
     take(&ann.token("t").unwrap()).await.release().await.unwrap();
     let lease = take(&ann.token("t").unwrap()).await;
     scene.proxy.set(Fault::CutAtReply);
+    let before = scene.proxy.connections();
     let releasing = tokio::spawn(lease.release());
     until("it is free", async || !is_held(&scene.bob, "t").await).await;
+    // The answer is on its way until then.
+    until("it dials again", async || scene.proxy.connections() > before).await;
     scene.proxy.set(Fault::None);
     let released = releasing.await.unwrap();
     let unknown =
@@ -151,7 +154,7 @@ async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
     let Some(redis) = Redis::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
-    let ann = Locks::builder().watchdog(SECOND).connect(Options::new(url)).await.unwrap();
+    let ann = Locks::builder().watchdog(4 * SECOND).connect(Options::new(url)).await.unwrap();
     let mut leases = Vec::new();
     for number in 0..250 {
         leases.push(take(&ann.lock(&format!("n{number}")).unwrap()).await);
@@ -159,7 +162,7 @@ async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
     let denied = take(&ann.lock("denied").unwrap()).await;
     assert_eq!(redis.ask("ACL SETUSER ann resetkeys ~n* ~*{n*"), "+OK");
     assert_eq!(denied.lost().await, Loss::RanOut);
-    tokio::time::sleep(2 * SECOND).await;
+    tokio::time::sleep(4 * SECOND).await;
     assert!(leases.iter().all(firstcome_lock::Lease::is_valid));
 }
 
