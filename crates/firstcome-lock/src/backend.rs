@@ -61,8 +61,10 @@ pub(crate) enum Left {
 /// The answer to an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undone {
+    /// Something was held, and is not any more.
+    TakenBack,
     /// Nothing is held, and nothing can arrive any more.
-    Done,
+    Nothing,
     /// The acquire may still arrive for this long.
     MayArrive(Duration),
 }
@@ -82,6 +84,8 @@ pub(crate) struct Record {
 pub(crate) enum Heard {
     /// Look again now.
     Wake,
+    /// Look again now: something may have been missed, or will be.
+    Missed,
     /// Nothing will follow.
     Closed,
 }
@@ -98,7 +102,8 @@ impl Ear {
     pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Redis(subscription) => match subscription.next().await {
-                firstcome_store::Event::Message(_) | firstcome_store::Event::Gap => Heard::Wake,
+                firstcome_store::Event::Message(_) => Heard::Wake,
+                firstcome_store::Event::Cut | firstcome_store::Event::Gap => Heard::Missed,
                 firstcome_store::Event::Closed => Heard::Closed,
             },
             Self::Memory(receiver) => match receiver.recv().await {

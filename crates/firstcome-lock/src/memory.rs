@@ -138,12 +138,12 @@ impl Memory {
     ) -> Result<Undone, Failure> {
         let mut state = self.state();
         let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
-            return Ok(Undone::Done);
+            return Ok(Undone::Nothing);
         };
         for _ in keep..holds {
             state.give_back(keys, owner, None);
         }
-        Ok(Undone::Done)
+        Ok(Undone::TakenBack)
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]

@@ -32,9 +32,9 @@ script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
 
-/// How long a latch outlives the lease of the hold it was made for.
+/// How much longer a latch lives than a release is sent again, and how long at most.
 const LATCH_GRACE: Duration = Duration::from_secs(20);
-const LONGEST_LATCH: Duration = Duration::from_secs(600);
+const LONGEST_LATCH: Duration = Duration::from_secs(86_400);
 
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
@@ -127,8 +127,10 @@ impl RedisBackend {
             _ => return Err(unexpected("two numbers")),
         };
         let left = not_after.0.saturating_sub(now);
-        if taken_back || left < 0 {
-            Ok(Undone::Done)
+        if taken_back {
+            Ok(Undone::TakenBack)
+        } else if left < 0 {
+            Ok(Undone::Nothing)
         } else {
             Ok(Undone::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
         }
@@ -148,7 +150,7 @@ impl RedisBackend {
         let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
             .arg(owner)
             .arg(millis(lease))
-            .arg(millis(latch_life(lease)));
+            .arg(millis(self.latch_life(lease)));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
             return Ok(Left::Nothing);
@@ -157,6 +159,11 @@ impl RedisBackend {
             0 => Left::Free,
             holds => Left::Holds(holds.unsigned_abs()),
         })
+    }
+
+    /// Gives how long a latch is kept: a release may be sent again until its lease is over, and answered after that.
+    fn latch_life(&self, lease: Duration) -> Duration {
+        lease.saturating_add(self.answer_within() + LATCH_GRACE).min(LONGEST_LATCH)
     }
 
     /// Gives back the only hold of an owner that takes a lock once in its life.
@@ -176,10 +183,10 @@ impl RedisBackend {
             commands.push(Command::new("HEXISTS").arg(&latch).arg(owner));
         }
         // The copy ends with the lease. That is soon enough for one that nobody removes, and late enough for
-        // whoever waits for the answer, unless the lease is very long or nearly over.
+        // whoever waits for the answer, unless the lease is very long or nearly over, or it is asked again.
         let least = LATCH_GRACE.max(2 * self.answer_within());
-        if !(least..=LONGEST_LATCH).contains(&asked.remaining) {
-            let life = millis(latch_life(asked.lease));
+        if asked.again || !(least..=LONGEST_LATCH).contains(&asked.remaining) {
+            let life = millis(self.latch_life(asked.lease));
             commands.push(Command::new("PEXPIRE").arg(&latch).arg(life));
         }
         let replies = self.redis.send_together(commands).await?;
@@ -234,9 +241,13 @@ impl RedisBackend {
         let [owner, holds, left, fence] = reply.list()? else {
             return Err(unexpected("four parts"));
         };
+        // A hash of another use, or of another kind of lock.
+        let holds = holds.number().map_err(|_| firstcome_store::Failure::WrongKind {
+            detail: "its hash does not say how often somebody holds it".to_owned(),
+        })?;
         Ok(Some(Holder {
             owner: owner.text()?,
-            holds: holds.number()?.unsigned_abs(),
+            holds: holds.unsigned_abs(),
             remaining: remaining(left.number()?),
             last_fence: Some(fence.number()?.unsigned_abs()).filter(|fence| *fence > 0),
         }))
@@ -371,9 +382,6 @@ fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {
     matches!(reply, Err(firstcome_store::Failure::Unknown { .. }))
 }
 
-fn latch_life(lease: Duration) -> Duration {
-    (lease + LATCH_GRACE).min(LONGEST_LATCH)
-}
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)

@@ -49,7 +49,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// Gives the reason of the first try: an address that cannot be read, a server that cannot be reached within
+    /// Gives the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
     /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
     /// connection are mended in the background instead.
     ///
@@ -57,6 +57,7 @@ impl Redis {
     ///
     /// Cancel safe: what was dialled is closed.
     pub async fn connect(options: Options) -> Result<Self, Failure> {
+        options.check()?;
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
         let dialler = Arc::new(dial::Dialler::new(Arc::clone(&options), address)?);

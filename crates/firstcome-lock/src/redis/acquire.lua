@@ -14,8 +14,7 @@ end
 
 local left = call('PTTL', KEYS[1])
 if left == -2 then
-    call('HSET', KEYS[1], ARGV[1], '1')
-    call('PEXPIRE', KEYS[1], ARGV[2])
+    -- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
     -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
     -- A number is written with all its digits.
     local fence, last = now, nil
@@ -28,6 +27,8 @@ if left == -2 then
         fence = tonumber(last) + 1
         call('SET', KEYS[2], fence, 'KEEPTTL')
     end
+    call('HSET', KEYS[1], ARGV[1], '1')
+    call('PEXPIRE', KEYS[1], ARGV[2])
     return {1, fence, now}
 end
 

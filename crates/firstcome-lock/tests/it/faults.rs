@@ -217,7 +217,7 @@ async fn a_release_before_the_subscription_is_not_missed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let Some(scene) = Scene::new().await else { return };
-    let watchdog = ms(900);
+    let watchdog = 3 * SECOND;
     let ann = scene.ann(Locks::builder().watchdog(watchdog)).await;
     let lease = take(&ann.lock("x").unwrap()).await;
     scene.proxy.set(Fault::StallReplies);
@@ -230,7 +230,7 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let ann = scene.ann(without(Protection::Trust).watchdog(watchdog)).await;
     let lease = take(&ann.lock("twin").unwrap()).await;
     scene.proxy.set(Fault::StallRequests);
-    let next = scene.bob.lock("twin").unwrap().lock_within(5 * SECOND).await.unwrap();
+    let next = scene.bob.lock("twin").unwrap().lock_within(10 * SECOND).await.unwrap();
     assert!(next.got().is_some() && lease.is_valid());
     scene.proxy.set(Fault::None);
 }
@@ -257,12 +257,12 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         let ann = scene.ann(builder).await;
         take(&ann.lock("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.lock("x").unwrap()).await;
-        let connections = scene.proxy.connections();
         scene.proxy.set(Fault::CutAtReply);
+        let before = scene.proxy.connections();
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, "x").await).await;
-        // It is free before the answer has come as far as the proxy: a new connection shows that it was cut.
-        until("it dials again", async || scene.proxy.connections() > connections).await;
+        // The answer is on its way until then.
+        until("it dials again", async || scene.proxy.connections() > before).await;
         scene.proxy.set(Fault::None);
         let released = releasing.await.unwrap();
         let right = matches!(released, Ok(Released::Free) | Err(Failure::Pending { .. }));
@@ -392,7 +392,7 @@ async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
     .await;
     assert!(matches!(lock.lock().await, Err(Failure::Store(_))), "after riding it out");
     let waited = tokio::time::timeout(5 * SECOND, lock.lock_within(ms(100))).await;
-    assert!(waited.unwrap().is_ok_and(|tried| tried.got().is_none()));
+    assert!(matches!(waited.unwrap(), Err(Failure::Store(_))), "nobody says who has it");
     // A wait that is patient enough sees it come back.
     redis.restart();
     let lease = lock.lock_within(10 * SECOND).await.unwrap().got();

@@ -112,10 +112,11 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     let first = Event::Message(b"1".to_vec());
     assert_eq!((one.next().await, two.next().await), (first.clone(), first));
     proxy.cut();
+    assert_eq!(one.next().await, Event::Cut);
     assert_eq!(one.next().await, Event::Gap);
     assert!(server.ask("PUBLISH news 2").ends_with(":1"));
     assert_eq!(one.next().await, Event::Message(b"2".to_vec()));
-    assert_eq!(two.next().await, Event::Gap);
+    assert_eq!((two.next().await, two.next().await), (Event::Cut, Event::Gap));
     redis.close().await;
     assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
     assert!(matches!(redis.subscribe("news").await, Err(Failure::Closed)));
@@ -135,6 +136,7 @@ async fn a_master_is_followed() {
     tokio::time::timeout(ms(20_000), next).await.expect("a new master").unwrap();
     redis.send(&Command::new("SET").arg("k").arg(2)).await.unwrap();
     assert!(sentinels.servers()[1].ask("GET k").ends_with('2'));
+    assert_eq!(heard.next().await, Event::Cut);
     assert_eq!(heard.next().await, Event::Gap, "the subscription has followed, too");
     assert!(sentinels.servers()[1].ask("PUBLISH news 1").ends_with(":1"));
 }
