@@ -9,12 +9,14 @@
 //!
 //! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, or as a replica
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
 mod folder;
 mod ports;
+mod postgres;
 mod programs;
 mod proxy;
 mod redis;
@@ -23,6 +25,7 @@ mod sentinel;
 pub use certificates::Certificates;
 pub use folder::Folder;
 pub use ports::free_port;
+pub use postgres::{Postgres, PostgresSettings};
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
