@@ -202,9 +202,9 @@ impl Failure {
                 Some("see that the server runs and that its port is open from here")
             }
             Self::Unknown { .. } => Some("read back what happened before doing it again"),
-            Self::Denied { .. } => Some(
-                "check user and password, and that the user has the rights listed in the docs",
-            ),
+            Self::Denied { .. } => {
+                Some("check user and password, and that the user has the rights listed in the docs")
+            }
             Self::ReadOnly { .. } => {
                 Some("give the master's address, or use Sentinel, which follows the master")
             }

@@ -13,6 +13,7 @@ mod problem;
 mod request;
 mod results;
 pub mod server;
+mod settling;
 mod status;
 
 pub use crate::config::Role;
@@ -97,6 +98,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
         .routes(routes!(status::audit))
+        .routes(routes!(settling::settling))
         .routes(routes!(status::live))
         .routes(routes!(status::ready))
         .routes(routes!(status::metrics))

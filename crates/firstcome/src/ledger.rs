@@ -6,22 +6,28 @@
 //! second time finds another `through`, and neither writes anything: so each result is there once,
 //! and none is left out. The tables are documented in `docs/reference/ledger.md`.
 
+mod aside;
 mod failure;
+mod look;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 
+pub use aside::set_aside;
 pub use failure::LedgerFailure;
+pub use look::Look;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use sqlite::{Reader, Sqlite};
 
+use crate::config::Ledger as Named;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::state::ResultRow;
 use firstcome_core::{SpaceId, Timestamp};
+use firstcome_journal::folder::DataFolder;
 use std::fmt;
 use std::path::Path;
 
@@ -183,6 +189,31 @@ impl Ledger {
         shard: u32,
     ) -> Result<Self, LedgerFailure> {
         Sqlite::open(path, space, shard).map(Self::Sqlite)
+    }
+
+    /// Gives the ledger that the configuration names, if it names one; `name` is the space's.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::open_sqlite`] and [`Ledger::postgres`].
+    pub async fn named(
+        kind: &Named,
+        folder: &DataFolder,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Option<Self>, LedgerFailure> {
+        match kind {
+            Named::None => Ok(None),
+            Named::Sqlite => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+            #[cfg(feature = "postgres")]
+            Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
+            #[cfg(not(feature = "postgres"))]
+            Named::Postgres(url) => {
+                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+                Err(LedgerFailure::Denied(why))
+            }
+        }
     }
 
     /// Names the ledger of a shard of a space in a PostgreSQL database; see [`Ledger::ready`].

@@ -48,13 +48,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let store = Sqlite::open(&folder, store_options(&config, SpaceId(random_bytes()?)))?;
     let journal = Journal::Sqlite(store.clone());
-    let ledger = match config.ledger {
-        LedgerKind::None => None,
-        LedgerKind::Sqlite => {
-            let head = journal.head().await?;
-            Some(Ledger::open_sqlite(&folder.ledger(), head.space, head.shard).await?)
-        }
-    };
+    let head = journal.head().await?;
+    let ledger = ledger(&config, &folder, head.space, head.shard).await?;
     let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
@@ -102,6 +97,28 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     store.close().await;
     eprintln!("stopped cleanly");
     Ok(())
+}
+
+/// Gives the ledger, if there is to be one.
+///
+/// One that is out of reach for now stops no sale: results wait until it is there.
+async fn ledger(
+    config: &Config,
+    folder: &DataFolder,
+    space: SpaceId,
+    shard: u32,
+) -> anyhow::Result<Option<Ledger>> {
+    let Some(ledger) = Ledger::named(&config.ledger, folder, &config.space, space, shard).await?
+    else {
+        return Ok(None);
+    };
+    match ledger.ready().await {
+        Err(why) if why.passes_by_itself() => {
+            eprintln!("serving without the ledger for now, results wait for it: {why}");
+        }
+        ready => ready?,
+    }
+    Ok(Some(ledger))
 }
 
 /// How long handlers of cut connections may take to notice.
@@ -215,7 +232,9 @@ fn store_options(config: &Config, fresh: SpaceId) -> sqlite::Options {
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
         LedgerKind::None => None,
-        LedgerKind::Sqlite => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
+        LedgerKind::Sqlite | LedgerKind::Postgres(_) => {
+            Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX))
+        }
     };
     Limits {
         queue: config.queue,

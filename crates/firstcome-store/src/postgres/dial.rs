@@ -68,9 +68,8 @@ impl Dialler {
             false => None,
             true => {
                 let authorities = address.authorities.as_ref().map(|file| {
-                    std::fs::read_to_string(file).map_err(|error| {
-                        wrong(format!("sslrootcert {}: {error}", file.display()))
-                    })
+                    std::fs::read_to_string(file)
+                        .map_err(|error| wrong(format!("sslrootcert {}: {error}", file.display())))
                 });
                 Some(Tls::new(authorities.transpose()?.as_deref(), None).map_err(wrong)?)
             }
@@ -121,7 +120,8 @@ impl Dialler {
                 let name = ServerName::try_from(host.name.clone())
                     .map_err(|error| wrong(error.to_string()))?;
                 let tls = Secured { connector: connector.clone(), name };
-                let (client, connection) = config.connect_raw(stream, tls).await.map_err(refused)?;
+                let (client, connection) =
+                    config.connect_raw(stream, tls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
                 (client, version, tokio::spawn(run(connection)))
             }

@@ -37,9 +37,7 @@ pub(super) fn uncertain(place: &str, error: &Error) -> Failure {
     match error.as_db_error() {
         // An error of the commit itself undoes the transaction; the end of the session may come after it.
         Some(refused) if !is_fatal(refused) => undone(place, error),
-        Some(refused) => {
-            Failure::Unknown { place: place.to_owned(), reason: said(refused) }
-        }
+        Some(refused) => Failure::Unknown { place: place.to_owned(), reason: said(refused) },
         None => Failure::Unknown { place: place.to_owned(), reason: words(error) },
     }
 }

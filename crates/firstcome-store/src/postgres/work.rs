@@ -135,9 +135,7 @@ impl<'a> Work<'a> {
         let failure = match answer {
             Ok(Ok(answer)) => return Ok(answer),
             Ok(Err(error)) => refusal::undone(&place, &error),
-            Err(_) => {
-                Failure::Unreachable { place, reason: format!("no answer within {limit:?}") }
-            }
+            Err(_) => Failure::Unreachable { place, reason: format!("no answer within {limit:?}") },
         };
         self.failed.store(true, Ordering::Relaxed);
         Err(failure)

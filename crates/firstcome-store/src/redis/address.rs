@@ -51,21 +51,23 @@ impl Address {
         let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, "")))
         {
             None => (None, None),
-            Some((user, password)) => (decode(user).map_err(wrong)?, decode(password).map_err(wrong)?),
+            Some((user, password)) => {
+                (decode(user).map_err(wrong)?, decode(password).map_err(wrong)?)
+            }
         };
         if user.is_some() && password.is_none() {
             return Err(wrong("it names a user without a password"));
         }
 
         let default_port = if sentinel { 26_379 } else { 6379 };
-        let mut hosts: Vec<Host> =
-            hosts
+        let mut hosts: Vec<Host> = hosts
             .split(',')
             .map(|host| read_host(host, default_port).map_err(wrong))
             .collect::<Result<_, _>>()?;
         let (place, database) = if sentinel {
             let (master, database) = path.split_once('/').unwrap_or((path, ""));
-            let master = decode(master).map_err(wrong)?.ok_or_else(|| wrong("it names no master"))?;
+            let master =
+                decode(master).map_err(wrong)?.ok_or_else(|| wrong("it names no master"))?;
             (Place::Behind { sentinels: hosts, master }, database)
         } else {
             let host = hosts.pop().filter(|_| hosts.is_empty());

@@ -11,7 +11,7 @@ mod writer;
 
 use super::{Batch, LedgerFailure, Standing};
 use firstcome_core::SpaceId;
-use firstcome_store::postgres::{Options, Postgres as Pool};
+use firstcome_store::postgres::{Access, Options, Postgres as Pool, Type};
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot, watch};
 use writer::{Asked, Job, Writer};
@@ -116,4 +116,31 @@ fn schema(name: &str) -> Result<String, LedgerFailure> {
         )));
     }
     Ok(schema)
+}
+
+/// Renames the schema of a space; gives its new name, or nothing if there is none.
+pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
+    let schema = schema(name)?;
+    let pool = Pool::new(Options::new(url).connections(1))?;
+    let mut session = pool.session().await?;
+    let work = session.begin(Access::Usual).await?;
+    let is_there = async |schema: &str| -> Result<bool, LedgerFailure> {
+        let sql = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        Ok(!work.query(sql, &[(&schema, Type::NAME)]).await?.is_empty())
+    };
+    if !is_there(&schema).await? {
+        return Ok(None);
+    }
+    for number in 1_u32.. {
+        let mut aside = format!("set_aside_{number}_{schema}");
+        aside.truncate(LONGEST);
+        if !is_there(&aside).await? {
+            work.batch(&format!("ALTER SCHEMA \"{schema}\" RENAME TO \"{aside}\"")).await?;
+            work.commit().await?;
+            drop(session);
+            pool.close().await;
+            return Ok(Some(aside));
+        }
+    }
+    Ok(None)
 }

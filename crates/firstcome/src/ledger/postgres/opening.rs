@@ -17,12 +17,7 @@ enum Found {
 /// Looks whether the tables are there and ours, and makes them, and the row of the shard, where they are not.
 pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(), LedgerFailure> {
     let work = session.begin(Access::Usual).await?;
-    let found = look(&work, identity).await;
-    let whole = match found {
-        Ok(Found::Ledger) => check(&work, identity).await,
-        Ok(Found::Nothing { .. }) => Ok(false),
-        Err(failure) => Err(failure),
-    };
+    let whole = is_there(&work, identity).await;
     work.roll_back().await;
     if whole? {
         return Ok(());
@@ -35,6 +30,14 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
             work.roll_back().await;
             Err(failure)
         }
+    }
+}
+
+/// Says whether the ledger and the row of its shard are there; refuses what is not ours.
+pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
+    match look(work, identity).await? {
+        Found::Ledger => check(work, identity).await,
+        Found::Nothing { .. } => Ok(false),
     }
 }
 
@@ -62,10 +65,7 @@ async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailu
 }
 
 /// Refuses a ledger of another space or of a newer build; says whether it has the shard.
-pub(super) async fn check(
-    work: &Work<'_>,
-    identity: &Identity,
-) -> Result<bool, LedgerFailure> {
+pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
     let sql = "SELECT version, space, EXISTS (SELECT 1 FROM settled WHERE shard = $1) FROM meta";
     let rows = work.query(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
     let row = rows.first().ok_or_else(|| broken(identity, "`meta` is empty"))?;

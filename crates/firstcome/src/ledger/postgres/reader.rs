@@ -1,6 +1,6 @@
 //! Reading beside the writer.
 
-use super::Postgres;
+use super::{Postgres, opening};
 use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim};
 use firstcome_core::Timestamp;
 use firstcome_core::outcome::By;
@@ -74,8 +74,23 @@ impl Postgres {
         let values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&campaign, Type::TEXT), (&pool, Type::TEXT)];
         let rows = self.read(include_str!("counts.sql"), &values).await?;
-        let number = |column| rows.first().map_or(0, |row| row.get::<_, i64>(column).cast_unsigned());
+        let number =
+            |column| rows.first().map_or(0, |row| row.get::<_, i64>(column).cast_unsigned());
         Ok((number(0), number(1)))
+    }
+
+    /// Gives the number up to which it has results; nothing if it is not there. Makes nothing.
+    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
+        let mut session = self.reader.session().await?;
+        let work = session.begin(Access::ReadOnly).await?;
+        if !opening::is_there(&work, &self.identity).await? {
+            return Ok(None);
+        }
+        let sql = "SELECT through FROM settled WHERE shard = $1";
+        let shard = i64::from(self.identity.shard);
+        let rows = work.query(sql, &[(&shard, Type::INT8)]).await?;
+        work.roll_back().await;
+        Ok(rows.first().map(|row| row.get::<_, i64>(0).cast_unsigned()))
     }
 
     /// Reads in a transaction of its own. Nothing that fails here changed anything.

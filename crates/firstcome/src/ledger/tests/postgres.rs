@@ -113,7 +113,8 @@ async fn a_lost_answer_of_a_commit_is_unknown_and_looked_up() {
         let ledger = ledger.clone();
         async move { ledger.settle(Batch { after: 0, term, rows: claims(1..=7) }).await }
     });
-    let waits = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 77 AND NOT granted";
+    let waits =
+        "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = 77 AND NOT granted";
     while far.server.sql("ledger", waits) != "1" {}
     far.proxy.cut();
     let failure = settling.await.unwrap().unwrap_err();
@@ -150,9 +151,8 @@ async fn hold_lock(
 async fn two_leaders_at_once_write_each_row_once() {
     let Some(far) = Far::new().await else { return };
     let (one, other) = (far.ledger().await, far.near().await);
-    let tasks = [one, other].map(|ledger| {
-        tokio::spawn(async move { settle_up_to(&ledger, 150).await })
-    });
+    let tasks =
+        [one, other].map(|ledger| tokio::spawn(async move { settle_up_to(&ledger, 150).await }));
     for task in tasks {
         task.await.unwrap();
     }
@@ -248,7 +248,9 @@ async fn tables_of_something_else_are_left_alone() {
     server.sql("ledger", &format!("CREATE SCHEMA {schema}; CREATE TABLE {schema}.results (a int)"));
     let ledger = Ledger::postgres(&server.url(), &name, SPACE, 0).unwrap();
     let failure = ledger.ready().await.unwrap_err();
-    assert!(matches!(&failure, LedgerFailure::Broken(why) if why.contains("something else: results")));
+    assert!(
+        matches!(&failure, LedgerFailure::Broken(why) if why.contains("something else: results"))
+    );
     // A schema that somebody made for us, empty, is fine; and so is making it at the same time as others do.
     server.sql("ledger", &format!("DROP TABLE {schema}.results"));
     let all = (0..6).map(|_| {
@@ -260,7 +262,10 @@ async fn tables_of_something_else_are_left_alone() {
     }
     let long = "x".repeat(54);
     let failure = Ledger::postgres(&server.url(), &long, SPACE, 0).unwrap_err();
-    assert!(matches!(&failure, LedgerFailure::Broken(why) if why.contains("53 bytes")), "{failure}");
+    assert!(
+        matches!(&failure, LedgerFailure::Broken(why) if why.contains("53 bytes")),
+        "{failure}"
+    );
 }
 
 /// What `ready` says of a URL, which must not be yes.
@@ -286,7 +291,10 @@ async fn each_mistake_has_its_sentence_and_its_advice() {
     let failure = refused(&url.replace("sslmode=disable", "sslmode=require")).await;
     says(failure, &["speaks no TLS", "sslmode=disable"]);
     server.sql("postgres", "CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1'");
-    says(refused(&url.replace("/ledger", "/latin")).await, &["encoding is LATIN1", "ENCODING 'UTF8'"]);
+    says(
+        refused(&url.replace("/ledger", "/latin")).await,
+        &["encoding is LATIN1", "ENCODING 'UTF8'"],
+    );
     server.sql("postgres", "CREATE DATABASE calm");
     server.sql("postgres", "ALTER DATABASE calm SET default_transaction_read_only = on");
     let failure = refused(&url.replace("/ledger", "/calm")).await;
@@ -333,7 +341,8 @@ async fn tls_is_spoken_and_the_certificate_is_checked() {
     let authority = server.authority_file().unwrap();
     let url = server.url().replace("127.0.0.1", "localhost");
     let trusting = format!("sslmode=verify-full&sslrootcert={}", authority.display());
-    let ledger = Ledger::postgres(&url.replace("sslmode=disable", &trusting), "main", SPACE, 0).unwrap();
+    let ledger =
+        Ledger::postgres(&url.replace("sslmode=disable", &trusting), "main", SPACE, 0).unwrap();
     settle_up_to(&ledger, 9).await;
     let secured = "SELECT count(*) > 0 FROM pg_stat_ssl JOIN pg_stat_activity USING (pid)
         WHERE ssl AND application_name = 'firstcome'";

@@ -92,7 +92,8 @@ async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
     assert_ne!(with, without);
     let values = [("$1", 30), ("$2", 0), ("$3", 20), ("$4", term)];
     let moved = |sql: &str| {
-        let fill = |sql: String, (place, value): &(&str, u64)| sql.replace(place, &value.to_string());
+        let fill =
+            |sql: String, (place, value): &(&str, u64)| sql.replace(place, &value.to_string());
         stage.sql(&(values.iter().fold(sql.to_owned(), fill) + " RETURNING 'moved'")).len()
     };
     assert_eq!(moved(&with), 0);
