@@ -25,7 +25,7 @@ impl std::fmt::Display for Host {
 /// Reads `HOST[:PORT]`; gives what is wrong with it otherwise.
 pub(crate) fn read_host(text: &str, default_port: u16) -> Result<Host, &'static str> {
     let (name, port) = if let Some(rest) = text.strip_prefix('[') {
-        let (name, rest) = rest.split_once(']').ok_or_else(|| "a [ has no ]")?;
+        let (name, rest) = rest.split_once(']').ok_or("a [ has no ]")?;
         (name, rest.strip_prefix(':'))
     } else {
         match text.split_once(':') {

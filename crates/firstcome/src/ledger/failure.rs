@@ -107,7 +107,14 @@ impl From<firstcome_store::Failure> for LedgerFailure {
             {
                 Self::Broken(text)
             }
-            _ => Self::Unavailable(text),
+            Failure::Unreachable { .. }
+            | Failure::WrongKind { .. }
+            | Failure::Refused { .. }
+            | Failure::Unexpected { .. }
+            | Failure::Held { .. }
+            | Failure::Statement { .. }
+            | Failure::Closed
+            | _ => Self::Unavailable(text),
         }
     }
 }

@@ -40,6 +40,20 @@ pub(super) struct Identity {
     space: SpaceId,
     shard: u32,
     schema: String,
+    #[cfg(test)]
+    careless: std::sync::atomic::AtomicBool,
+}
+
+impl Identity {
+    /// Gives the statement that compares where the ledger stands and moves it on.
+    fn compare(&self) -> String {
+        let sql = include_str!("postgres/settle.sql");
+        #[cfg(test)]
+        if self.careless.load(std::sync::atomic::Ordering::SeqCst) {
+            return sql.replace("through = $3 AND term = $4", "$3 = $3 AND $4 = $4");
+        }
+        sql.to_owned()
+    }
 }
 
 impl Postgres {
@@ -52,7 +66,13 @@ impl Postgres {
     ) -> Result<Self, LedgerFailure> {
         let schema = schema(name)?;
         let options = Options::new(url).schema(&schema);
-        let identity = Arc::new(Identity { space, shard, schema });
+        let identity = Arc::new(Identity {
+            space,
+            shard,
+            schema,
+            #[cfg(test)]
+            careless: std::sync::atomic::AtomicBool::new(false),
+        });
         let reader = Pool::new(options.clone().connections(READERS))?;
         let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
         let (jobs, queued) = mpsc::channel(QUEUE);
@@ -63,6 +83,12 @@ impl Postgres {
             end.send_replace(true);
         });
         Ok(Self { jobs, ended, reader, identity })
+    }
+
+    /// Takes the protection away, to show that it is needed.
+    #[cfg(test)]
+    pub(super) fn compare_nothing(&self, careless: bool) {
+        self.identity.careless.store(careless, std::sync::atomic::Ordering::SeqCst);
     }
 
     /// Looks whether it is there and ours, and makes it if it is not there.

@@ -110,7 +110,8 @@ impl Writer {
         let columns = Columns::of(&batch.rows);
         let mut session = self.pool.session().await?;
         let work = self.begin(&mut session).await?;
-        match write(&work, shard, now, batch, &columns).await {
+        let compare = self.identity.compare();
+        match write(&work, (&compare, shard, now), batch, &columns).await {
             Ok(Some(standing)) => {
                 work.commit().await?;
                 Ok(standing)
@@ -131,8 +132,7 @@ impl Writer {
 /// Sends the comparison and the rows together; what it gives may be committed. Nothing, if the ledger stands elsewhere.
 async fn write(
     work: &Work<'_>,
-    shard: i64,
-    now: i64,
+    (sql, shard, now): (&str, i64, i64),
     batch: &Batch,
     columns: &Columns<'_>,
 ) -> Result<Option<Standing>, LedgerFailure> {
@@ -145,7 +145,7 @@ async fn write(
         (&old as _, Type::INT8),
         (&term.cast_signed() as _, Type::INT8),
     ];
-    let moving = work.execute(include_str!("settle.sql"), &compare);
+    let moving = work.execute(sql, &compare);
     // In this order, without waiting in between; the server stops at the first that fails.
     let (moved, claims, cancels, campaigns) = join4(
         moving,
