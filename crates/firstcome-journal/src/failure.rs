@@ -38,6 +38,10 @@ pub enum Failure {
         /// The name the caller applied.
         applied: Name,
     },
+    /// The store answers from another server than before, or from one that was started again: what
+    /// it has must be looked at first.
+    #[error("the store's server is another one, or was started again")]
+    Changed,
     /// Somebody else changed what the call rested on.
     #[error("the journal ends at {head}, entry {name}: somebody else changed it")]
     Moved {
@@ -127,7 +131,7 @@ impl Failure {
             Self::Gone(_) => Some(
                 "bring its data back; if they are lost, `firstcome nodes reseed` has a running node write its own state there",
             ),
-            Self::Full(_) => Some("make room on the disk: it goes on by itself"),
+            Self::Full(_) => Some("make room on its disk or in its memory: it goes on by itself"),
             Self::TooNew(_) => Some("start a newer build of firstcome on it"),
             Self::InUse { .. } => {
                 Some("talk to that server, or stop it first, or choose another --data folder")
@@ -144,6 +148,7 @@ impl Failure {
             | Self::Unavailable(_)
             | Self::Behind { .. }
             | Self::Forked { .. }
+            | Self::Changed
             | Self::Moved { .. }
             | Self::Trimmed { .. }
             | Self::PieceMissing(_)

@@ -13,6 +13,7 @@
 //! | [`shared`] | what several nodes on one journal need beyond it: news, healing, who else is there |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
+//! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
 //! | [`verify`] | everything stored, checked from the first entry to the last |
@@ -25,6 +26,8 @@ pub mod failure;
 pub mod faulty;
 pub mod folder;
 pub mod memory;
+#[cfg(feature = "redis")]
+pub mod redis;
 pub mod shared;
 pub mod sqlite;
 pub mod verify;
@@ -83,6 +86,9 @@ pub enum Journal {
     Memory(memory::Memory),
     /// In a SQLite file.
     Sqlite(sqlite::Sqlite),
+    /// In Redis or Valkey.
+    #[cfg(feature = "redis")]
+    Redis(redis::Redis),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
 }
@@ -92,6 +98,8 @@ macro_rules! each {
         match $self {
             Self::Memory($store) => $call.await,
             Self::Sqlite($store) => $call.await,
+            #[cfg(feature = "redis")]
+            Self::Redis($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
         }
     };
@@ -101,8 +109,10 @@ impl Journal {
     /// Gives what several nodes need, where several may share this journal.
     pub fn shared(&self) -> Option<Shared> {
         match self {
-            Self::Memory(memory) => Some(Shared::Memory(memory.clone())),
+            Self::Memory(memory) => memory.several.then(|| Shared::Memory(memory.clone())),
             Self::Sqlite(_) => None,
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => Some(Shared::Redis(redis.clone())),
             Self::Faulty(faulty) => faulty.truth().shared().map(|_| Shared::Faulty(faulty.clone())),
         }
     }

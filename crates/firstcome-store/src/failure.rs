@@ -58,6 +58,9 @@ pub enum Failure {
         /// What needs it.
         feature: &'static str,
     },
+    /// The server does not know a script that was called by its hash, and so has not run it.
+    #[error("the store does not know a script, which was not run")]
+    UnknownScript,
     /// The server answered with another error.
     #[error("the store refused a command: {detail}")]
     Refused {
@@ -153,6 +156,7 @@ impl Failure {
             | Self::ReadOnly { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::UnknownScript
             | Self::Tls { .. }
             | Self::NoTls { .. }
             | Self::NoDatabase { .. }
@@ -182,6 +186,7 @@ impl Failure {
             | Self::Denied { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::UnknownScript
             | Self::Unexpected { .. }
             | Self::Tls { .. }
             | Self::NoTls { .. }
@@ -228,7 +233,8 @@ impl Failure {
             Self::Held { .. } => {
                 Some("it is tried again; see pg_stat_activity and pg_locks for who is in the way")
             }
-            Self::Refused { .. }
+            Self::UnknownScript
+            | Self::Refused { .. }
             | Self::Unexpected { .. }
             | Self::Statement { .. }
             | Self::Closed => None,

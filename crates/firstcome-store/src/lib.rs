@@ -5,6 +5,7 @@
 //! sent **once**: nothing that may have been carried out is ever repeated here.
 //!
 //! - [`Redis`]: one connection for commands and one for subscriptions, shared by everybody in the process
+//! - [`Wire`]: one connection for commands alone, for whoever needs several; [`Pinned`] is a handle to exactly one
 //! - [`Options`]: where the store is and how long to wait for it
 //! - [`Command`], [`Script`], [`Reply`]: what is asked and answered
 //! - [`Subscription`]: messages of one channel, and a word when some may have been missed
@@ -19,4 +20,6 @@ mod redis;
 mod tls;
 
 pub use failure::{Effect, Failure};
-pub use redis::{Command, Event, Options, Redis, Reply, Script, Subscription};
+pub use redis::{
+    Answer, Command, Event, Options, Pinned, Redis, Reply, Script, Subscription, Wire,
+};

@@ -5,9 +5,11 @@ mod command;
 mod dial;
 mod link;
 mod options;
+mod pinned;
 mod reply;
 mod sentinel;
 mod subscriptions;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,8 +23,10 @@ use crate::Failure;
 
 pub use self::command::{Command, Script};
 pub use self::options::Options;
+pub use self::pinned::{Answer, Pinned};
 pub use self::reply::Reply;
 pub use self::subscriptions::{Event, Subscription};
+pub use self::wire::Wire;
 
 /// One connection for commands and one for subscriptions, to one Redis or Valkey.
 ///

@@ -10,6 +10,7 @@
 //! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, or as a replica
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
+//! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
@@ -20,6 +21,7 @@ mod postgres;
 mod programs;
 mod proxy;
 mod redis;
+mod redisson;
 mod sentinel;
 
 pub use certificates::Certificates;
@@ -29,4 +31,5 @@ pub use postgres::{Postgres, PostgresSettings};
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
+pub use redisson::redisson;
 pub use sentinel::Sentinels;

@@ -191,21 +191,25 @@ impl Ledger {
         Sqlite::open(path, space, shard).map(Self::Sqlite)
     }
 
-    /// Gives the ledger that the configuration names, if it names one; `name` is the space's.
+    /// Gives the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
+    /// there is no file.
     ///
     /// # Errors
     ///
     /// As [`Ledger::open_sqlite`] and [`Ledger::postgres`].
     pub async fn named(
         kind: &Named,
-        folder: &DataFolder,
+        folder: Option<&DataFolder>,
         name: &str,
         space: SpaceId,
         shard: u32,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
             Named::None => Ok(None),
-            Named::Sqlite => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+            Named::Sqlite => match folder {
+                None => Ok(None),
+                Some(folder) => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+            },
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
             #[cfg(not(feature = "postgres"))]

@@ -46,7 +46,8 @@ pub async fn run(
         Some(manifest) if journal.first()? > 1 => restore(&journal, manifest)?,
         Some(_) | None => State::new(head.space, head.shard),
     };
-    let Some(ledger) = Ledger::named(named, folder, name, head.space, head.shard).await? else {
+    let Some(ledger) = Ledger::named(named, Some(folder), name, head.space, head.shard).await?
+    else {
         bail!("there is no ledger to write to: it is `none`");
     };
     let minted = ledger.mint_term().await?;

@@ -40,7 +40,7 @@ macro_rules! conformance {
     (@each $make:expr, $($test:ident,)*) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
-            let stage = $make;
+            let Some(stage) = $make else { return };
             crate::conformance::$test(&stage).await;
         })*
     };
@@ -53,19 +53,33 @@ macro_rules! sharing {
             sharing!(@each $make,
                 waiting_ends_with_the_entry,
                 waiting_ends_with_the_time,
+                following_sees_everything_in_order,
+                the_roll_has_who_announced_lately,
+                who_leaves_is_off_the_roll,
+                entries_are_put_back_whole,
+                entries_are_put_back_in_parts_and_once,
+                entries_are_put_back_behind_the_right_end_only,
+                several_may_put_back_the_same_at_once,
+                the_epoch_is_raised_where_it_was_seen,
+                a_seed_takes_the_place_of_what_is_there,
+                a_seed_is_refused_where_things_moved,
+                a_seed_makes_a_lost_space_again,
+                reports_are_kept_by_epoch_and_node,
             );
         }
     };
     (@each $make:expr, $($test:ident,)*) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
-            let stage = $make;
+            let Some(stage) = $make else { return };
             crate::sharing::$test(&stage).await;
         })*
     };
 }
 
-conformance!(memory, crate::world::Stage::memory());
-conformance!(sqlite, crate::world::Stage::sqlite());
-conformance!(faulty_without_faults, crate::world::Stage::faulty());
-sharing!(shared_memory, crate::world::Stage::memory());
+conformance!(memory, Some(crate::world::Stage::memory()));
+conformance!(sqlite, Some(crate::world::Stage::sqlite()));
+conformance!(faulty_without_faults, Some(crate::world::Stage::faulty()));
+conformance!(redis, crate::world::Stage::redis().await);
+sharing!(shared_memory, Some(crate::world::Stage::shared_memory()));
+sharing!(shared_redis, crate::world::Stage::redis().await);

@@ -1,24 +1,302 @@
 //! What every store must do that several nodes share.
 
-use crate::world::{Player, Stage, all};
+use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, subject_of};
+use firstcome_core::Timestamp;
+use firstcome_core::snapshot::PieceName;
+use firstcome_journal::memory::Memory;
+use firstcome_journal::shared::{Announcement, Seed};
+use firstcome_journal::{Entry, Failure, Journal, Name};
 use std::time::Duration;
 
+const LONG: Duration = Duration::from_secs(30);
+
 pub(crate) async fn waiting_ends_with_the_entry(stage: &Stage) {
-    let long = Duration::from_secs(30);
-    let shared = stage.journal.shared().unwrap();
+    let shared = stage.shared();
     let waiting = tokio::spawn({
         let shared = shared.clone();
-        async move { shared.follow(0, long).await }
+        async move { shared.follow(0, LONG).await }
     });
     Player::new(b'a').claims(&stage.journal, "ann").await.unwrap();
     let news = waiting.await.unwrap().unwrap();
     assert_eq!(news.entries, all(&stage.journal, 0).await);
-    assert_eq!(shared.follow(0, long).await.unwrap().entries, news.entries);
+    assert_eq!(shared.follow(0, LONG).await.unwrap().entries, news.entries);
+    assert_eq!(news.now, Timestamp::from_micros(NOON));
 }
 
 pub(crate) async fn waiting_ends_with_the_time(stage: &Stage) {
-    let shared = stage.journal.shared().unwrap();
-    let news = shared.follow(0, Duration::from_millis(1)).await.unwrap();
+    let news = stage.shared().follow(0, Duration::from_millis(1)).await.unwrap();
     assert_eq!(news.entries, []);
     assert_eq!(stage.journal.head().await.unwrap().position, 0);
+}
+
+pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
+    let follower = tokio::spawn({
+        let shared = stage.shared();
+        async move {
+            let mut player = Player::new(b'f');
+            while player.applied < 60 {
+                // Each time some are asked for and nobody waits for the answer: that must harm nobody.
+                drop(
+                    tokio::time::timeout(Duration::ZERO, shared.follow(player.applied, LONG)).await,
+                );
+                player.apply(&shared.follow(player.applied, LONG).await.unwrap().entries);
+            }
+        }
+    });
+    let mut writers = tokio::task::JoinSet::new();
+    for letter in [b'a', b'b'] {
+        let journal = stage.journal.clone();
+        writers.spawn(async move {
+            let mut player = Player::new(letter);
+            for _ in 0..30 {
+                player.claims(&journal, "someone").await.unwrap();
+            }
+        });
+    }
+    writers.join_all().await;
+    follower.await.unwrap();
+}
+
+fn announcement(letter: u8, position: u64) -> Announcement {
+    Announcement {
+        node: node(letter),
+        position,
+        durable: position.saturating_sub(1),
+        epoch: 3,
+        level: 1,
+        memory: 1 << 33,
+        since: Timestamp::from_micros(NOON - MINUTE),
+        address: format!("10.0.0.{letter}:8080").into(),
+    }
+}
+
+pub(crate) async fn the_roll_has_who_announced_lately(stage: &Stage) {
+    let (shared, second) = (stage.shared(), 1_000_000);
+    Player::new(b'x').claims(&stage.journal, "someone").await.unwrap();
+    let roll = shared.announce(announcement(b'a', 1)).await.unwrap();
+    assert_eq!(roll.head, stage.journal.head().await.unwrap());
+    assert_eq!(roll.nodes, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
+    stage.hands.turn(4 * second);
+    shared.announce(announcement(b'b', 1)).await.unwrap();
+    stage.hands.turn(6 * second - 1);
+    let roll = shared.announce(announcement(b'b', 2)).await.unwrap();
+    let seen: Vec<_> = roll.nodes.iter().map(|(who, at)| (who.clone(), at.as_micros())).collect();
+    let now = NOON + 10 * second - 1;
+    assert_eq!(seen, [(announcement(b'a', 1), NOON), (announcement(b'b', 2), now)]);
+    stage.hands.turn(1);
+    let roll = shared.announce(announcement(b'b', 2)).await.unwrap();
+    assert_eq!(roll.nodes.len(), 1, "ten seconds are too long");
+    assert_eq!(roll.head.now.as_micros(), NOON + 10 * second);
+}
+
+pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {
+    let shared = stage.shared();
+    shared.announce(announcement(b'a', 0)).await.unwrap();
+    shared.announce(announcement(b'b', 0)).await.unwrap();
+    for _ in 0..2 {
+        shared.leave(node(b'a')).await.unwrap();
+    }
+    let roll = shared.announce(announcement(b'b', 0)).await.unwrap();
+    assert_eq!(roll.nodes.len(), 1);
+    assert_eq!(roll.nodes[0].0.node, node(b'b'));
+}
+
+/// What a node still has of a journal that lost it: entries of two nodes, a while ago.
+async fn lost() -> Vec<Entry> {
+    let hands = crate::world::Hands::new();
+    hands.turn(-2 * MINUTE);
+    let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    for number in 0..4 {
+        ann.claims(&journal, &format!("ann{number}")).await.unwrap();
+        hands.turn(1);
+        bob.claims(&journal, &format!("bob{number}")).await.unwrap();
+    }
+    all(&journal, 0).await
+}
+
+pub(crate) async fn entries_are_put_back_whole(stage: &Stage) {
+    let entries = lost().await;
+    stage.shared().put_back(0, Name::default(), entries.clone()).await.unwrap();
+    assert_eq!(all(&stage.journal, 0).await, entries, "the store's part, too");
+    let last = &entries[7];
+    let head = stage.journal.head().await.unwrap();
+    assert_eq!((head.position, head.name, head.at), (8, name_of(last), last.at));
+    // It goes on behind them.
+    let mut eve = Player::new(b'e');
+    let exchange = eve.claims(&stage.journal, "eve").await.unwrap();
+    assert_eq!(exchange.entries.len(), 9);
+    assert_eq!(exchange.entries[8].before, name_of(last));
+    assert_eq!(subject_of(&exchange.entries[8]), "eve");
+}
+
+pub(crate) async fn entries_are_put_back_in_parts_and_once(stage: &Stage) {
+    let (shared, entries) = (stage.shared(), lost().await);
+    shared.put_back(0, Name::default(), entries[..3].to_vec()).await.unwrap();
+    let third = name_of(&entries[2]);
+    shared.put_back(3, third, entries[3..].to_vec()).await.unwrap();
+    for (position, name) in [(0, Name::default()), (3, third)] {
+        let again = entries[position as usize..].to_vec();
+        let failure = shared.put_back(position, name, again).await.unwrap_err();
+        let expected = name_of(&entries[7]);
+        assert!(
+            matches!(failure, Failure::Moved { head: 8, name } if name == expected),
+            "{failure}"
+        );
+    }
+    assert_eq!(all(&stage.journal, 0).await, entries);
+}
+
+pub(crate) async fn entries_are_put_back_behind_the_right_end_only(stage: &Stage) {
+    let (shared, entries) = (stage.shared(), lost().await);
+    Player::new(b'x').claims(&stage.journal, "somebody else").await.unwrap();
+    let there = stage.journal.head().await.unwrap();
+    // Neither where the height is another nor where the height is the same and the entry is another.
+    let ends = [(0, Name::default(), 0), (1, name_of(&entries[0]), 1)];
+    for (position, name, from) in ends {
+        let failure = shared.put_back(position, name, entries[from..].to_vec()).await.unwrap_err();
+        let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
+        assert!(is_moved, "{failure}");
+    }
+    assert_eq!(stage.journal.head().await.unwrap(), there);
+}
+
+pub(crate) async fn several_may_put_back_the_same_at_once(stage: &Stage) {
+    let entries = lost().await;
+    let mut nodes = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (journal, entries) = (stage.journal.clone(), entries.clone());
+        nodes.spawn(async move {
+            loop {
+                let head = journal.head().await.unwrap();
+                let from = head.position as usize;
+                let Some(next) = entries.get(from) else { return };
+                let shared = journal.shared().unwrap();
+                match shared.put_back(head.position, head.name, vec![next.clone()]).await {
+                    Ok(()) | Err(Failure::Moved { .. }) => {}
+                    Err(failure) => panic!("{failure}"),
+                }
+            }
+        });
+    }
+    nodes.join_all().await;
+    assert_eq!(all(&stage.journal, 0).await, entries);
+}
+
+pub(crate) async fn the_epoch_is_raised_where_it_was_seen(stage: &Stage) {
+    let shared = stage.shared();
+    let mut ann = Player::new(b'a');
+    ann.claims(&stage.journal, "ann").await.unwrap();
+    let seen = stage.journal.head().await.unwrap();
+    assert_eq!(shared.raise_epoch(seen).await.unwrap(), 1);
+    let failure = shared.raise_epoch(seen).await.unwrap_err();
+    assert!(matches!(failure, Failure::Moved { head: 1, .. }), "{failure}");
+    let seen = stage.journal.head().await.unwrap();
+    assert_eq!(seen.epoch, 1);
+    let exchange = ann.claims(&stage.journal, "ann2").await.unwrap();
+    assert_eq!(exchange.entries[0].epoch, 1);
+    let failure = shared.raise_epoch(seen).await.unwrap_err();
+    assert!(matches!(failure, Failure::Moved { head: 2, .. }), "{failure}");
+    assert_eq!(stage.journal.head().await.unwrap().epoch, 1);
+}
+
+fn seed(pieces: Vec<PieceName>) -> Seed {
+    Seed {
+        position: 10,
+        name: Name { node: node(b'z'), number: 7 },
+        at: Timestamp::from_micros(NOON + MINUTE),
+        epoch: 3,
+        manifest: b"a manifest".to_vec(),
+        pieces,
+    }
+}
+
+/// A journal that has just been seeded.
+async fn is_seeded(stage: &Stage) {
+    let (journal, seed) = (&stage.journal, seed(Vec::new()));
+    let head = journal.head().await.unwrap();
+    assert_eq!((head.position, head.name, head.first), (10, seed.name, 11));
+    assert_eq!((head.at, head.epoch, head.space), (seed.at, seed.epoch, SPACE));
+    assert_eq!(journal.newest_snapshot().await.unwrap(), Some(seed.manifest));
+    assert_eq!(journal.read(10).await.unwrap(), []);
+    let failure = journal.read(2).await.unwrap_err();
+    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    let timeout = Duration::from_millis(1);
+    let failure = stage.shared().follow(2, timeout).await.unwrap_err();
+    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+
+    let mut late = Player { applied: 2, ..Player::new(b'l') };
+    let failure = late.claims(journal, "late").await.unwrap_err();
+    assert!(matches!(failure, Failure::Trimmed { wanted: 3, first: 11 }), "{failure}");
+    let mut ann = Player { applied: 10, applied_name: seed.name, ..Player::new(b'a') };
+    let exchange = ann.claims(journal, "ann").await.unwrap();
+    let [entry] = &exchange.entries[..] else { panic!("{exchange:?}") };
+    assert_eq!((entry.position, entry.before, entry.epoch), (11, seed.name, 3));
+    assert_eq!(entry.at, seed.at, "time goes on from there");
+}
+
+pub(crate) async fn a_seed_takes_the_place_of_what_is_there(stage: &Stage) {
+    let (journal, mut ann) = (&stage.journal, Player::new(b'a'));
+    for _ in 0..3 {
+        ann.claims(journal, "ann").await.unwrap();
+    }
+    let bytes = b"a piece".to_vec();
+    let name = PieceName::of(&bytes);
+    journal.put_piece(name, bytes.clone()).await.unwrap();
+    let seen = journal.head().await.unwrap();
+    stage.shared().reseed(Some(seen), seed(vec![name])).await.unwrap();
+    is_seeded(stage).await;
+    assert_eq!(journal.piece(name).await.unwrap(), Some(bytes));
+    let failure = stage.shared().reseed(Some(seen), seed(vec![name])).await.unwrap_err();
+    assert!(matches!(failure, Failure::Moved { head: 11, .. }), "{failure}");
+}
+
+pub(crate) async fn a_seed_is_refused_where_things_moved(stage: &Stage) {
+    let (journal, shared, mut ann) = (&stage.journal, stage.shared(), Player::new(b'a'));
+    let seen = journal.head().await.unwrap();
+    ann.claims(journal, "ann").await.unwrap();
+    let there = journal.head().await.unwrap();
+    for seen in [Some(seen), None] {
+        let failure = shared.reseed(seen, seed(Vec::new())).await.unwrap_err();
+        let is_moved = matches!(failure, Failure::Moved { head: 1, name } if name == there.name);
+        assert!(is_moved, "{failure}");
+    }
+    let missing = PieceName([9; 16]);
+    let failure = shared.reseed(Some(there), seed(vec![missing])).await.unwrap_err();
+    assert!(matches!(failure, Failure::PieceMissing(name) if name == missing), "{failure}");
+    assert_eq!(journal.head().await.unwrap(), there);
+    assert_eq!(all(journal, 0).await.len(), 1);
+    assert_eq!(journal.newest_snapshot().await.unwrap(), None);
+}
+
+pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
+    let (journal, shared, mut ann) = (&stage.journal, stage.shared(), Player::new(b'a'));
+    ann.claims(journal, "ann").await.unwrap();
+    let seen = journal.head().await.unwrap();
+    stage.empty();
+    let is_gone = |failure: Failure| {
+        assert!(matches!(failure, Failure::Gone(SPACE)), "{failure}");
+    };
+    is_gone(ann.claims(journal, "ann").await.unwrap_err());
+    is_gone(journal.head().await.unwrap_err());
+    is_gone(shared.announce(announcement(b'a', 1)).await.unwrap_err());
+    is_gone(shared.raise_epoch(seen).await.unwrap_err());
+    is_gone(shared.put_back(0, Name::default(), lost().await).await.unwrap_err());
+    is_gone(shared.reseed(Some(seen), seed(Vec::new())).await.unwrap_err());
+    let bytes = b"a piece".to_vec();
+    let name = PieceName::of(&bytes);
+    journal.put_piece(name, bytes).await.unwrap();
+    shared.reseed(None, seed(vec![name])).await.unwrap();
+    is_seeded(stage).await;
+}
+
+pub(crate) async fn reports_are_kept_by_epoch_and_node(stage: &Stage) {
+    let shared = stage.shared();
+    assert_eq!(shared.reports().await.unwrap(), []);
+    for (epoch, letter, text) in [(2, b'a', "x"), (1, b'b', "y"), (1, b'a', "z"), (2, b'a', "é")] {
+        shared.report(epoch, node(letter), text.to_owned()).await.unwrap();
+    }
+    let expected =
+        [(1, node(b'a'), "z".to_owned()), (1, node(b'b'), "y".into()), (2, node(b'a'), "é".into())];
+    assert_eq!(shared.reports().await.unwrap(), expected);
 }

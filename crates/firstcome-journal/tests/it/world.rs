@@ -5,8 +5,10 @@ use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
+use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared};
+use firstcome_testbed::Redis as Server;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -65,14 +67,21 @@ impl Hands {
 pub(crate) struct Stage {
     pub(crate) journal: Journal,
     pub(crate) hands: Hands,
-    _folder: Option<Scratch>,
+    folder: Option<Scratch>,
+    server: Option<Server>,
 }
 
 impl Stage {
     pub(crate) fn memory() -> Self {
         let hands = Hands::new();
         let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
-        Self { journal, hands, _folder: None }
+        Self { journal, hands, folder: None, server: None }
+    }
+
+    pub(crate) fn shared_memory() -> Self {
+        let stage = Self::memory();
+        let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
+        Self { journal: Journal::Memory(memory), ..stage }
     }
 
     pub(crate) fn faulty() -> Self {
@@ -83,7 +92,30 @@ impl Stage {
     pub(crate) fn sqlite() -> Self {
         let (hands, scratch) = (Hands::new(), Scratch::new());
         let journal = Journal::Sqlite(open(&scratch.data(), &hands));
-        Self { journal, hands, _folder: Some(scratch) }
+        Self { journal, hands, folder: Some(scratch), server: None }
+    }
+
+    /// A server with a clock of ours; `None` where none is installed.
+    pub(crate) async fn redis() -> Option<Self> {
+        let (hands, server) = (Hands::new(), Server::start()?);
+        let mut options = redis::Options::new(SPACE, Durability::Memory);
+        options.twins.clock = Some(hands.clock());
+        let store = firstcome_store::Options::new(server.url());
+        let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
+        Some(Self { journal, hands, folder: None, server: Some(server) })
+    }
+
+    pub(crate) fn shared(&self) -> Shared {
+        self.journal.shared().unwrap()
+    }
+
+    /// Has the store lose everything.
+    pub(crate) fn empty(&self) {
+        match (&self.journal, &self.server) {
+            (Journal::Memory(memory), _) => memory.empty(),
+            (_, Some(server)) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
+            _ => panic!("only a shared store is emptied: {:?}", self.folder),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::address::Host;
 use super::dial::{Dialler, Line};
-use super::{Command, Reply, sentinel};
+use super::{Command, Pinned, Reply, sentinel};
 use crate::Failure;
 
 /// The connection for commands, kept up by a task of its own.
@@ -20,7 +20,7 @@ pub(crate) struct Link {
 }
 
 #[derive(Debug)]
-struct Shared {
+pub(super) struct Shared {
     state: watch::Sender<State>,
     generation: watch::Sender<u64>,
     place: watch::Sender<Option<Host>>,
@@ -32,7 +32,8 @@ struct Shared {
 
 #[derive(Clone)]
 enum State {
-    Up(MultiplexedConnection),
+    /// With the number of this connection among those made so far.
+    Up(MultiplexedConnection, u64),
     Down(Failure),
     Closed,
 }
@@ -40,7 +41,7 @@ enum State {
 impl std::fmt::Debug for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Up(_) => "Up",
+            Self::Up(..) => "Up",
             Self::Down(_) => "Down",
             Self::Closed => "Closed",
         })
@@ -52,7 +53,7 @@ impl Link {
     pub(crate) async fn connect(dialler: Arc<Dialler>) -> Result<Self, Failure> {
         let line = dialler.line().await?;
         let shared = Arc::new(Shared {
-            state: watch::Sender::new(State::Up(line.connection.clone())),
+            state: watch::Sender::new(State::Up(line.connection.clone(), 1)),
             generation: watch::Sender::new(1),
             place: watch::Sender::new(Some(line.host.clone())),
             suspect: Notify::new(),
@@ -72,10 +73,19 @@ impl Link {
         self.shared.place.subscribe()
     }
 
-    /// Waits for a connection.
-    pub(crate) async fn up(&self, deadline: Instant) -> Result<MultiplexedConnection, Failure> {
+    /// Waits for a connection and gives a handle to that one alone.
+    pub(crate) async fn pin(&self, deadline: Instant) -> Result<Pinned, Failure> {
+        let (connection, number) = self.up(deadline).await?;
+        Ok(Pinned::new(Arc::clone(&self.shared), connection, number))
+    }
+
+    /// Waits for a connection; gives its number, too.
+    pub(crate) async fn up(
+        &self,
+        deadline: Instant,
+    ) -> Result<(MultiplexedConnection, u64), Failure> {
         match &*self.shared.state.borrow() {
-            State::Up(connection) => return Ok(connection.clone()),
+            State::Up(connection, number) => return Ok((connection.clone(), *number)),
             State::Closed => return Err(Failure::Closed),
             State::Down(_) => {}
         }
@@ -84,13 +94,13 @@ impl Link {
         let settled = tokio::time::timeout_at(deadline, settled).await;
         if let Ok(Ok(state)) = &settled {
             return match &**state {
-                State::Up(connection) => Ok(connection.clone()),
+                State::Up(connection, number) => Ok((connection.clone(), *number)),
                 State::Down(_) | State::Closed => Err(Failure::Closed),
             };
         }
         drop(settled);
         match &*self.shared.state.borrow() {
-            State::Up(connection) => Ok(connection.clone()),
+            State::Up(connection, number) => Ok((connection.clone(), *number)),
             State::Down(failure) => Err(failure.clone()),
             State::Closed => Err(Failure::Closed),
         }
@@ -102,73 +112,23 @@ impl Link {
         command: &Command,
         deadline: Instant,
     ) -> Result<Reply, Failure> {
-        let mut connection = self.up(deadline).await?;
-        let reply = self.exchange(&mut connection, &command.words, deadline).await;
+        let (mut connection, _) = self.up(deadline).await?;
+        let reply = exchange(&mut connection, &command.words, deadline).await;
         let (Err(Trouble::NoScript), Some(script)) = (&reply, command.script) else {
-            return self.answer(reply);
+            return self.shared.answer(reply);
         };
         let mut load = redis::cmd("SCRIPT");
         load.arg("LOAD").arg(script.text());
-        match self.exchange(&mut connection, &load, deadline).await {
+        match exchange(&mut connection, &load, deadline).await {
             Ok(_) => {}
             // The script was not run, whatever became of its text.
             Err(Trouble::Lost(reason)) => {
                 return Err(Failure::Unreachable { place: self.shared.name.clone(), reason });
             }
-            failed @ Err(_) => return self.answer(failed),
+            failed @ Err(_) => return self.shared.answer(failed),
         }
-        let reply = self.exchange(&mut connection, &command.words, deadline).await;
-        self.answer(reply)
-    }
-
-    async fn exchange(
-        &self,
-        connection: &mut MultiplexedConnection,
-        words: &redis::Cmd,
-        deadline: Instant,
-    ) -> Result<Value, Trouble> {
-        let sent = connection.send_packed_command(words);
-        match tokio::time::timeout_at(deadline, sent).await {
-            Ok(Ok(value)) => value.extract_error().map_err(Trouble::from),
-            Ok(Err(error)) => Err(Trouble::from(error)),
-            Err(_) => Err(Trouble::Lost("it did not come in time".to_owned())),
-        }
-    }
-
-    fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, Failure> {
-        let place = || self.shared.name.clone();
-        match reply {
-            Ok(value) => Reply::from_value(value),
-            Err(Trouble::Lost(reason)) => {
-                self.shared.suspect.notify_one();
-                Err(Failure::Unknown { place: place(), reason })
-            }
-            Err(Trouble::NoScript) => {
-                Err(Failure::Refused { detail: "NOSCRIPT right after loading it".to_owned() })
-            }
-            Err(Trouble::Said(error)) => {
-                let detail = error.to_string();
-                // Up to 6.x an error inside a script comes as a general one with the first one's words in it.
-                Err(
-                    if detail.contains("READONLY")
-                        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
-                    {
-                        self.shared.suspect.notify_one();
-                        Failure::ReadOnly { place: place() }
-                    } else if detail.contains("WRONGTYPE") {
-                        Failure::WrongKind { detail }
-                    } else if ["NOPERM", "NOAUTH", "WRONGPASS"]
-                        .iter()
-                        .any(|code| detail.contains(code))
-                        || error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
-                    {
-                        Failure::Denied { detail }
-                    } else {
-                        Failure::Refused { detail }
-                    },
-                )
-            }
-        }
+        let reply = exchange(&mut connection, &command.words, deadline).await;
+        self.shared.answer(reply)
     }
 
     pub(crate) async fn close(&self) {
@@ -189,8 +149,76 @@ impl Drop for Link {
     }
 }
 
+/// Sends a command over a connection and waits for what comes back.
+pub(super) async fn exchange(
+    connection: &mut MultiplexedConnection,
+    words: &redis::Cmd,
+    deadline: Instant,
+) -> Result<Value, Trouble> {
+    let sent = connection.send_packed_command(words);
+    match tokio::time::timeout_at(deadline, sent).await {
+        Ok(Ok(value)) => value.extract_error().map_err(Trouble::from),
+        Ok(Err(error)) => Err(Trouble::from(error)),
+        Err(_) => Err(Trouble::Lost("it did not come in time".to_owned())),
+    }
+}
+
+impl Shared {
+    /// Gives the name of the place this goes to, for messages.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Tells whether the connection of this number is still the one in use.
+    pub(super) fn is_up(&self, number: u64) -> bool {
+        matches!(&*self.state.borrow(), State::Up(_, now) if *now == number)
+    }
+
+    /// Waits until the connection of this number is no longer in use.
+    pub(super) async fn left(&self, number: u64) {
+        let mut states = self.state.subscribe();
+        // The sender lives as long as this does.
+        drop(states.wait_for(|state| !matches!(state, State::Up(_, now) if *now == number)).await);
+    }
+
+    /// Makes an answer, or a failure, of what came back; has the connection looked at where that tells.
+    pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, Failure> {
+        let place = || self.name.clone();
+        match reply {
+            Ok(value) => Reply::from_value(value),
+            Err(Trouble::Lost(reason)) => {
+                self.suspect.notify_one();
+                Err(Failure::Unknown { place: place(), reason })
+            }
+            Err(Trouble::NoScript) => Err(Failure::UnknownScript),
+            Err(Trouble::Said(error)) => {
+                let detail = error.to_string();
+                // Up to 6.x an error inside a script comes as a general one with the first one's words in it.
+                Err(
+                    if detail.contains("READONLY")
+                        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
+                    {
+                        self.suspect.notify_one();
+                        Failure::ReadOnly { place: place() }
+                    } else if detail.contains("WRONGTYPE") {
+                        Failure::WrongKind { detail }
+                    } else if ["NOPERM", "NOAUTH", "WRONGPASS"]
+                        .iter()
+                        .any(|code| detail.contains(code))
+                        || error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+                    {
+                        Failure::Denied { detail }
+                    } else {
+                        Failure::Refused { detail }
+                    },
+                )
+            }
+        }
+    }
+}
+
 /// Why an exchange has no answer.
-enum Trouble {
+pub(super) enum Trouble {
     /// The server answered with an error.
     Said(RedisError),
     NoScript,
@@ -240,8 +268,9 @@ async fn keep_up(shared: &Shared, dialler: &Dialler, mut line: Line, changed: &N
             *place = Some(line.host.clone());
             moved
         });
-        shared.state.send_replace(State::Up(line.connection.clone()));
-        shared.generation.send_modify(|generation| *generation += 1);
+        let number = *shared.generation.borrow() + 1;
+        shared.state.send_replace(State::Up(line.connection.clone(), number));
+        shared.generation.send_replace(number);
     }
 }
 

@@ -20,6 +20,7 @@ mod postgres;
 mod process;
 mod results;
 mod settling;
+mod several;
 mod steering;
 mod stop;
 mod time;

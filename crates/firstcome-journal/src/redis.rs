@@ -1,0 +1,284 @@
+//! The journal in Redis or Valkey, which several nodes share.
+//!
+//! An append is one script on two keys, and what comes back is read with a plain command sent right
+//! behind it. Two connections take turns where an append is followed by a WAIT; a third one waits
+//! for news; a fourth does the rest. The keys are described in `docs/reference/redis-keys.md`.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | `append.lua`, [`append`] | the step that stores an entry |
+//! | [`confirm`] | when it is durable |
+//! | [`follow`] | reading and waiting for more |
+//! | [`opening`] | whether a store is fit to hold a journal |
+//! | [`incarnation`] | whether the server is the one that was there before |
+//! | [`healing`] | what a store lost, put back |
+//! | [`roll`] | who is there |
+//! | [`snapshots`], [`trimming`] | pieces, manifests, and what nobody needs any more |
+
+mod append;
+mod confirm;
+mod follow;
+mod healing;
+mod incarnation;
+mod keys;
+mod opening;
+mod options;
+mod roll;
+mod room;
+mod scripts;
+mod snapshots;
+mod trimming;
+mod trouble;
+mod value;
+
+pub use opening::Room;
+#[cfg(feature = "twins")]
+#[doc(hidden)]
+pub use options::Twins;
+pub use options::{Durability, Options, Warning};
+
+use crate::archive::Archive;
+use crate::entry::Sealer;
+use crate::{Failure, Head, Name};
+use append::Lane;
+use firstcome_core::Timestamp;
+use firstcome_core::names::SpaceId;
+use firstcome_store::{Command, Options as Store, Reply, Wire};
+use incarnation::Incarnation;
+use keys::Keys;
+use opening::Server;
+use scripts::{Scripts, Step, done};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use tokio::sync::{Mutex, watch};
+use tokio::time::Instant;
+use trouble::{looked, trouble};
+
+/// What an append waits for before its entry counts as durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// Its answer says it all.
+    No,
+    /// So many replicas having it.
+    Copies(u32),
+    /// The server's own disk having it.
+    Aof,
+}
+
+/// A journal in Redis.
+///
+/// Clones are the same journal. [`Redis::close`] ends its connections; so does dropping the last clone.
+#[derive(Clone, Debug)]
+pub struct Redis {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    lanes: Vec<Lane>,
+    turn: AtomicUsize,
+    ear: Wire,
+    rest: Wire,
+    keys: Keys,
+    scripts: &'static Scripts,
+    space: SpaceId,
+    /// The identity as the head has it.
+    space_text: String,
+    options: Options,
+    waits: Waits,
+    room: room::Watch,
+    incarnation: Incarnation,
+    archive: Arc<Mutex<Option<Archive>>>,
+    warnings: Vec<Warning>,
+}
+
+impl Redis {
+    /// Opens the journal of a space, which is made where nothing is stored of it.
+    ///
+    /// # Errors
+    ///
+    /// Each changes nothing: [`Failure::Unfit`] where the server's settings cannot keep the promise or a key is
+    /// something else's; [`Failure::OtherSpace`]; [`Failure::Gone`] where a space is wanted and nothing is there;
+    /// [`Failure::TooNew`]; those of the store being out of reach.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, but the space may have been made.
+    pub async fn open(store: Store, options: Options) -> Result<Self, Failure> {
+        let rest = Wire::connect(store).await.map_err(looked)?;
+        let server = Server::look(&rest).await?;
+        let waits = server.check(options.durability)?;
+        let warnings = server.warnings(options.durability);
+        let keys = Keys::of(&options.space_name, options.shard);
+        let space = opening::enter(&rest, &keys, &options).await?;
+
+        // Only a connection on which somebody waits is in anybody's way.
+        let count = if waits == Waits::No { 1 } else { 2 };
+        let mut lanes = Vec::new();
+        for _ in 0..count {
+            lanes.push(Lane::new(rest.another().await.map_err(looked)?, waits));
+        }
+        let ear = rest.another().await.map_err(looked)?;
+        let scripts = Scripts::get();
+        #[cfg(feature = "twins")]
+        let scripts = match (&options.twins.clock, options.twins.without_names) {
+            (Some(_), _) => Scripts::with_clock(),
+            (None, true) => Scripts::without_names(),
+            (None, false) => scripts,
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                lanes,
+                turn: AtomicUsize::new(0),
+                ear,
+                rest,
+                keys,
+                scripts,
+                space,
+                space_text: space.to_string(),
+                waits,
+                room: room::Watch::default(),
+                incarnation: Incarnation::new(server.run()),
+                archive: Arc::default(),
+                warnings,
+                options,
+            }),
+        })
+    }
+
+    /// Gives the identity of the space.
+    pub fn space(&self) -> SpaceId {
+        self.inner.space
+    }
+
+    /// Gives what an operator should know of the store's settings as they were when it was opened.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.inner.warnings
+    }
+
+    /// Says in one sentence what an accepted claim has survived.
+    pub fn promise(&self) -> String {
+        opening::promise(self.inner.options.durability, self.inner.waits)
+    }
+
+    /// Closes all connections and waits for the tasks behind them. Calls from now on answer unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it closes all the same, unless it was dropped before its first poll.
+    pub async fn close(&self) {
+        let Inner { lanes, ear, rest, .. } = &*self.inner;
+        for lane in lanes {
+            lane.close().await;
+        }
+        ear.close().await;
+        rest.close().await;
+    }
+
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.inner.incarnation.times()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.inner.waits == Waits::No
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, Failure> {
+        let wire = &self.inner.rest;
+        let deadline = Instant::now() + wire.answer_within();
+        let pinned = wire.pin(deadline).await.map_err(looked)?;
+        let fields = self.head_fields();
+        let fields = pinned.send(fields, deadline);
+        let time = pinned.send(Command::new("TIME"), deadline);
+        let fields = fields.await.map_err(looked)?;
+        let now = self.time(&time.await.map_err(looked)?)?;
+        self.read_head(&fields, now)
+    }
+
+    fn head_fields(&self) -> Command {
+        let fields = ["space", "shard", "level", "position", "name", "at", "epoch", "first"];
+        let command = Command::new("HMGET").arg(&self.inner.keys.head);
+        fields.into_iter().fold(command, |command, field| command.arg(field))
+    }
+
+    /// Reads the head's fields, in the order of [`Redis::head_fields`].
+    fn read_head(&self, fields: &Reply, now: Timestamp) -> Result<Head, Failure> {
+        let broken = || Failure::Broken("its head cannot be read".to_owned());
+        let [space, shard, level, position, name, at, epoch, first] =
+            fields.list().map_err(|_| broken())?
+        else {
+            return Err(broken());
+        };
+        if *space == Reply::Nil {
+            return Err(Failure::Gone(self.inner.space));
+        }
+        let found = scripts::space(space)?;
+        if found != self.inner.space {
+            return Err(Failure::OtherSpace { found, wanted: self.inner.space });
+        }
+        let at = scripts::signed(at)?;
+        Ok(Head {
+            space: found,
+            shard: scripts::small(shard)?,
+            level: scripts::small(level)?,
+            position: scripts::number(position)?,
+            name: scripts::name(name)?,
+            // Before the first entry there is no time of the last one.
+            at: if at == 0 { now } else { Timestamp::from_micros(at) },
+            epoch: scripts::small(epoch)?,
+            first: scripts::number(first)?,
+            now,
+        })
+    }
+
+    /// Reads the answer of `TIME`.
+    fn time(&self, reply: &Reply) -> Result<Timestamp, Failure> {
+        #[cfg(feature = "twins")]
+        if let Some(clock) = &self.inner.options.twins.clock {
+            return Ok(clock.now());
+        }
+        let parts = reply.numbers().map_err(looked)?;
+        let [seconds, micros] = parts[..] else {
+            return Err(trouble::unexpected(reply, "a time"));
+        };
+        Ok(Timestamp::from_micros(seconds * 1_000_000 + micros))
+    }
+
+    /// Gives the checksum's part that says whose journal an entry is of.
+    fn sealer(&self) -> Sealer {
+        Sealer { space: self.inner.space, shard: self.inner.options.shard }
+    }
+
+    /// Begins the call of a script; every one but `report` is given the space first.
+    fn call(&self, step: &'static Step, keys: &[&str]) -> Command {
+        Command::script(&step.script, keys).arg(&self.inner.space_text)
+    }
+
+    /// Ends the call of a script: tests give those that read the clock the time.
+    fn ready(&self, step: &'static Step, command: Command) -> Command {
+        #[cfg(feature = "twins")]
+        if let (true, Some(clock)) = (step.timed, &self.inner.options.twins.clock) {
+            return command.arg(clock.now().as_micros());
+        }
+        #[cfg(not(feature = "twins"))]
+        let _: &Step = step;
+        command
+    }
+
+    /// Runs a script that is not about an entry or a term.
+    async fn run(&self, step: &'static Step, command: Command) -> Result<Vec<Reply>, Failure> {
+        self.run_resting_on(step, command, (0, Name::default()), 0).await
+    }
+
+    async fn run_resting_on(
+        &self,
+        step: &'static Step,
+        command: Command,
+        rested_on: (u64, Name),
+        term: u64,
+    ) -> Result<Vec<Reply>, Failure> {
+        let command = self.ready(step, command);
+        let reply = self.inner.rest.send(&command).await.map_err(trouble)?;
+        done(reply, self.inner.space, rested_on, term)
+    }
+}

@@ -1,0 +1,51 @@
+-- Appends a batch behind the last entry, if what its node applied is what is stored.
+--
+-- KEYS  1 journal  2 head
+-- ARGV  1 space  2 position the node applied last  3 name of the entry there  4 name of the new entry  5 its body
+-- Gives {0, position, time} of the new entry; and where nothing was stored:
+--       {1} no head  {2, space} another space  {3, head} the head is lower than what was applied
+--       {4, name} another entry stands there  {5, first} the entry behind it is no longer kept
+--
+-- This is what every accepted claim costs, so it makes three calls where nobody else appended since: HMGET, XADD,
+-- HSET, and the clock. Numbers above 14 digits would lose some by tostring: %.0f keeps all.
+
+local call, format = redis.call, string.format
+local head = call('HMGET', KEYS[2], 'space', 'position', 'name', 'at', 'epoch')
+if head[1] ~= ARGV[1] then
+    if head[1] then
+        return {2, head[1]}
+    end
+    return {1}
+end
+
+local position, before = tonumber(head[2]), head[3]
+local found = before
+if head[2] ~= ARGV[2] then
+    local applied = tonumber(ARGV[2])
+    if applied > position then
+        return {3, position}
+    end
+    -- The entry behind it says who stands there: bytes 14 to 37 are the name of the one before.
+    local next = format('%.0f-0', applied + 1)
+    local range = call('XRANGE', KEYS[1], next, next)
+    if not range[1] then
+        return {5, tonumber(call('HGET', KEYS[2], 'first'))}
+    end
+    found = string.sub(range[1][2][2], 14, 37)
+end
+if found ~= ARGV[3] then
+    return {4, found}
+end
+
+-- Read here, where nobody else can come in between: it never goes back along the journal.
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local at = tonumber(head[4])
+if now > at then
+    at = now
+end
+position = position + 1
+local id = format('%.0f', position)
+call('XADD', KEYS[1], id, 'e', struct.pack('<Bi8I4', 1, at, head[5]) .. before .. ARGV[5])
+call('HSET', KEYS[2], 'position', id, 'name', ARGV[4], 'at', format('%.0f', at))
+return {0, position, at}

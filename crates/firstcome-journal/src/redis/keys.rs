@@ -1,0 +1,35 @@
+//! What the keys of a space are called.
+
+use firstcome_core::snapshot::PieceName;
+
+/// The keys of one journal, all in one slot of a cluster.
+#[derive(Clone, Debug)]
+pub(super) struct Keys {
+    pub(super) journal: String,
+    pub(super) head: String,
+    pub(super) manifests: String,
+    pub(super) pieces: String,
+    pub(super) nodes: String,
+    pub(super) forks: String,
+    /// What the name of a piece becomes a key with.
+    pub(super) piece: String,
+}
+
+impl Keys {
+    pub(super) fn of(space_name: &str, shard: u32) -> Self {
+        let key = |what: &str| format!("fc:{{{space_name}/{shard}}}:{what}");
+        Self {
+            journal: key("journal"),
+            head: key("head"),
+            manifests: key("manifests"),
+            pieces: key("pieces"),
+            nodes: key("nodes"),
+            forks: key("forks"),
+            piece: key("piece:"),
+        }
+    }
+
+    pub(super) fn piece(&self, name: PieceName) -> String {
+        format!("{}{name}", self.piece)
+    }
+}

@@ -1,0 +1,268 @@
+//! Whether a store is fit to hold a journal, found out before anything is written.
+
+use super::incarnation::run_of;
+use super::options::{Durability, Options, Warning};
+use super::scripts::{self, Scripts, done};
+use super::trouble::{looked, trouble};
+use super::{Keys, Waits};
+use crate::{Failure, Name};
+use firstcome_core::LEVEL;
+use firstcome_core::names::SpaceId;
+use firstcome_store::{Command, Wire};
+
+/// What a look at the server found.
+#[derive(Debug, Default)]
+pub(super) struct Server {
+    replication: String,
+    memory: String,
+    persistence: String,
+    server: String,
+    settings: Vec<(&'static str, Option<String>)>,
+}
+
+/// The settings that are looked at beside what INFO tells.
+const SETTINGS: [&str; 4] = ["appendfsync", "save", "min-replicas-to-write", "maxmemory-policy"];
+
+impl Server {
+    /// Asks the server for everything that matters.
+    pub(super) async fn look(wire: &Wire) -> Result<Self, Failure> {
+        let mut found = Self::default();
+        let about = async |section: &str| match wire.send(&Command::new("INFO").arg(section)).await
+        {
+            Ok(reply) => Ok(reply.text().unwrap_or_default()),
+            Err(firstcome_store::Failure::Denied { .. }) => Ok(String::new()),
+            Err(failure) => Err(looked(failure)),
+        };
+        found.replication = about("replication").await?;
+        found.memory = about("memory").await?;
+        found.persistence = about("persistence").await?;
+        found.server = about("server").await?;
+        for name in SETTINGS {
+            let asked = wire.send(&Command::new("CONFIG").arg("GET").arg(name)).await;
+            let value = asked.ok().and_then(|reply| reply.list().ok()?.get(1)?.text().ok());
+            found.settings.push((name, value));
+        }
+        Ok(found)
+    }
+
+    /// Gives which run of a server it is.
+    pub(super) fn run(&self) -> Option<String> {
+        run_of(&self.server)
+    }
+
+    fn setting(&self, name: &str) -> Option<&str> {
+        let found = self.settings.iter().find(|(known, _)| *known == name);
+        found.and_then(|(_, value)| value.as_deref())
+    }
+
+    fn policy(&self) -> Option<&str> {
+        field(&self.memory, "maxmemory_policy").or_else(|| self.setting("maxmemory-policy"))
+    }
+
+    fn has_aof(&self) -> bool {
+        field(&self.persistence, "aof_enabled") == Some("1")
+    }
+
+    fn has_waitaof(&self) -> bool {
+        let version = field(&self.server, "redis_version").unwrap_or_default();
+        let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
+        numbers.next().zip(numbers.next()).is_some_and(|release| release >= (7, 2))
+    }
+
+    /// Refuses a store that cannot keep what is promised, and says what its appends wait for.
+    pub(super) fn check(&self, durability: Durability) -> Result<Waits, Failure> {
+        let unfit =
+            |why: &str, fix: &str| Err(Failure::Unfit { why: why.to_owned(), fix: fix.to_owned() });
+        if field(&self.replication, "role") == Some("slave") {
+            return unfit(
+                "it is a read-only replica",
+                "give the master's address, or use Sentinel, which follows the master",
+            );
+        }
+        if let Some(policy) = self.policy().filter(|policy| policy.starts_with("allkeys")) {
+            return unfit(
+                &format!("with maxmemory-policy {policy} it may drop the whole journal for room"),
+                "CONFIG SET maxmemory-policy noeviction",
+            );
+        }
+        match durability {
+            Durability::Memory => Ok(Waits::No),
+            Durability::Copies(wanted) => {
+                let connected = replicas(&self.replication);
+                if connected < wanted {
+                    return unfit(
+                        &format!("copies={wanted} needs as many replicas, {connected} connected"),
+                        "connect more replicas (REPLICAOF on each), or choose fewer copies",
+                    );
+                }
+                Ok(Waits::Copies(wanted))
+            }
+            Durability::Fsync if !self.has_aof() => {
+                unfit("fsync needs its append-only file, which is off", "CONFIG SET appendonly yes")
+            }
+            Durability::Fsync if self.setting("appendfsync") == Some("always") => Ok(Waits::No),
+            Durability::Fsync if self.has_waitaof() => Ok(Waits::Aof),
+            Durability::Fsync => unfit(
+                "fsync needs it to write to the disk before each answer",
+                "CONFIG SET appendfsync always",
+            ),
+        }
+    }
+
+    /// Gives what an operator should know and nobody is refused for.
+    pub(super) fn warnings(&self, durability: Durability) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let mut warn = |what: &str, fix: &str| {
+            warnings.push(Warning { what: what.to_owned(), fix: fix.to_owned() });
+        };
+        match self.policy() {
+            Some(policy) if policy.starts_with("volatile") => warn(
+                &format!(
+                    "maxmemory-policy is {policy}: keys with an expiry may be dropped for room"
+                ),
+                "CONFIG SET maxmemory-policy noeviction",
+            ),
+            _ => {}
+        }
+        let denied = SETTINGS.iter().filter(|name| self.setting(name).is_none()).copied();
+        let denied: Vec<_> = denied.collect();
+        if !denied.is_empty() {
+            warn(
+                &format!(
+                    "CONFIG GET is not allowed, so {} could not be checked",
+                    denied.join(", ")
+                ),
+                "ACL SETUSER USER +config|get",
+            );
+        }
+        if self.memory.is_empty() {
+            warn("INFO is not allowed, so room could not be checked", "ACL SETUSER USER +info");
+        }
+        let saves = self.setting("save").is_none_or(|save| !save.is_empty());
+        if !self.has_aof() && !saves {
+            warn(
+                "neither an append-only file nor snapshots are on: a restart begins with nothing",
+                "CONFIG SET appendonly yes",
+            );
+        }
+        match self.setting("appendfsync") {
+            Some(pace @ ("everysec" | "no")) if self.has_aof() => warn(
+                &format!("appendfsync is {pace}: a crash of the machine loses the last entries"),
+                "CONFIG SET appendfsync always",
+            ),
+            _ => {}
+        }
+        if replicas(&self.replication) == 0 {
+            warn(
+                "no replica is connected: what this server loses is only where nodes still have it",
+                "REPLICAOF HOST PORT, on another server",
+            );
+        }
+        if let Durability::Copies(copies) = durability
+            && self.setting("min-replicas-to-write") == Some("0")
+        {
+            warn(
+                "min-replicas-to-write is 0: a master that was cut off goes on taking entries",
+                &format!("CONFIG SET min-replicas-to-write {copies}"),
+            );
+        }
+        let room = Room::read(&self.memory);
+        if room.most == 0 && !self.memory.is_empty() {
+            warn(
+                "maxmemory is not set: the server takes memory until the system ends it",
+                "CONFIG SET maxmemory BYTES",
+            );
+        } else if room.most > 0 && room.used * 10 >= room.most * 7 {
+            warn(
+                &format!("{} of {} bytes of maxmemory are in use", room.used, room.most),
+                "CONFIG SET maxmemory BYTES",
+            );
+        }
+        warnings
+    }
+}
+
+/// How much memory a server uses of what it may.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Room {
+    /// Bytes in use, as far as they count.
+    pub used: u64,
+    /// Bytes it may use; 0 if that is not limited.
+    pub most: u64,
+}
+
+impl Room {
+    /// Reads what `INFO memory` says.
+    pub(super) fn read(memory: &str) -> Self {
+        let number = |name| field(memory, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let outside: u64 = number("mem_not_counted_for_evict");
+        let used: u64 = number("used_memory");
+        Self { used: used.saturating_sub(outside), most: number("maxmemory") }
+    }
+
+    /// Says whether so little is left that only snapshots may still be written: 85 % are in use.
+    pub fn is_short(self) -> bool {
+        self.most > 0 && u128::from(self.used) * 100 >= u128::from(self.most) * 85
+    }
+}
+
+/// Counts the replicas that `INFO replication` names and that keep up.
+pub(super) fn replicas(replication: &str) -> u32 {
+    let online = |line: &&str| line.starts_with("slave") && line.contains("state=online");
+    u32::try_from(replication.lines().filter(online).count()).unwrap_or(u32::MAX)
+}
+
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_end))
+}
+
+/// Says in one sentence what an entry that was confirmed has survived.
+pub(super) fn promise(durability: Durability, waits: Waits) -> String {
+    match (durability, waits) {
+        (Durability::Memory, _) => {
+            "an accepted claim is in the memory of one Redis and of every node that saw it"
+                .to_owned()
+        }
+        (Durability::Copies(copies), _) => {
+            format!("an accepted claim is in the memory of a Redis and of {copies} of its replicas")
+        }
+        (Durability::Fsync, Waits::Aof) => {
+            "an accepted claim is on the disk of the Redis, which says so with WAITAOF".to_owned()
+        }
+        (Durability::Fsync, Waits::No | Waits::Copies(_)) => {
+            "an accepted claim is on the disk of the Redis, which syncs before it answers"
+                .to_owned()
+        }
+    }
+}
+
+/// Opens a space, or makes it where nothing is stored of it; gives its identity.
+pub(super) async fn enter(wire: &Wire, keys: &Keys, options: &Options) -> Result<SpaceId, Failure> {
+    let fresh = match options.wanted {
+        // Somebody knows this space: where it is not, it was lost.
+        Some(_) => String::new(),
+        None => options.fresh.to_string(),
+    };
+    let script = &Scripts::get().open.script;
+    let command = Command::script(script, &[&keys.journal, &keys.head]);
+    let command = command.arg(fresh).arg(options.shard).arg(LEVEL);
+    let reply = wire.send(&command).await.map_err(trouble)?;
+    let wanted = options.wanted.unwrap_or(options.fresh);
+    let parts = done(reply, wanted, (0, Name::default()), 0)?;
+    let [_, space, shard, level] = &parts[..] else {
+        return Err(Failure::Broken("its head cannot be read".to_owned()));
+    };
+    let level = scripts::small(level)?;
+    if level > LEVEL {
+        return Err(Failure::TooNew(level));
+    }
+    let found = scripts::space(space)?;
+    if let Some(wanted) = options.wanted.filter(|wanted| *wanted != found) {
+        return Err(Failure::OtherSpace { found, wanted });
+    }
+    if scripts::small(shard)? != options.shard {
+        let found = scripts::small(shard)?;
+        return Err(Failure::Broken(format!("it is of shard {found}, not of {}", options.shard)));
+    }
+    Ok(found)
+}

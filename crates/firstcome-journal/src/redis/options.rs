@@ -1,0 +1,109 @@
+//! How a journal in Redis is opened.
+
+use crate::Failure;
+use crate::redis::trouble::looked;
+use crate::sqlite::KEEP_FOR;
+use firstcome_core::names::SpaceId;
+use firstcome_store::{Command, Options as Store, Wire};
+use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a journal is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the space, which its keys carry.
+    pub space_name: String,
+    /// The number of the journal in its space.
+    pub shard: u32,
+    /// The identity of a space that is made now.
+    pub fresh: SpaceId,
+    /// The space the journal must be of. With `None` any will do, and one is made where there is none.
+    pub wanted: Option<SpaceId>,
+    /// What an entry must have survived to count as durable.
+    pub durability: Durability,
+    /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
+    pub keep_for: Duration,
+    /// The folder that takes in what is trimmed, if any; its parent must be there.
+    pub archive: Option<PathBuf>,
+    /// A clock in the place of the server's, and protections switched off; for this crate's own tests.
+    #[cfg(feature = "twins")]
+    #[doc(hidden)]
+    pub twins: Twins,
+}
+
+/// What tests change.
+#[cfg(feature = "twins")]
+#[doc(hidden)]
+#[derive(Clone, Debug, Default)]
+pub struct Twins {
+    /// The time, instead of the server's.
+    pub clock: Option<crate::Clock>,
+    /// Appends compare the height alone.
+    pub without_names: bool,
+    /// A WAIT on any connection counts.
+    pub any_wait_counts: bool,
+}
+
+impl Options {
+    /// Gives what applies unless chosen otherwise: space `main`, shard 0, any identity, no archive.
+    pub fn new(fresh: SpaceId, durability: Durability) -> Self {
+        Self {
+            space_name: "main".to_owned(),
+            shard: 0,
+            fresh,
+            wanted: None,
+            durability,
+            keep_for: KEEP_FOR,
+            archive: None,
+            #[cfg(feature = "twins")]
+            twins: Twins::default(),
+        }
+    }
+}
+
+/// What an entry must have survived to count as durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// Nothing: it is in the memory of one server.
+    Memory,
+    /// It is in the memory of this many replicas, too.
+    Copies(u32),
+    /// It is on the server's disk.
+    Fsync,
+}
+
+impl Durability {
+    /// Gives what suits a store: one copy where a replica is connected, else memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn default_for(store: Store) -> Result<Self, Failure> {
+        let wire = Wire::connect(store).await.map_err(looked)?;
+        let replication = wire.send(&Command::new("INFO").arg("replication")).await;
+        wire.close().await;
+        // Whoever may not ask has no replicas to count on.
+        let text = replication.and_then(|reply| reply.text()).unwrap_or_default();
+        Ok(if super::opening::replicas(&text) > 0 { Self::Copies(1) } else { Self::Memory })
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Copies(copies) => write!(f, "copies={copies}"),
+            Self::Fsync => f.write_str("fsync"),
+        }
+    }
+}
+
+/// Something about a store's settings that an operator should know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// What it is and what may come of it.
+    pub what: String,
+    /// The command that changes it, or what else to do.
+    pub fix: String,
+}

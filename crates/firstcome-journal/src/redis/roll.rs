@@ -1,0 +1,112 @@
+//! Who is there, and what was found out about forks.
+
+use super::Redis;
+use super::scripts::{bytes, signed};
+use super::trouble::{looked, trouble, unexpected};
+use crate::Failure;
+use crate::shared::{Announcement, Roll};
+use firstcome_core::{NodeId, Timestamp};
+use firstcome_store::{Command, Reply};
+
+/// How long a node is on the roll after it announced itself, in microseconds.
+const ON_THE_ROLL: i64 = 10_000_000;
+/// How many reports are kept; beyond it those of the oldest epochs go.
+const REPORTS: u32 = 64;
+/// The longest report, in bytes.
+const REPORT_BYTES: usize = 1 << 20;
+/// Bytes of what a node says of itself, without its address and with when it last did.
+const FRONT_BYTES: usize = 48;
+
+impl Redis {
+    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+        let (step, keys) = (&self.inner.scripts.announce, &self.inner.keys);
+        let command = self
+            .call(step, &[&keys.head, &keys.nodes])
+            .arg(&me.node.0[..])
+            .arg(write(&me))
+            .arg(ON_THE_ROLL);
+        let parts = self.run(step, command).await?;
+        let [now, fields, live] = &parts[..] else {
+            return Err(unexpected(&Reply::List(parts), "a roll"));
+        };
+        let head = self.read_head(fields, Timestamp::from_micros(signed(now)?))?;
+        let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
+        let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();
+        nodes.sort_by_key(|(node, _)| node.node);
+        Ok(Roll { head, nodes })
+    }
+
+    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        let command = Command::new("HDEL").arg(&self.inner.keys.nodes).arg(&node.0[..]);
+        self.inner.rest.send(&command).await.map(drop).map_err(trouble)
+    }
+
+    pub(crate) async fn report(
+        &self,
+        epoch: u32,
+        node: NodeId,
+        text: String,
+    ) -> Result<(), Failure> {
+        if text.len() > REPORT_BYTES {
+            return Err(Failure::Unavailable("a report has at most 1 MiB".to_owned()));
+        }
+        let step = &self.inner.scripts.report;
+        let command = Command::script(&step.script, &[&self.inner.keys.forks])
+            .arg(format!("{epoch:08x}{node}"))
+            .arg(text)
+            .arg(REPORTS);
+        self.run(step, command).await.map(drop)
+    }
+
+    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+        let command = Command::new("HGETALL").arg(&self.inner.keys.forks);
+        let reply = self.inner.rest.send(&command).await.map_err(looked)?;
+        let pairs = reply.list().map_err(|_| unexpected(&reply, "reports"))?;
+        let mut reports = Vec::new();
+        for pair in pairs.chunks(2) {
+            let [field, text] = pair else { continue };
+            let field = field.text().map_err(looked)?;
+            let read = field.split_at_checked(8).and_then(|(epoch, node)| {
+                let epoch = u32::from_str_radix(epoch, 16).ok()?;
+                let node = u128::from_str_radix(node, 16).ok()?;
+                Some((epoch, NodeId(node.to_be_bytes())))
+            });
+            let Some((epoch, node)) = read else { continue };
+            reports.push((epoch, node, text.text().map_err(looked)?));
+        }
+        reports.sort();
+        Ok(reports)
+    }
+}
+
+/// Gives the bytes of what a node says of itself; when it does is put before them.
+fn write(me: &Announcement) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len());
+    bytes.extend_from_slice(&me.position.to_le_bytes());
+    bytes.extend_from_slice(&me.durable.to_le_bytes());
+    bytes.extend_from_slice(&me.epoch.to_le_bytes());
+    bytes.extend_from_slice(&me.level.to_le_bytes());
+    bytes.extend_from_slice(&me.memory.to_le_bytes());
+    bytes.extend_from_slice(&me.since.as_micros().to_le_bytes());
+    bytes.extend_from_slice(me.address.as_bytes());
+    bytes
+}
+
+/// Reads a node and what it said; one of a form that is not known is left out.
+fn read(pair: &[Reply]) -> Option<(Announcement, Timestamp)> {
+    let [node, said] = pair else { return None };
+    let node = NodeId(bytes(node).ok()?.try_into().ok()?);
+    let (front, address) = bytes(said).ok()?.split_first_chunk::<FRONT_BYTES>()?;
+    let u64_at = |at: usize| Some(u64::from_le_bytes(front.get(at..at + 8)?.try_into().ok()?));
+    let me = Announcement {
+        node,
+        position: u64_at(8)?,
+        durable: u64_at(16)?,
+        epoch: u32::from_le_bytes(front.get(24..28)?.try_into().ok()?),
+        level: u32::from_le_bytes(front.get(28..32)?.try_into().ok()?),
+        memory: u64_at(32)?,
+        since: Timestamp::from_micros(u64_at(40)?.cast_signed()),
+        address: String::from_utf8_lossy(address).into(),
+    };
+    Some((me, Timestamp::from_micros(u64_at(0)?.cast_signed())))
+}

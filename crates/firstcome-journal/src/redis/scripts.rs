@@ -1,0 +1,182 @@
+//! The scripts, and what they answer.
+
+use crate::redis::trouble::unexpected;
+use crate::{Failure, Name};
+use firstcome_core::names::{NodeId, SpaceId};
+use firstcome_core::snapshot::PieceName;
+use firstcome_store::{Reply, Script};
+use std::sync::LazyLock;
+
+/// How a script reads the server's clock; tests put a clock of their own in its place.
+#[cfg(feature = "twins")]
+const CLOCK: &str = "local time = redis.call('TIME')\nlocal now = time[1] * 1000000 + time[2]";
+
+/// One script, and whether it reads the clock.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) script: Script,
+    /// Whether its last argument is the time, which only happens in tests.
+    #[cfg(feature = "twins")]
+    pub(super) timed: bool,
+}
+
+/// Every script of a journal.
+#[derive(Debug)]
+pub(super) struct Scripts {
+    pub(super) open: Step,
+    pub(super) append: Step,
+    pub(super) mint_term: Step,
+    pub(super) put_piece: Step,
+    pub(super) install: Step,
+    pub(super) trim: Step,
+    pub(super) put_back: Step,
+    pub(super) raise_epoch: Step,
+    pub(super) reseed: Step,
+    pub(super) announce: Step,
+    pub(super) report: Step,
+}
+
+static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts::of(|text| text));
+
+impl Scripts {
+    pub(super) fn get() -> &'static Self {
+        &SCRIPTS
+    }
+
+    fn of(change: impl Fn(&'static str) -> &'static str) -> Self {
+        let step = |text: &'static str| {
+            let changed = change(text);
+            Step {
+                script: Script::new(changed),
+                #[cfg(feature = "twins")]
+                timed: changed.contains("tonumber(ARGV[#ARGV])"),
+            }
+        };
+        Self {
+            open: step(include_str!("open.lua")),
+            append: step(include_str!("append.lua")),
+            mint_term: step(include_str!("mint_term.lua")),
+            put_piece: step(include_str!("put_piece.lua")),
+            install: step(include_str!("install.lua")),
+            trim: step(include_str!("trim.lua")),
+            put_back: step(include_str!("put_back.lua")),
+            raise_epoch: step(include_str!("raise_epoch.lua")),
+            reseed: step(include_str!("reseed.lua")),
+            announce: step(include_str!("announce.lua")),
+            report: step(include_str!("report.lua")),
+        }
+    }
+
+    /// The scripts with a clock that is an argument.
+    #[cfg(feature = "twins")]
+    pub(super) fn with_clock() -> &'static Self {
+        static SET: LazyLock<Scripts> = LazyLock::new(|| {
+            Scripts::of(|text| {
+                String::leak(text.replace(CLOCK, "local now = tonumber(ARGV[#ARGV])"))
+            })
+        });
+        &SET
+    }
+
+    /// The scripts without the comparison of names: an append looks at the height alone.
+    #[cfg(feature = "twins")]
+    pub(super) fn without_names() -> &'static Self {
+        static BLIND: LazyLock<Scripts> = LazyLock::new(|| {
+            Scripts::of(|text| {
+                let blind = text.replace("if found ~= ARGV[3] then", "if false then");
+                String::leak(blind)
+            })
+        });
+        &BLIND
+    }
+}
+
+/// What a script answered: parts behind the code, where it did as asked.
+///
+/// `applied` is the position the caller rested on and `name` the name there, for the failures that repeat them.
+pub(super) fn done(
+    reply: Reply,
+    space: SpaceId,
+    rested_on: (u64, Name),
+    term: u64,
+) -> Result<Vec<Reply>, Failure> {
+    let Reply::List(mut parts) = reply else { return Err(unexpected(&reply, "a list")) };
+    if parts.is_empty() {
+        return Err(unexpected(&Reply::List(parts), "a code"));
+    }
+    let code = number(&parts.remove(0))?;
+    let part = |at: usize| parts.get(at).unwrap_or(&Reply::Nil);
+    let (applied, applied_name) = rested_on;
+    Err(match code {
+        0 => return Ok(parts),
+        1 => Failure::Gone(space),
+        2 => Failure::OtherSpace { found: self::space(part(0))?, wanted: space },
+        3 => Failure::Behind { head: number(part(0))?, applied },
+        4 => Failure::Forked { position: applied, found: name(part(0))?, applied: applied_name },
+        5 => Failure::Trimmed { wanted: applied + 1, first: number(part(0))? },
+        6 => Failure::OldTerm { ours: term, theirs: number(part(0))? },
+        7 => Failure::Moved { head: number(part(0))?, name: name(part(1))? },
+        8 => Failure::PieceMissing(PieceName(hex(part(0))?)),
+        9 => Failure::Unfit {
+            why: format!("the key {} is {}, something else's", text(part(0)), text(part(1))),
+            fix: "use another space name or another database of this server".to_owned(),
+        },
+        10 => Failure::Broken("it has entries and no head".to_owned()),
+        _ => return Err(unexpected(&Reply::List(parts), "a known code")),
+    })
+}
+
+pub(super) fn number(reply: &Reply) -> Result<u64, Failure> {
+    let read = reply.number().ok().and_then(|number| u64::try_from(number).ok());
+    read.ok_or_else(|| unexpected(reply, "a number"))
+}
+
+pub(super) fn signed(reply: &Reply) -> Result<i64, Failure> {
+    reply.number().map_err(|_| unexpected(reply, "a number"))
+}
+
+pub(super) fn small(reply: &Reply) -> Result<u32, Failure> {
+    u32::try_from(number(reply)?).map_err(|_| unexpected(reply, "a small number"))
+}
+
+pub(super) fn bytes(reply: &Reply) -> Result<&[u8], Failure> {
+    match reply {
+        Reply::Bytes(bytes) => Ok(bytes),
+        Reply::Nil | Reply::Number(_) | Reply::List(_) => Err(unexpected(reply, "bytes")),
+    }
+}
+
+pub(super) fn space(reply: &Reply) -> Result<SpaceId, Failure> {
+    Ok(SpaceId(hex(reply)?))
+}
+
+/// Reads a name: 16 bytes of the node, then the number, little-endian.
+pub(super) fn name(reply: &Reply) -> Result<Name, Failure> {
+    let (node, number) = match bytes(reply)?.split_first_chunk::<16>() {
+        Some((node, rest)) => (node, rest.try_into().ok()),
+        None => return Err(unexpected(reply, "a name")),
+    };
+    let number = number.map(u64::from_le_bytes).ok_or_else(|| unexpected(reply, "a name"))?;
+    Ok(Name { node: NodeId(*node), number })
+}
+
+pub(super) fn name_bytes(name: Name) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    bytes[..16].copy_from_slice(&name.node.0);
+    bytes[16..].copy_from_slice(&name.number.to_le_bytes());
+    bytes
+}
+
+fn text(reply: &Reply) -> String {
+    reply.text().unwrap_or_default()
+}
+
+fn hex(reply: &Reply) -> Result<[u8; 16], Failure> {
+    let bad = || unexpected(reply, "32 hexadecimal digits");
+    let digits = bytes(reply)?;
+    let digits = std::str::from_utf8(digits).map_err(|_| bad())?;
+    if digits.len() != 32 {
+        return Err(bad());
+    }
+    u128::from_str_radix(digits, 16).map(u128::to_be_bytes).map_err(|_| bad())
+}

@@ -1,0 +1,61 @@
+//! Terms, pieces and manifests.
+
+use super::Redis;
+use super::scripts::number;
+use super::trouble::looked;
+use crate::{Failure, Name};
+use firstcome_core::snapshot::PieceName;
+use firstcome_store::{Command, Reply};
+
+impl Redis {
+    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
+        let step = &self.inner.scripts.mint_term;
+        let parts = self.run(step, self.call(step, &[&self.inner.keys.head])).await?;
+        number(parts.first().unwrap_or(&Reply::Nil))
+    }
+
+    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+        let (step, keys) = (&self.inner.scripts.put_piece, &self.inner.keys);
+        let command = self.call(step, &[&keys.head, &keys.pieces, &keys.piece(name)]);
+        self.run(step, command.arg(name.to_string()).arg(bytes)).await.map(drop)
+    }
+
+    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        let command = Command::new("GET").arg(self.inner.keys.piece(name));
+        match self.inner.rest.send(&command).await.map_err(looked)? {
+            Reply::Bytes(bytes) if PieceName::of(&bytes) != name => Err(Failure::Broken(format!(
+                "piece {name} of a snapshot is torn or altered: its bytes give another name"
+            ))),
+            Reply::Bytes(bytes) => Ok(Some(bytes)),
+            Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+        }
+    }
+
+    pub(crate) async fn install(
+        &self,
+        position: u64,
+        manifest: Vec<u8>,
+        pieces: Vec<PieceName>,
+        term: u64,
+    ) -> Result<(), Failure> {
+        let (step, keys) = (&self.inner.scripts.install, &self.inner.keys);
+        let command = self
+            .call(step, &[&keys.head, &keys.manifests, &keys.pieces])
+            .arg(term)
+            .arg(position)
+            .arg(manifest)
+            .arg(&keys.piece)
+            .arg(pieces.len());
+        let command = pieces.iter().fold(command, |command, name| command.arg(name.to_string()));
+        let rested_on = (position, Name::default());
+        self.run_resting_on(step, command, rested_on, term).await.map(drop)
+    }
+
+    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let command = Command::new("HGET").arg(&self.inner.keys.manifests).arg("bytes");
+        match self.inner.rest.send(&command).await.map_err(looked)? {
+            Reply::Bytes(manifest) => Ok(Some(manifest)),
+            Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a failure of the store means for the journal.
+
+use crate::Failure;
+use firstcome_store::{Effect, Failure as Store, Reply};
+
+/// Errors that come before a script's first write, or before it runs at all, and pass by themselves.
+const PASSING: [&str; 7] =
+    ["LOADING", "BUSY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "TRYAGAIN", "CLUSTERDOWN"];
+
+/// Says what became of a call that may have changed something.
+pub(super) fn trouble(failure: Store) -> Failure {
+    let text = failure.to_string();
+    if let Store::Refused { detail } = &failure {
+        // Each script's first write is one that is refused without memory, and refused there it has done nothing.
+        if detail.contains("OOM") {
+            return Failure::Full(text);
+        }
+        if PASSING.iter().any(|code| detail.contains(code)) {
+            return Failure::Unavailable(text);
+        }
+    }
+    if let Store::Denied { .. } = &failure {
+        let fix = "give the user the rights listed in docs/reference/redis-keys.md".to_owned();
+        return Failure::Unfit { why: text, fix };
+    }
+    if let Store::TooOld { .. }
+    | Store::WrongKind { .. }
+    | Store::Tls { .. }
+    | Store::Address { .. } = &failure
+    {
+        let fix = failure.hint().unwrap_or_default().to_owned();
+        return Failure::Unfit { why: text, fix };
+    }
+    match failure.effect() {
+        Effect::None => Failure::Unavailable(text),
+        Effect::Unknown => Failure::Unknown(text),
+    }
+}
+
+/// Says what became of a call that only reads: it cannot have changed anything.
+pub(super) fn looked(failure: Store) -> Failure {
+    let failure = trouble(failure);
+    if let Failure::Unknown(text) = failure {
+        return Failure::Unavailable(text);
+    }
+    failure
+}
+
+/// An answer of a shape that no script of ours gives.
+pub(super) fn unexpected(reply: &Reply, wanted: &str) -> Failure {
+    let mut found = format!("{reply:?}");
+    found.truncate(found.floor_char_boundary(200));
+    Failure::Unknown(format!("the store answered {found} instead of {wanted}"))
+}

@@ -1,0 +1,105 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::address::Address;
+use super::dial::Dialler;
+use super::link::Link;
+use super::{Command, Options, Pinned, Reply};
+use crate::Failure;
+
+/// One connection for commands alone, to one Redis or Valkey.
+///
+/// For whoever needs several, because a command that waits in the server holds up those behind it on its connection.
+/// Cheap to clone; clones share the connection. A lost one is dialled again in the background for as long as a clone
+/// is alive.
+///
+/// A command that waits in the server for longer than [`Options::heartbeat`], or than 2 s, has its connection taken
+/// for dead.
+#[derive(Debug, Clone)]
+pub struct Wire {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    link: Link,
+    dialler: Arc<Dialler>,
+}
+
+impl Wire {
+    /// Connects to the store that `options` name.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Redis::connect`](super::Redis::connect).
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: what was dialled is closed.
+    pub async fn connect(options: Options) -> Result<Self, Failure> {
+        let options = Arc::new(options);
+        let address = Arc::new(Address::read(&options.url)?);
+        Self::dial(Arc::new(Dialler::new(options, address)?)).await
+    }
+
+    /// Makes another connection to the same store.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Wire::connect`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: what was dialled is closed.
+    pub async fn another(&self) -> Result<Self, Failure> {
+        Self::dial(Arc::clone(&self.inner.dialler)).await
+    }
+
+    async fn dial(dialler: Arc<Dialler>) -> Result<Self, Failure> {
+        let link = Link::connect(Arc::clone(&dialler)).await?;
+        Ok(Self { inner: Arc::new(Inner { link, dialler }) })
+    }
+
+    /// Sends a command once and gives the answer, as [`Redis::send`](super::Redis::send) does.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; [`Failure::effect`] tells whether the command may have been carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: a dropped command may or may not have been sent.
+    pub async fn send(&self, command: &Command) -> Result<Reply, Failure> {
+        self.inner.link.send(command, Instant::now() + self.answer_within()).await
+    }
+
+    /// Gives a handle to the connection there is, or to the next one, waiting for it until `deadline`.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unreachable`] with the reason of the last try to connect, or [`Failure::Closed`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn pin(&self, deadline: Instant) -> Result<Pinned, Failure> {
+        self.inner.link.pin(deadline).await
+    }
+
+    /// Gives how long a command may take: [`Options::answer_within`].
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.inner.dialler.options.answer_within
+    }
+
+    /// Closes the connection, for all clones, and waits for the task behind it.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the task ends all the same.
+    pub async fn close(&self) {
+        self.inner.link.close().await;
+    }
+}
