@@ -5,6 +5,9 @@ use crate::settling::settled;
 use firstcome_testbed::{Postgres, PostgresSettings};
 use serde_json::{Value, json};
 
+/// How long a test waits for a database that came back before it gives up.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
+
 /// Gives the numbers in the ledger of a space, in order.
 fn numbers(server: &Postgres, space: &str) -> Vec<u64> {
     let sql = format!("SELECT number FROM firstcome_{space}.results ORDER BY 1");
@@ -81,6 +84,11 @@ fn a_database_that_is_gone_stops_no_sale_and_loses_nothing() {
         let (code, said, _) = verb(folder.path(), &[], &["settle", "status"]);
         assert!(code == 1 && said.contains("waiting  10 results") && said.contains("out of reach"));
         postgres.restart();
+        // It may be some seconds until the next try, and a busy disk may take its time with the first connection.
+        let begun = std::time::Instant::now();
+        while talk.get("/readyz").json()["lag"] != json!(0) {
+            assert!(begun.elapsed() < PATIENCE, "{}", talk.get("/readyz").text());
+        }
         assert_eq!(settled(&mut talk), (round + 1) * 10);
         postgres.kill();
     }
