@@ -167,6 +167,11 @@ impl Campaign {
         self.unsettled
     }
 
+    /// Says whether a subject may claim again after cancelling.
+    pub fn lets_claim_again(&self) -> bool {
+        self.claim_again
+    }
+
     /// Gives about how many bytes of memory the campaign takes.
     pub fn memory(&self) -> usize {
         512 + self.pools.iter().map(Pool::memory).sum::<usize>()

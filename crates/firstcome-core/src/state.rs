@@ -386,6 +386,11 @@ impl State {
         self.results.term
     }
 
+    /// Says whether a batch would be a copy: one of the same node with this number or a higher one ran.
+    pub fn has_run(&self, node: NodeId, number: u64) -> bool {
+        self.batches.last.get(&node).is_some_and(|last| number <= last.number)
+    }
+
     /// Gives the space this is the state of.
     pub fn space(&self) -> SpaceId {
         self.space

@@ -38,6 +38,10 @@ pub enum Failure {
         /// The name the caller applied.
         applied: Name,
     },
+    /// The store answers from another server than before, or from one that was started again: what
+    /// it has must be looked at first.
+    #[error("the store's server is another one, or was started again")]
+    Changed,
     /// Somebody else changed what the call rested on.
     #[error("the journal ends at {head}, entry {name}: somebody else changed it")]
     Moved {
@@ -144,6 +148,7 @@ impl Failure {
             | Self::Unavailable(_)
             | Self::Behind { .. }
             | Self::Forked { .. }
+            | Self::Changed
             | Self::Moved { .. }
             | Self::Trimmed { .. }
             | Self::PieceMissing(_)

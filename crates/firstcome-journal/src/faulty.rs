@@ -241,7 +241,7 @@ impl Faulty {
         self.pass(Call::Trim, self.journal.trim(term)).await
     }
 
-    fn shared(&self) -> Shared {
+    pub(crate) fn shared(&self) -> Shared {
         self.journal.shared().expect("only a shared journal is asked what several nodes need")
     }
 

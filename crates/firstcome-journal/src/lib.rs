@@ -109,7 +109,7 @@ impl Journal {
     /// Gives what several nodes need, where several may share this journal.
     pub fn shared(&self) -> Option<Shared> {
         match self {
-            Self::Memory(memory) => Some(Shared::Memory(memory.clone())),
+            Self::Memory(memory) => memory.several.then(|| Shared::Memory(memory.clone())),
             Self::Sqlite(_) => None,
             #[cfg(feature = "redis")]
             Self::Redis(redis) => Some(Shared::Redis(redis.clone())),

@@ -15,9 +15,13 @@ use tokio::sync::{oneshot, watch};
 /// A journal in memory.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    shared: Arc<Mutex<Inside>>,
+    inside: Arc<Mutex<Inside>>,
     head: watch::Sender<u64>,
+    /// Changes whenever it lost something.
+    incarnation: watch::Sender<u64>,
     clock: Clock,
+    /// Whether several nodes use it.
+    pub(crate) several: bool,
 }
 
 #[derive(Debug)]
@@ -40,13 +44,21 @@ struct Inside {
 }
 
 impl Memory {
-    /// Makes an empty journal.
+    /// Makes an empty journal for one node.
     pub fn new(space: SpaceId, shard: u32, clock: Clock) -> Self {
         Self {
-            shared: Arc::new(Mutex::new(Inside::new(space, shard))),
+            inside: Arc::new(Mutex::new(Inside::new(space, shard))),
             head: watch::Sender::new(0),
+            incarnation: watch::Sender::new(0),
             clock,
+            several: false,
         }
+    }
+
+    /// Lets several nodes share it.
+    #[must_use]
+    pub fn for_several(self) -> Self {
+        Self { several: true, ..self }
     }
 
     /// Forgets all entries beyond a position, as a store does that fails over to a copy which lags.
@@ -55,6 +67,7 @@ impl Memory {
             inside.keep(keep);
             self.head.send_replace(inside.position());
         });
+        self.incarnation.send_modify(|times| *times += 1);
     }
 
     /// Puts other entries in the place of all beyond a position, as a store does whose copy was
@@ -68,6 +81,7 @@ impl Memory {
             }
             self.head.send_replace(inside.position());
         });
+        self.incarnation.send_modify(|times| *times += 1);
     }
 
     /// Forgets everything, as a store does that was emptied.
@@ -77,6 +91,7 @@ impl Memory {
             *inside = Inside { gone: true, ..Inside::new(space, shard) };
             self.head.send_replace(0);
         });
+        self.incarnation.send_modify(|times| *times += 1);
     }
 
     /// Confirms entries from now on only when [`Memory::confirm`] says so.
@@ -100,7 +115,7 @@ impl Memory {
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Inside) -> T) -> T {
-        work(&mut self.shared.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.inside.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {

@@ -10,6 +10,7 @@
 //! | [`confirm`] | when it is durable |
 //! | [`follow`] | reading and waiting for more |
 //! | [`opening`] | whether a store is fit to hold a journal |
+//! | [`incarnation`] | whether the server is the one that was there before |
 //! | [`healing`] | what a store lost, put back |
 //! | [`roll`] | who is there |
 //! | [`snapshots`], [`trimming`] | pieces, manifests, and what nobody needs any more |
@@ -18,6 +19,7 @@ mod append;
 mod confirm;
 mod follow;
 mod healing;
+mod incarnation;
 mod keys;
 mod opening;
 mod options;
@@ -42,12 +44,13 @@ use append::Lane;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Options as Store, Reply, Wire};
+use incarnation::Incarnation;
 use keys::Keys;
 use opening::Server;
 use scripts::{Scripts, Step, done};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use trouble::{looked, trouble};
 
@@ -84,6 +87,7 @@ struct Inner {
     options: Options,
     waits: Waits,
     room: room::Watch,
+    incarnation: Incarnation,
     archive: Arc<Mutex<Option<Archive>>>,
     warnings: Vec<Warning>,
 }
@@ -134,6 +138,7 @@ impl Redis {
                 space_text: space.to_string(),
                 waits,
                 room: room::Watch::default(),
+                incarnation: Incarnation::new(server.run()),
                 archive: Arc::default(),
                 warnings,
                 options,
@@ -168,6 +173,14 @@ impl Redis {
         }
         ear.close().await;
         rest.close().await;
+    }
+
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.inner.incarnation.times()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.inner.waits == Waits::No
     }
 
     pub(crate) async fn head(&self) -> Result<Head, Failure> {

@@ -6,6 +6,7 @@ use crate::{Entry, Failure, Head, Name};
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{NodeId, Timestamp};
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// A journal that several nodes share.
 ///
@@ -43,6 +44,8 @@ pub struct Announcement {
     pub position: u64,
     /// The position up to which it knows the journal to be durable.
     pub durable: u64,
+    /// How many forks were resolved before what it applied last.
+    pub epoch: u32,
     /// The newest level it can read.
     pub level: u32,
     /// How many bytes of memory campaigns may take on it.
@@ -91,6 +94,28 @@ macro_rules! each {
 }
 
 impl Shared {
+    /// Watches a number that changes whenever the store may have lost what it had: at a new
+    /// connection, a failover, a restart.
+    pub fn incarnations(&self) -> watch::Receiver<u64> {
+        match self {
+            Self::Memory(memory) => memory.incarnations(),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.incarnations(),
+            Self::Faulty(faulty) => faulty.shared().incarnations(),
+        }
+    }
+
+    /// Says whether every entry that can be read is as durable as the store's setting has it, so
+    /// that there is nothing to wait for: [`Confirm::AtOnce`](crate::Confirm::AtOnce) each time.
+    pub fn confirms_at_once(&self) -> bool {
+        match self {
+            Self::Memory(memory) => memory.confirms_at_once(),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.confirms_at_once(),
+            Self::Faulty(faulty) => faulty.shared().confirms_at_once(),
+        }
+    }
+
     /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.
     ///
     /// # Errors

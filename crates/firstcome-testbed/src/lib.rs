@@ -9,6 +9,7 @@
 //!
 //! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, or as a replica
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
@@ -18,6 +19,7 @@ mod ports;
 mod programs;
 mod proxy;
 mod redis;
+mod redisson;
 mod sentinel;
 
 pub use certificates::Certificates;
@@ -26,4 +28,5 @@ pub use ports::free_port;
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
+pub use redisson::redisson;
 pub use sentinel::Sentinels;

@@ -60,6 +60,8 @@ pub enum Code {
     Unknown,
     /// See [`Failure::StalePosition`].
     StalePosition,
+    /// The store has the space: there is nothing to seed.
+    NothingLost,
     /// The request is not of the form this route takes.
     InvalidRequest,
     /// The subject is not acceptable.
@@ -113,6 +115,7 @@ impl Code {
             Self::Unavailable,
             Self::Unknown,
             Self::StalePosition,
+            Self::NothingLost,
             Self::InvalidRequest,
             Self::InvalidSubject,
             Self::InvalidSettings,
@@ -143,6 +146,7 @@ impl Code {
             Self::Unavailable      => ("unavailable",           S::SERVICE_UNAVAILABLE,     true,  No,  "This node cannot answer now"),
             Self::Unknown          => ("unknown",               S::SERVICE_UNAVAILABLE,     true,  May, "No answer came in time: it may have happened"),
             Self::StalePosition    => ("stale_position",        S::CONFLICT,                false, No,  "The position belongs to an epoch that is over"),
+            Self::NothingLost      => ("nothing_lost",          S::CONFLICT,                false, No,  "The store has this space: there is nothing to seed"),
             Self::InvalidRequest   => ("invalid_request",       S::BAD_REQUEST,             false, No,  "The request is not of the form this route takes"),
             Self::InvalidSubject   => ("invalid_subject",       S::UNPROCESSABLE_ENTITY,    false, No,  "The subject is not acceptable"),
             Self::InvalidSettings  => ("invalid_settings",      S::UNPROCESSABLE_ENTITY,    false, No,  "The settings are not acceptable"),

@@ -7,6 +7,7 @@ mod keys;
 mod origin;
 mod printed;
 mod span;
+mod store;
 mod table;
 
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
+pub use store::{Durability, StoreUrl};
 pub use table::{SETTINGS, Setting};
 
 /// Everything a server runs with, after all layers have spoken.
@@ -25,8 +27,18 @@ pub use table::{SETTINGS, Setting};
 pub struct Config {
     /// The folder of the embedded store, the ledger, the archive and the generated admin key.
     pub data: PathBuf,
-    /// The store named by `store`. Always `None` in this build: another value is refused.
-    pub store: Option<String>,
+    /// Whether the folder was named by anybody.
+    pub has_data: bool,
+    /// The store that several servers share; the embedded one, if none.
+    pub store: Option<StoreUrl>,
+    /// A file with the authorities a TLS store is trusted by.
+    pub store_ca: Option<PathBuf>,
+    /// What an answer from a shared store must have survived.
+    pub durability: Durability,
+    /// How long nobody leads after the leader was killed, at most.
+    pub leader_lease: Duration,
+    /// Where the other servers find this one.
+    pub advertise: Option<String>,
     /// The namespace of this deployment in its store.
     pub space: String,
     /// The address to listen on; port 0 picks a free one.
@@ -232,6 +244,11 @@ impl Layers<'_> {
         })?;
         self.origins.insert(key, origin);
         Ok(value)
+    }
+
+    /// Says whether any layer gives a setting.
+    fn is_given(&self, key: &'static str) -> bool {
+        !matches!(self.origins.get(key), None | Some(Origin::Default))
     }
 
     fn strongest(&mut self, setting: &Setting) -> Option<(Origin, String)> {

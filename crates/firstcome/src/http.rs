@@ -52,6 +52,8 @@ pub struct Options {
     pub idle_time: Duration,
     /// Whether `/metrics` needs no key.
     pub metrics_public: bool,
+    /// What an answer that left is safe against, in a sentence.
+    pub durability: String,
 }
 
 /// Everything a handler needs.
@@ -96,6 +98,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(results::results))
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
+        .routes(routes!(status::reseed))
         .routes(routes!(status::audit))
         .routes(routes!(status::live))
         .routes(routes!(status::ready))

@@ -1,8 +1,9 @@
 //! What exactly one node does: settle results, write snapshots and trim the journal, let finished
 //! campaigns leave memory.
 //!
-//! On the embedded store this process is the only node and so the leader. Terms and compares are
-//! there all the same: the ledger and the head of the journal each mint the term they enforce.
+//! On the embedded store this process is the only node and so the leader; several nodes elect one of
+//! them with a lock. Nothing rests on that lock: the ledger and the head of the journal each mint the
+//! term they enforce, so a leader that does not know yet that it was replaced changes nothing.
 
 mod housekeeping;
 mod settle;
@@ -10,11 +11,12 @@ mod snapshots;
 
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
-use crate::node::Node;
+use crate::node::{Intake, Node, told};
+use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 /// How the leader's work is paced.
 #[derive(Clone, Copy, Debug)]
@@ -38,56 +40,194 @@ pub struct Standing {
     pub trouble: Option<String>,
 }
 
-/// The leader's tasks.
+/// Who leads, as far as this node knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leads {
+    /// The node's id.
+    pub node: String,
+    /// The number of its term.
+    pub term: u64,
+}
+
+/// How it is decided who leads.
+#[derive(Debug)]
+pub enum Election {
+    /// This node does: it is the only one there can be.
+    Alone,
+    /// One of those who stand for it.
+    #[cfg(feature = "redis")]
+    Among {
+        /// What this node stands with; its node id is the node's.
+        candidate: firstcome_lock::Election,
+        /// Where everybody sees who leads.
+        watch: firstcome_lock::Watch,
+    },
+}
+
+/// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
 #[derive(Debug)]
 pub struct Leader {
-    tasks: Vec<JoinHandle<()>>,
+    seat: JoinHandle<()>,
     stopping: watch::Sender<bool>,
+    work: Arc<Work>,
+    leads: watch::Receiver<bool>,
+    election: Arc<Election>,
+}
+
+/// What the leader does.
+#[derive(Debug)]
+struct Work {
+    intake: Arc<Intake>,
+    journal: Journal,
+    ledger: Option<Ledger>,
+    pace: Pace,
+    metrics: Arc<Metrics>,
     standing: Arc<Mutex<Standing>>,
 }
 
 impl Leader {
-    /// Begins to lead.
-    pub fn start(node: &Node, ledger: Option<Ledger>, pace: Pace, metrics: &Arc<Metrics>) -> Self {
+    /// Leads from now on, or whenever elected.
+    pub fn start(
+        node: &Node,
+        ledger: Option<Ledger>,
+        pace: Pace,
+        election: Election,
+        metrics: &Arc<Metrics>,
+    ) -> Self {
         let (stopping, stop) = watch::channel(false);
-        let standing = Arc::new(Mutex::new(Standing::default()));
-        let intake = Arc::clone(&node.intake);
-        let drop_unsettled = ledger.is_none();
-        let mut tasks = Vec::new();
-        if let Some(ledger) = ledger {
-            let settle = settle::Settle {
-                intake: Arc::clone(&intake),
-                ledger,
-                interval: pace.settle_interval,
-                metrics: Arc::clone(metrics),
-                standing: Arc::clone(&standing),
-            };
-            tasks.push(tokio::spawn(settle.run(stop.clone())));
-        }
-        let snapshots = snapshots::Snapshots {
-            replica: Arc::clone(&node.replica),
+        let (leading, leads) = watch::channel(false);
+        let work = Arc::new(Work {
+            intake: Arc::clone(&node.intake),
             journal: node.journal.clone(),
-            bytes: pace.snapshot_bytes,
-            every: pace.snapshot_every,
+            ledger,
+            pace,
             metrics: Arc::clone(metrics),
-        };
-        tasks.push(tokio::spawn(snapshots.run(stop.clone())));
-        if let Some(keep_for) = pace.keep_for {
-            tasks.push(tokio::spawn(housekeeping::run(intake, keep_for, drop_unsettled, stop)));
-        }
-        Self { tasks, stopping, standing }
+            standing: Arc::default(),
+        });
+        let election = Arc::new(election);
+        let seat = sit(Arc::clone(&election), Arc::clone(&work), leading, stop);
+        Self { seat: tokio::spawn(seat), stopping, work, leads, election }
     }
 
     /// Gives how settling stands.
     pub fn standing(&self) -> Standing {
-        self.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.work.standing.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Settles what is there, as far as the ledger takes it, and ends.
+    /// Says whether this node leads, as far as it knows.
+    pub fn leads(&self) -> bool {
+        *self.leads.borrow()
+    }
+
+    /// Gives who leads, where there is an election and somebody won it.
+    pub fn who(&self) -> Option<Leads> {
+        match &*self.election {
+            Election::Alone => None,
+            #[cfg(feature = "redis")]
+            Election::Among { watch, .. } => {
+                watch.current().map(|leader| Leads { node: leader.node, term: leader.term.get() })
+            }
+        }
+    }
+
+    /// Settles what is there if it leads, as far as the ledger takes it, hands over, and ends.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        for task in self.tasks {
-            drop(task.await);
+        drop(self.seat.await);
+    }
+}
+
+/// How long handing over may take.
+#[cfg(feature = "redis")]
+const HAND_OVER: Duration = Duration::from_secs(1);
+
+/// Leads whenever this node is elected, until it is to stop.
+async fn sit(
+    election: Arc<Election>,
+    work: Arc<Work>,
+    leading: watch::Sender<bool>,
+    stop: watch::Receiver<bool>,
+) {
+    match &*election {
+        Election::Alone => {
+            leading.send_replace(true);
+            work.lead(stop).await;
         }
+        #[cfg(feature = "redis")]
+        Election::Among { candidate, .. } => {
+            let term = |_term: firstcome_lock::Term| {
+                let (work, stop) = (Arc::clone(&work), stop.clone());
+                let leading = Flag::raise(&leading);
+                async move {
+                    work.lead(stop).await;
+                    drop(leading);
+                }
+            };
+            let mut told_to_stop = stop.clone();
+            let mut led = leading.subscribe();
+            let stopped_in_line = async {
+                told(&mut told_to_stop).await;
+                // A leader ends by itself and hands over; one who only waits is dropped.
+                if *led.borrow() {
+                    drop(led.wait_for(|leads| !leads).await);
+                    tokio::time::sleep(HAND_OVER).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                // What cannot pass by itself was found out when the election was made.
+                ended = candidate.run(term) => drop(ended),
+                () = stopped_in_line => {}
+            }
+        }
+    }
+}
+
+impl Work {
+    /// Does everything a leader does until told to stop; dropped, it stops where it stands.
+    async fn lead(&self, stop: watch::Receiver<bool>) {
+        let mut tasks = JoinSet::new();
+        if let Some(ledger) = &self.ledger {
+            let settle = settle::Settle {
+                intake: Arc::clone(&self.intake),
+                ledger: ledger.clone(),
+                interval: self.pace.settle_interval,
+                metrics: Arc::clone(&self.metrics),
+                standing: Arc::clone(&self.standing),
+            };
+            tasks.spawn(settle.run(stop.clone()));
+        }
+        let snapshots = snapshots::Snapshots {
+            replica: Arc::clone(&self.intake.replica),
+            journal: self.journal.clone(),
+            bytes: self.pace.snapshot_bytes,
+            every: self.pace.snapshot_every,
+            metrics: Arc::clone(&self.metrics),
+        };
+        tasks.spawn(snapshots.run(stop.clone()));
+        if let Some(keep_for) = self.pace.keep_for {
+            let intake = Arc::clone(&self.intake);
+            tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_none(), stop));
+        }
+        while tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Up while it lives.
+#[cfg(feature = "redis")]
+struct Flag(watch::Sender<bool>);
+
+#[cfg(feature = "redis")]
+impl Flag {
+    fn raise(flag: &watch::Sender<bool>) -> Self {
+        flag.send_replace(true);
+        Self(flag.clone())
+    }
+}
+
+#[cfg(feature = "redis")]
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
     }
 }

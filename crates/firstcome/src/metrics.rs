@@ -38,6 +38,14 @@ pub struct Metrics {
     pub settle_failures: Counter,
     /// Snapshots installed.
     pub snapshots: Counter,
+    /// How often this node doubted the journal and looked whether it is whole.
+    pub heals: Counter,
+    /// Entries put back into a journal that had lost them.
+    pub put_back: Counter,
+    /// Forks of the journal this node went over from.
+    pub forks: Counter,
+    /// Times this node wrote its state into a store that had lost more than entries can put back.
+    pub reseeds: Counter,
     batches: Histogram,
     appends: Histogram,
     gauges: BTreeMap<&'static str, Gauge>,
@@ -96,6 +104,15 @@ impl Default for Metrics {
         let settle_failures =
             counter(&mut registry, "settle_failures", "Transactions the ledger did not take");
         let snapshots = counter(&mut registry, "snapshots", "Snapshots installed");
+        let heals = counter(&mut registry, "heals", "Times this node doubted the journal");
+        let put_back =
+            counter(&mut registry, "put_back", "Entries put back into a journal that lost them");
+        let forks = counter(&mut registry, "forks", "Forks of the journal this node left");
+        let reseeds = counter(
+            &mut registry,
+            "reseeds",
+            "Times this node wrote its state into a store that lost more than entries",
+        );
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
@@ -121,6 +138,10 @@ impl Default for Metrics {
             settlements,
             settle_failures,
             snapshots,
+            heals,
+            put_back,
+            forks,
+            reseeds,
             batches,
             appends,
             gauges,

@@ -1,14 +1,23 @@
 //! One server process: it appends the commands it received, follows the journal, and answers.
 //!
 //! The path of a claim, top to bottom: [`crate::http`]`/claims` → [`intake`] → `appender` →
-//! [`replica`] → [`firstcome_core::campaign`].
+//! [`replica`] → [`firstcome_core::campaign`]. Where several nodes share the journal, `heal` mends it
+//! when its store lost something, and `roll` tells who is there.
 
 mod appender;
 pub mod ask;
+mod batch;
+mod calls;
+mod clock;
+mod fork;
+mod heal;
 pub mod health;
 pub mod intake;
+mod pace;
 mod queue;
+mod recent;
 pub mod replica;
+mod roll;
 mod start;
 mod ticker;
 
@@ -20,22 +29,29 @@ pub use start::CannotStart;
 
 use crate::metrics::Metrics;
 use appender::Appender;
+use calls::Calls;
+pub use clock::StoreClock;
 use firstcome_core::{NodeId, Timestamp};
-use firstcome_journal::{Clock, Journal};
+use firstcome_journal::{Clock, Journal, Shared};
 use health::Health;
+use pace::Pace;
 use queue::Queue;
+use recent::Recent;
+use roll::Announcer;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
-use tokio::time::sleep;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{Instant, sleep};
 
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {
     /// The journal.
     pub journal: Journal,
-    /// The store's clock.
-    pub clock: Clock,
+    /// The store's clock, where this process reads it itself; else it goes by what the store says.
+    pub clock: Option<Clock>,
+    /// Where this node can be reached, for the others.
+    pub address: Box<str>,
     /// Random bits.
     pub random: Box<dyn FnMut() -> u64 + Send>,
     /// How much it takes on.
@@ -53,6 +69,8 @@ pub struct Node {
     pub id: NodeId,
     /// When it started.
     pub since: Timestamp,
+    /// Where it can be reached.
+    pub address: Box<str>,
     /// Where commands enter.
     pub intake: Arc<Intake>,
     /// Its state.
@@ -60,6 +78,7 @@ pub struct Node {
     /// The journal it follows.
     pub journal: Journal,
     appender: JoinHandle<Result<(), Stop>>,
+    announcer: Option<JoinHandle<()>>,
     ticker: JoinHandle<()>,
     stopping: watch::Sender<bool>,
 }
@@ -80,35 +99,86 @@ impl Node {
         for part in id.0.chunks_exact_mut(8) {
             part.copy_from_slice(&(given.random)().to_le_bytes());
         }
-        let replica = Arc::new(start::replica(&given.journal, progress).await?);
+        let shared = given.journal.shared();
+        // Before anything is read: what is lost from here on is noticed.
+        let incarnations = shared.as_ref().map(Shared::incarnations);
+        let asked = Instant::now();
+        let said = given.journal.head().await?.now;
+        let clock = Arc::new(match given.clock {
+            Some(clock) => StoreClock::Own(clock),
+            None => StoreClock::learned(said, asked),
+        });
+        let mut recent = Recent::default();
+        let several = shared.is_some();
+        let state = start::state(&given.journal, progress, |entry, name| {
+            if several {
+                recent.push(entry, name);
+            }
+        });
+        let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
+        let replica = Arc::new(Replica::new(state.await?, at_once));
         let queue = Arc::new(Queue::new(given.limits.queue));
-        let health = Arc::new(Health::default());
+        let health = Arc::new(Health::new(several, Instant::now()));
+        let calls = Arc::new(Calls::default());
+        let (seen, roll) = watch::channel(None);
         let intake = Arc::new(Intake {
             replica: Arc::clone(&replica),
             queue: Arc::clone(&queue),
             health: Arc::clone(&health),
             metrics: Arc::clone(&given.metrics),
-            clock: given.clock.clone(),
+            clock: Arc::clone(&clock),
+            calls: Arc::clone(&calls),
             limits: given.limits,
+            roll: roll.clone(),
+        });
+        let since = clock.now();
+        let (stopping, stop) = watch::channel(false);
+        let announcer = shared.clone().map(|shared| {
+            let announcer = Announcer {
+                node: id,
+                since,
+                memory: given.limits.memory,
+                address: given.address.clone(),
+                shared,
+                replica: Arc::clone(&replica),
+                calls: Arc::clone(&calls),
+                clock: Arc::clone(&clock),
+                seen,
+            };
+            tokio::spawn(announcer.run(stop.clone()))
         });
         let appender = Appender {
-            node: id,
+            writer: id,
+            number: 0,
             journal: given.journal.clone(),
+            shared,
+            incarnations,
             queue,
             replica: Arc::clone(&replica),
             health,
+            calls,
+            clock,
+            roll,
             metrics: given.metrics,
-            number: 0,
+            recent,
+            lost: Vec::new(),
+            over: None,
+            pace: Pace::default(),
+            rests: asked,
+            pauses: asked,
+            asked: JoinSet::new(),
+            parked: JoinSet::new(),
         };
-        let (stopping, stop) = watch::channel(false);
-        let ticker = ticker::run(Arc::clone(&intake), given.clock.clone(), given.random, stop);
+        let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,
-            since: given.clock.now(),
+            since,
+            address: given.address,
             intake,
             replica,
             journal: given.journal,
             appender: tokio::spawn(appender.run()),
+            announcer,
             ticker: tokio::spawn(ticker),
             stopping,
         })
@@ -123,7 +193,24 @@ impl Node {
         self.stopping.send_replace(true);
         self.intake.queue.close();
         drop(self.ticker.await);
-        self.appender.await.unwrap_or(Ok(()))
+        let stopped = self.appender.await.unwrap_or(Ok(()));
+        if let Some(announcer) = self.announcer {
+            drop(announcer.await);
+        }
+        stopped
+    }
+
+    /// Says whether the store was found to have nothing of the space any more.
+    pub fn is_without_store(&self) -> bool {
+        self.intake.calls.is_without_store()
+    }
+
+    /// Allows this node to write its state into a store that has nothing of the space any more.
+    ///
+    /// It is for the operator to say that what the store had is lost: a node with more, if there is
+    /// one, must be asked instead.
+    pub fn reseed(&self) {
+        self.intake.calls.reseed();
     }
 
     /// Gives how many commands wait for the journal.

@@ -1,5 +1,7 @@
 //! One server process, from its settings to a clean end.
 
+mod store;
+
 use crate::config::{Config, Ledger as LedgerKind};
 use crate::http::{self, App, Key, Keys, Options, Role, server};
 use crate::leader::{Leader, Pace};
@@ -9,12 +11,11 @@ use crate::node::{Given, Limits, Node};
 use anyhow::{Context, bail};
 use firstcome_core::SpaceId;
 use firstcome_journal::folder::DataFolder;
-use firstcome_journal::sqlite::{self, Sqlite};
-use firstcome_journal::{Clock, Journal};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use store::Store;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
@@ -33,8 +34,11 @@ pub fn run(config: Config) -> anyhow::Result<()> {
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
-    let folder = DataFolder::take(&config.data)?;
-    let keys = keys(&config, &folder)?;
+    let folder = match &config.store {
+        Some(_) if !config.has_data => None,
+        Some(_) | None => Some(DataFolder::take(&config.data)?),
+    };
+    let keys = keys(&config, folder.as_ref())?;
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr()?;
     let generated = config.admin_key.is_none();
@@ -46,11 +50,11 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         );
     }
 
-    let store = Sqlite::open(&folder, store_options(&config, SpaceId(random_bytes()?)))?;
-    let journal = Journal::Sqlite(store.clone());
-    let ledger = match config.ledger {
-        LedgerKind::None => None,
-        LedgerKind::Sqlite => {
+    let store = Store::open(&config, folder.as_ref(), SpaceId(random_bytes()?)).await?;
+    let journal = store.journal();
+    let ledger = match (config.ledger, &folder) {
+        (LedgerKind::None, _) | (LedgerKind::Sqlite, None) => None,
+        (LedgerKind::Sqlite, Some(folder)) => {
             let head = journal.head().await?;
             Some(Ledger::open_sqlite(&folder.ledger(), head.space, head.shard).await?)
         }
@@ -58,13 +62,15 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
-        clock: Clock::system(),
+        clock: store.clock(),
+        address: config.advertise.clone().unwrap_or_else(|| format!("http://{address}")).into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&metrics),
     };
     let node = Node::start(given, progress()).await?;
-    let leader = Leader::start(&node, ledger.clone(), pace(&config), &metrics);
+    let election = store.election(&config, node.id).await?;
+    let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &metrics);
 
     let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {
@@ -73,14 +79,16 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         ledger,
         keys,
         metrics,
-        options: options(&config, address),
+        options: options(&config, address, store.promise()),
         openapi: http::openapi(),
         draining: stop.clone(),
     });
     // Before anybody hears the address: whoever knows it may tell this server to stop.
     let told = Told::listen()?;
-    folder.announce(&format!("http://{address}"))?;
-    announce(&config, &folder, address, generated);
+    if let Some(folder) = &folder {
+        folder.announce(&format!("http://{address}"))?;
+    }
+    announce(&config, folder.as_ref(), address, &store.promise());
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
     told.come().await;
@@ -155,18 +163,19 @@ async fn bind(address: &str) -> std::io::Result<TcpListener> {
 /// Says where the server is, the address first: programs that start a server read that line.
 ///
 /// A reader who hangs up after it must not end the server.
-fn announce(config: &Config, folder: &DataFolder, address: SocketAddr, generated: bool) {
-    let mut lines = vec![
-        format!("listening on http://{address}"),
-        format!("data folder {}", folder.path().display()),
-        format!("page http://{address}/docs"),
-        format!("metrics http://{address}/metrics"),
-        format!("space {}", config.space),
-        "durability fsync: an answer leaves after its entry is on the disk; \
-         a killed process or a power cut loses none, a lost disk loses all"
-            .to_owned(),
-    ];
-    if generated {
+fn announce(config: &Config, folder: Option<&DataFolder>, address: SocketAddr, promise: &str) {
+    let mut lines = vec![format!("listening on http://{address}")];
+    if let Some(folder) = folder {
+        lines.push(format!("data folder {}", folder.path().display()));
+    }
+    if let Some(store) = &config.store {
+        lines.push(format!("store {store}"));
+    }
+    lines.push(format!("page http://{address}/docs"));
+    lines.push(format!("metrics http://{address}/metrics"));
+    lines.push(format!("space {}", config.space));
+    lines.push(format!("durability {promise}"));
+    if let (None, Some(folder)) = (&config.admin_key, folder) {
         let file = folder.path().join(ADMIN_KEY_FILE);
         lines.push(format!("admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display()));
     }
@@ -208,10 +217,6 @@ impl Told {
     }
 }
 
-fn store_options(config: &Config, fresh: SpaceId) -> sqlite::Options {
-    sqlite::Options { archive: config.archive, ..sqlite::Options::new(fresh) }
-}
-
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
         LedgerKind::None => None,
@@ -234,7 +239,7 @@ fn pace(config: &Config) -> Pace {
     }
 }
 
-fn options(config: &Config, address: SocketAddr) -> Options {
+fn options(config: &Config, address: SocketAddr, durability: String) -> Options {
     Options {
         connections: config.connections,
         body_bytes: config.body_bytes,
@@ -242,14 +247,19 @@ fn options(config: &Config, address: SocketAddr) -> Options {
         body_time: config.header_wait,
         idle_time: config.idle,
         metrics_public: config.metrics_public || address.ip().is_loopback(),
+        durability,
     }
 }
 
-fn keys(config: &Config, folder: &DataFolder) -> anyhow::Result<Keys> {
+fn keys(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<Keys> {
     let mut keys = Keys::default();
-    let admin = match &config.admin_key {
-        Some(key) => key.reveal().to_owned(),
-        None => generated_key(&folder.path().join(ADMIN_KEY_FILE))?,
+    let admin = match (&config.admin_key, folder) {
+        (Some(key), _) => key.reveal().to_owned(),
+        (None, Some(folder)) => generated_key(&folder.path().join(ADMIN_KEY_FILE))?,
+        (None, None) => bail!(
+            "there is no admin key: set FIRSTCOME_ADMIN_KEY (16 characters or more), \
+             the same for every server of the space"
+        ),
     };
     keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     for setting in &config.keys {

@@ -1,4 +1,4 @@
-//! The project's own tasks: `cargo xtask test`, `cargo xtask bench`.
+//! The project's own tasks: `cargo xtask test`, `cargo xtask bench`, `cargo xtask neighbours`.
 
 mod needs;
 
@@ -10,6 +10,9 @@ usage: cargo xtask TASK
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
                   then run `cargo test --workspace` with ARGS
   bench [ARGS…]   run the benchmark: one table, and bench.json
+  neighbours [SECONDS [SEED]]
+                  let processes of Java, with Redisson, and of Rust share one lock while they are
+                  killed and paused at random, a minute by default; one table
   needs           say what the tests need and whether it is here
 ";
 
@@ -20,6 +23,7 @@ fn main() -> ExitCode {
     match task.as_deref() {
         Some("test") => test(&rest),
         Some("bench") => bench(&rest),
+        Some("neighbours") => neighbours(&rest),
         Some("needs") => {
             needs::list();
             ExitCode::SUCCESS
@@ -54,6 +58,27 @@ fn bench(rest: &[String]) -> ExitCode {
     let mut cargo =
         cargo(&["bench", "--locked", "--package", "firstcome", "--bench", "budgets", "--"]);
     cargo.args(rest);
+    finish(cargo)
+}
+
+/// Runs the test of that name for longer, and shows what it saw.
+fn neighbours(rest: &[String]) -> ExitCode {
+    let mut cargo = cargo(&[
+        "test",
+        "--quiet",
+        "--locked",
+        "--package",
+        "firstcome-lock",
+        "--test",
+        "neighbours",
+    ]);
+    cargo.args(["--", "--nocapture", "java_and_rust"]);
+    cargo.env("FIRSTCOME_NEIGHBOURS_SECONDS", rest.first().map_or("60", String::as_str));
+    if let Some(seed) = rest.get(1) {
+        cargo.env("FIRSTCOME_NEIGHBOURS_SEED", seed);
+    }
+    // Whoever asks for it wants to see it: a table that was skipped is no answer.
+    cargo.env("FIRSTCOME_REQUIRE_SERVERS", "1");
     finish(cargo)
 }
 

@@ -5,11 +5,20 @@ use crate::shared::{Announcement, News, Roll, Seed};
 use crate::{Entry, Failure, Head, Name};
 use firstcome_core::NodeId;
 use std::time::Duration;
+use tokio::sync::watch;
 
 /// How long a node is on the roll after it announced itself, in microseconds.
 const ON_THE_ROLL: i64 = 10_000_000;
 
 impl Memory {
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.incarnation.subscribe()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.with(|inside| inside.unconfirmed.is_none())
+    }
+
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         let mut head = self.head.subscribe();
         // Running out of time is an answer here, and the sender lives as long as this journal.

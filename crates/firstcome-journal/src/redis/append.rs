@@ -58,7 +58,7 @@ impl Redis {
         self.check_room().await?;
         let lane = self.lane();
         let deadline = Instant::now() + lane.wire.answer_within();
-        let pinned = lane.wire.pin(deadline).await.map_err(looked)?;
+        let pinned = self.pin(&lane.wire, deadline).await?;
         let mut sent = self.send(&pinned, &append, deadline);
         let mut reply = sent.stored.await;
         if let Err(Store::UnknownScript) = reply {

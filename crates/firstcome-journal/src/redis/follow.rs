@@ -36,7 +36,7 @@ impl Redis {
             // A time of 0 would mean for ever.
             let block = left.min(BLOCK).max(Duration::from_millis(1));
             let deadline = Instant::now() + block + wire.answer_within();
-            let pinned = wire.pin(deadline).await.map_err(looked)?;
+            let pinned = self.pin(wire, deadline).await?;
             let command = Command::new("XREAD")
                 .arg("BLOCK")
                 .arg(block.as_millis() as u64)

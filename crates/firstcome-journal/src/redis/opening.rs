@@ -1,5 +1,6 @@
 //! Whether a store is fit to hold a journal, found out before anything is written.
 
+use super::incarnation::run_of;
 use super::options::{Durability, Options, Warning};
 use super::scripts::{self, Scripts, done};
 use super::trouble::{looked, trouble};
@@ -42,6 +43,11 @@ impl Server {
             found.settings.push((name, value));
         }
         Ok(found)
+    }
+
+    /// Gives which run of a server it is.
+    pub(super) fn run(&self) -> Option<String> {
+        run_of(&self.server)
     }
 
     fn setting(&self, name: &str) -> Option<&str> {

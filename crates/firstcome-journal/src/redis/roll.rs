@@ -15,7 +15,7 @@ const REPORTS: u32 = 64;
 /// The longest report, in bytes.
 const REPORT_BYTES: usize = 1 << 20;
 /// Bytes of what a node says of itself, without its address and with when it last did.
-const FRONT_BYTES: usize = 44;
+const FRONT_BYTES: usize = 48;
 
 impl Redis {
     pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
@@ -84,6 +84,7 @@ fn write(me: &Announcement) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len());
     bytes.extend_from_slice(&me.position.to_le_bytes());
     bytes.extend_from_slice(&me.durable.to_le_bytes());
+    bytes.extend_from_slice(&me.epoch.to_le_bytes());
     bytes.extend_from_slice(&me.level.to_le_bytes());
     bytes.extend_from_slice(&me.memory.to_le_bytes());
     bytes.extend_from_slice(&me.since.as_micros().to_le_bytes());
@@ -101,9 +102,10 @@ fn read(pair: &[Reply]) -> Option<(Announcement, Timestamp)> {
         node,
         position: u64_at(8)?,
         durable: u64_at(16)?,
-        level: u32::from_le_bytes(front.get(24..28)?.try_into().ok()?),
-        memory: u64_at(28)?,
-        since: Timestamp::from_micros(u64_at(36)?.cast_signed()),
+        epoch: u32::from_le_bytes(front.get(24..28)?.try_into().ok()?),
+        level: u32::from_le_bytes(front.get(28..32)?.try_into().ok()?),
+        memory: u64_at(32)?,
+        since: Timestamp::from_micros(u64_at(40)?.cast_signed()),
         address: String::from_utf8_lossy(address).into(),
     };
     Some((me, Timestamp::from_micros(u64_at(0)?.cast_signed())))

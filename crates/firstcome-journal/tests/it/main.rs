@@ -86,5 +86,5 @@ conformance!(memory, Some(crate::world::Stage::memory()));
 conformance!(sqlite, Some(crate::world::Stage::sqlite()));
 conformance!(faulty_without_faults, Some(crate::world::Stage::faulty()));
 conformance!(redis, crate::world::Stage::redis().await);
-sharing!(shared_memory, Some(crate::world::Stage::memory()));
+sharing!(shared_memory, Some(crate::world::Stage::shared_memory()));
 sharing!(shared_redis, crate::world::Stage::redis().await);

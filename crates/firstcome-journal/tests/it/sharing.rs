@@ -62,6 +62,7 @@ fn announcement(letter: u8, position: u64) -> Announcement {
         node: node(letter),
         position,
         durable: position.saturating_sub(1),
+        epoch: 3,
         level: 1,
         memory: 1 << 33,
         since: Timestamp::from_micros(NOON - MINUTE),

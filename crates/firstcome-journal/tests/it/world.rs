@@ -78,6 +78,12 @@ impl Stage {
         Self { journal, hands, folder: None, server: None }
     }
 
+    pub(crate) fn shared_memory() -> Self {
+        let stage = Self::memory();
+        let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
+        Self { journal: Journal::Memory(memory), ..stage }
+    }
+
     pub(crate) fn faulty() -> Self {
         let stage = Self::sqlite();
         Self { journal: Journal::Faulty(Faulty::new(stage.journal.clone())), ..stage }

@@ -1,13 +1,12 @@
 //! Real Redisson as a neighbour, in both directions.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
 
 use firstcome_lock::{Lease, Locks, Loss, Options, Tried};
 use firstcome_store::{Event, Subscription};
-use firstcome_testbed::{Redis, missing};
+use firstcome_testbed::{Redis, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::oneshot;
 
@@ -23,36 +22,10 @@ struct Java {
     next: u64,
 }
 
-/// Builds the Java program once; `None` after a loud skip where Java or Maven is missing.
-fn program() -> Option<&'static Path> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let built = BUILT.get_or_init(|| {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/redisson");
-        for tool in ["java", "mvn"] {
-            let version = if tool == "java" { "-version" } else { "--version" };
-            let mut asking = Command::new(tool);
-            let asking = asking.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
-            if !asking.status().is_ok_and(|status| status.success()) {
-                missing(tool);
-                return None;
-            }
-        }
-        let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder).status();
-        if !built.is_ok_and(|status| status.success()) {
-            missing("what Maven needs to build the Redisson peer");
-            return None;
-        }
-        Some(folder.join("target"))
-    });
-    built.as_deref()
-}
-
 impl Java {
     async fn start(redis: &Redis, watchdog_ms: u64) -> Option<Self> {
-        let target = tokio::task::spawn_blocking(program).await.unwrap()?;
-        let path = format!("{0}/classes:{0}/dependency/*", target.display());
-        let mut child = tokio::process::Command::new("java")
-            .args(["-XX:TieredStopAtLevel=1", "-cp", &path, "firstcome.Peer"])
+        let java = tokio::task::spawn_blocking(|| redisson("Peer")).await.unwrap()?;
+        let mut child = tokio::process::Command::from(java)
             .args([&redis.url(), &watchdog_ms.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

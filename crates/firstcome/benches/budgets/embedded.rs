@@ -77,7 +77,8 @@ impl Embedded {
         let mut random = 1;
         let given = Given {
             journal: Journal::Sqlite(store.clone()),
-            clock: Clock::system(),
+            clock: Some(Clock::system()),
+            address: "".into(),
             random: Box::new(move || {
                 random += 1;
                 random

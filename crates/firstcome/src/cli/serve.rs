@@ -23,8 +23,12 @@ DATA/admin-key, and the server then listens on loopback only. Further keys are [
   role = \"backend\"        # admin, operator, backend or read
   campaigns = \"spring-\"   # optional: only campaigns whose names begin so
 
+Several servers share a store: start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Any of them answers
+any request; one of them, elected, settles results and writes snapshots.
+
 Examples:
   firstcome serve
+  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve --store redis://10.0.0.5:6379 --listen 0.0.0.0:8080
   FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve --data /var/lib/firstcome --listen 0.0.0.0:8080
   firstcome serve --config firstcome.toml --print-config")]
 pub(super) struct ServeArgs {
@@ -37,9 +41,22 @@ pub(super) struct ServeArgs {
     /// Folder of journal, ledger, archive and generated admin key [default: ./firstcome-data].
     #[arg(long, value_name = "FOLDER")]
     data: Option<String>,
-    /// URL of a store shared by several servers; not in this build.
+    /// URL of the Redis or Valkey that several servers share, instead of the embedded store; with a password in it
+    /// set it as FIRSTCOME_STORE, since a command line can be read by everybody on the machine.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// PEM file with the authorities that a rediss:// store is trusted by [default: the system's].
+    #[arg(long, value_name = "FILE")]
+    store_ca: Option<String>,
+    /// What an answer from a shared store has survived: auto, memory, copies=N or fsync [default: auto].
+    #[arg(long, value_name = "LEVEL")]
+    durability: Option<String>,
+    /// Milliseconds after which another server leads when the leader is killed [default: 3000].
+    #[arg(long, value_name = "MS")]
+    leader_lease_ms: Option<String>,
+    /// URL of this server, for the others [default: the address it listens on].
+    #[arg(long, value_name = "URL")]
+    advertise: Option<String>,
     /// Name of this deployment in its store [default: main].
     #[arg(long, value_name = "NAME")]
     space: Option<String>,
@@ -104,6 +121,10 @@ impl ServeArgs {
         let given = [
             ("data", &self.data),
             ("store", &self.store),
+            ("store_ca", &self.store_ca),
+            ("durability", &self.durability),
+            ("leader_lease_ms", &self.leader_lease_ms),
+            ("advertise", &self.advertise),
             ("space", &self.space),
             ("listen", &self.listen),
             ("ledger", &self.ledger),

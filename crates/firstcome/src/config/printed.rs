@@ -52,7 +52,12 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
 /// The value of a setting in TOML, or `None` where it has no value or must not be shown.
 fn shown(config: &Config, key: &str) -> Option<String> {
     let text = match key {
-        "data" => quoted(&config.data.to_string_lossy()),
+        // Written down it would be named: a shared store goes without a folder unless one is.
+        "data" if config.has_data => quoted(&config.data.to_string_lossy()),
+        "durability" => quoted(&config.durability.to_string()),
+        "leader_lease_ms" => config.leader_lease.as_millis().to_string(),
+        "store_ca" => quoted(&config.store_ca.as_ref()?.to_string_lossy()),
+        "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),
         "listen" => quoted(&config.listen),
         "ledger" => quoted(&config.ledger.to_string()),
@@ -79,6 +84,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
 /// What a comment says in place of a value.
 fn unshown(config: &Config, key: &str) -> String {
     match key {
+        "data" => config.data.to_string_lossy().into_owned(),
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
         "admin_key" => "generated into the data folder".to_owned(),
         "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::keys::Secret;
 use super::span::duration_from_text;
-use super::{Config, ConfigError, Layers, Ledger, default_data};
+use super::{Config, ConfigError, Durability, Layers, Ledger, StoreUrl, default_data};
 
 /// One setting as people see it.
 #[derive(Debug, Clone, Copy)]
@@ -39,13 +39,33 @@ impl Setting {
 }
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 22] = [
+pub const SETTINGS: [Setting; 26] = [
     Setting::new(
         "data",
         "./firstcome-data",
         "folder of journal, ledger, archive and generated admin key",
     ),
-    Setting::new("store", "none", "URL of a store shared by several servers; not in this build"),
+    Setting::new(
+        "store",
+        "none",
+        "URL of the Redis or Valkey that several servers share, instead of the embedded store",
+    ),
+    Setting::new(
+        "store_ca",
+        "the system's",
+        "PEM file with the authorities that a rediss:// store is trusted by",
+    ),
+    Setting::new(
+        "durability",
+        "auto",
+        "what an answer from a shared store has survived: memory, copies=N, fsync; auto: copies=1 with a replica",
+    ),
+    Setting::new(
+        "leader_lease_ms",
+        "3000",
+        "milliseconds after which another server leads when the leader is killed, 500 to 600000",
+    ),
+    Setting::new("advertise", "the address it listens on", "URL of this server, for the others"),
     Setting::new("space", "main", "name of this deployment in its store, [a-z0-9][a-z0-9_-]{0,63}"),
     Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
     Setting::new("ledger", "sqlite", "where results are settled: sqlite or none"),
@@ -109,7 +129,12 @@ pub(super) fn setting(key: &str) -> &'static Setting {
 pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError> {
     let config = Config {
         data: layers.take("data", || default_data().to_owned(), folder)?,
-        store: layers.take("store", || None, no_store)?,
+        has_data: layers.is_given("data"),
+        store: layers.take("store", || None, store)?,
+        store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
+        durability: layers.take("durability", || Durability::Auto, str::parse)?,
+        leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
+        advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
         ledger: layers.take("ledger", || Ledger::Sqlite, ledger)?,
@@ -170,11 +195,16 @@ fn folder(text: &str) -> Result<PathBuf, String> {
     if text.is_empty() { Err("must name a folder".to_owned()) } else { Ok(PathBuf::from(text)) }
 }
 
-fn no_store(text: &str) -> Result<Option<String>, String> {
-    let scheme = text.split("://").next().unwrap_or(text);
-    Err(format!(
-        "names a `{scheme}` store, but only the embedded store is in this build: leave it out and use `data`"
-    ))
+fn store(text: &str) -> Result<Option<StoreUrl>, String> {
+    text.parse().map(Some)
+}
+
+fn advertised(text: &str) -> Result<Option<String>, String> {
+    let known = text.starts_with("http://") || text.starts_with("https://");
+    if known && text.len() <= 255 {
+        return Ok(Some(text.to_owned()));
+    }
+    Err(format!("must be a URL such as http://10.0.0.7:8080, not `{text}`"))
 }
 
 fn space(text: &str) -> Result<String, String> {

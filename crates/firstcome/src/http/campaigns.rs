@@ -169,7 +169,7 @@ pub(super) async fn put(
         let ordered = Ordered { id: request::command_id(&headers)?, who: key.name.clone() };
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         fits_memory(&app, &campaign, &settings)?;
-        if let Some(view) = unchanged(&app, &campaign, &settings, expect, &ordered) {
+        if let Some(view) = unchanged(&app, &campaign, &settings, expect, &ordered).await {
             app.metrics.answered("unchanged");
             return Ok(tagged(StatusCode::OK, view.version, &view));
         }
@@ -209,14 +209,14 @@ async fn put_view(app: &App, campaign: String, ask: Ask) -> Result<Response<Body
 /// Answers a put that asks for what is there already; nothing is appended then.
 ///
 /// A command with an id goes to the journal all the same, so that its id is remembered.
-fn unchanged(
+async fn unchanged(
     app: &App,
     name: &str,
     wanted: &Settings,
     expect: Expect,
     ordered: &Ordered,
 ) -> Option<Put> {
-    if ordered.id.is_some() || app.is_stale() {
+    if ordered.id.is_some() || !app.node.intake.catches_up().await || app.is_stale() {
         return None;
     }
     app.node.replica.look(|state| {
@@ -252,7 +252,7 @@ fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> 
         let others = state.campaigns().filter(|campaign| campaign.name() != name);
         others.map(|campaign| units(&campaign.settings())).sum()
     });
-    let limit = app.node.intake.limits.memory;
+    let limit = app.node.intake.memory_limit();
     let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);
     if ours + others <= limit {
         return Ok(());
@@ -432,6 +432,8 @@ pub(super) struct CampaignView {
     position: String,
     /// Whether this node's state may be out of date.
     stale: bool,
+    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    durable: bool,
 }
 
 /// A campaign that has left memory.
@@ -448,6 +450,8 @@ pub(super) struct CampaignsView {
     campaigns: Vec<CampaignView>,
     archived: Vec<ArchivedView>,
     position: String,
+    /// Whether this is known to be as durable as answers to commands are.
+    durable: bool,
 }
 
 /// Gives a campaign.
@@ -467,13 +471,15 @@ pub(super) async fn show(
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
         let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
-        app.node.replica.look(|state| {
+        let (mut view, position) = app.node.replica.look(|state| {
+            let position = state.token();
             let refused =
-                |refusal| Problem::refused(refusal, &campaign).at(state.token(), Decided::Replica);
+                |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
             let found = state.campaign(&campaign).map_err(refused)?;
-            let view = view(state, found, now, stale);
-            Ok(tagged(StatusCode::OK, view.version, &view))
-        })
+            Ok::<_, Problem>((view(state, found, now, stale), position))
+        })?;
+        view.durable = app.node.intake.endures(position).await;
+        Ok(tagged(StatusCode::OK, view.version, &view))
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
@@ -492,7 +498,7 @@ pub(super) async fn list(
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
         let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
-        let view = app.node.replica.look(|state| CampaignsView {
+        let look = |state: &State| CampaignsView {
             campaigns: state
                 .campaigns()
                 .filter(|campaign| seen(campaign.name()))
@@ -508,7 +514,10 @@ pub(super) async fn list(
                 })
                 .collect(),
             position: state.token().to_string(),
-        });
+            durable: true,
+        };
+        let (mut view, position) = app.node.replica.look(|state| (look(state), state.token()));
+        view.durable = app.node.intake.endures(position).await;
         Ok(Json(view).into_response())
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
@@ -550,6 +559,7 @@ fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> Camp
         unsettled: campaign.unsettled(),
         position: state.token().to_string(),
         stale,
+        durable: true,
     }
 }
 

@@ -211,6 +211,8 @@ pub(super) struct ClaimsOf {
     position: String,
     /// Whether this node's state may be out of date.
     stale: bool,
+    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    durable: bool,
 }
 
 /// Gives the claims of a subject.
@@ -232,7 +234,7 @@ pub(super) async fn look_up(
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
         let stale = app.is_stale();
-        app.node.replica.look(|state| {
+        let (claims, position) = app.node.replica.look(|state| {
             let position = state.token();
             let problem =
                 |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
@@ -245,10 +247,12 @@ pub(super) async fn look_up(
             if claims.is_empty() {
                 return Err(problem(Refusal::NoSuchClaim));
             }
-            let position = position.to_string();
-            let view = ClaimsOf { campaign: campaign.clone(), subject, claims, position, stale };
-            Ok(Json(view).into_response())
-        })
+            Ok((claims, position))
+        })?;
+        let durable = app.node.intake.endures(position).await;
+        let position = position.to_string();
+        let view = ClaimsOf { campaign, subject, claims, position, stale, durable };
+        Ok(Json(view).into_response())
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }

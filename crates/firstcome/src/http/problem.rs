@@ -39,6 +39,7 @@ impl Problem {
             | Code::TooManyConnections => Some(1),
             Code::Refused(_)
             | Code::StalePosition
+            | Code::NothingLost
             | Code::InvalidRequest
             | Code::InvalidSubject
             | Code::InvalidSettings

@@ -52,6 +52,9 @@ pub(super) struct ResultsView {
     /// The number of the last result of the shard.
     last: u64,
     position: String,
+    /// Whether these are known to be as durable as answers to commands are; in the other formats
+    /// the header `firstcome-durable: false` says that they are not.
+    durable: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -126,7 +129,9 @@ pub(super) async fn results(
         app.readable(&campaign)?;
         // One more than asked for, to know whether there is anything to come back for.
         let rows = rows(&app, &campaign, after, limit + 1).await?;
-        Ok(write(&app, format, rows, limit))
+        let position = app.node.replica.look(State::token);
+        let durable = app.node.intake.endures(position).await;
+        Ok(write(&app, format, rows, limit, durable))
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
@@ -176,7 +181,13 @@ async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec
     Ok(rows)
 }
 
-fn write(app: &App, format: Format, mut rows: Vec<Row>, limit: usize) -> Response<Body> {
+fn write(
+    app: &App,
+    format: Format,
+    mut rows: Vec<Row>,
+    limit: usize,
+    durable: bool,
+) -> Response<Body> {
     let more = rows.len() > limit;
     rows.truncate(limit);
     let next = if more { rows.last().map(|row| row.number) } else { None };
@@ -184,7 +195,7 @@ fn write(app: &App, format: Format, mut rows: Vec<Row>, limit: usize) -> Respons
     let results: Vec<ResultView> = rows.into_iter().map(view).collect();
     let body = match format {
         Format::Json => {
-            let view = ResultsView { results, next, last, position: position.to_string() };
+            let view = ResultsView { results, next, last, position: position.to_string(), durable };
             serde_json::to_vec(&view).expect("what we answer can be written as JSON")
         }
         Format::Ndjson => {
@@ -212,6 +223,9 @@ fn write(app: &App, format: Format, mut rows: Vec<Row>, limit: usize) -> Respons
     let mut response = Response::new(Body::from(body));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    if !durable {
+        headers.insert("firstcome-durable", HeaderValue::from_static("false"));
+    }
     if let Some(next) = next {
         headers.insert("firstcome-next", HeaderValue::from(next));
     }

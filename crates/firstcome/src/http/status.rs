@@ -2,6 +2,7 @@
 
 use super::problem::Problem;
 use super::{App, Role, clock_text, request};
+use crate::answer::Code;
 use crate::node::Condition;
 use axum::Json;
 use axum::body::Body;
@@ -62,21 +63,51 @@ pub(super) async fn time(
 pub(super) struct NodeView {
     /// Drawn anew at every start.
     node: String,
+    /// Where it can be reached, as it says itself.
+    address: String,
     since: String,
-    version: &'static str,
-    position: String,
-    digest: String,
+    /// The position it had applied when it last said so.
+    position: u64,
+    /// How many entries it was behind the head of the journal then.
+    lag: u64,
+    /// Up to where it knew the journal to be durable.
+    durable: u64,
+    /// The newest level of stored bytes it can read.
+    level: u32,
+    /// Bytes of memory campaigns may take on it.
+    memory_limit: u64,
+    /// When it last said so, by the store's clock.
+    seen: String,
+    /// Whether it is the leader.
     leader: bool,
-    /// The term under which it settles.
-    term: u64,
-    settled: u64,
-    last_result: u64,
-    durability: &'static str,
+    /// Whether it is the one that answers this.
+    this: bool,
 }
 
-/// The nodes of the space.
+/// Who leads.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct LeaderView {
+    node: String,
+    /// The number of its term.
+    term: u64,
+}
+
+/// The nodes of the space, and what this one knows.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct NodesView {
+    /// The position this node applied last.
+    position: String,
+    digest: String,
+    /// Who leads; null while nobody does.
+    leader: Option<LeaderView>,
+    /// The term under which the ledger takes results from this node; 0 where it does not.
+    settle_term: u64,
+    settled: u64,
+    last_result: u64,
+    /// What an answer that left is safe against.
+    durability: String,
+    /// Whether this node's state may be out of date.
+    stale: bool,
     nodes: Vec<NodeView>,
 }
 
@@ -90,20 +121,84 @@ pub(super) async fn nodes(
     if let Err(problem) = app.looked_at(query, &headers).await {
         return app.problem(problem);
     }
-    let term = app.leader.standing().term;
-    let node = app.node.replica.look(|state| NodeView {
-        node: app.node.id.to_string(),
-        since: clock_text::rfc3339(app.node.since),
-        version: env!("CARGO_PKG_VERSION"),
+    let this = app.node.id.to_string();
+    let leader = match app.leader.who() {
+        Some(leads) => Some(LeaderView { node: leads.node, term: leads.term }),
+        None if app.leader.leads() => {
+            Some(LeaderView { node: this.clone(), term: app.leader.standing().term })
+        }
+        None => None,
+    };
+    let leads = |node: &str| leader.as_ref().is_some_and(|leader| leader.node == node);
+    let nodes = match app.node.intake.roll() {
+        Some(roll) => roll
+            .nodes
+            .iter()
+            .map(|(node, seen)| NodeView {
+                address: node.address.to_string(),
+                since: clock_text::rfc3339(node.since),
+                position: node.position,
+                lag: roll.head.position.saturating_sub(node.position),
+                durable: node.durable,
+                level: node.level,
+                memory_limit: node.memory,
+                seen: clock_text::rfc3339(*seen),
+                leader: leads(&node.node.to_string()),
+                this: node.node == app.node.id,
+                node: node.node.to_string(),
+            })
+            .collect(),
+        // The only node there can be, or one that was not heard yet.
+        None => {
+            let position = app.node.replica.look(State::position);
+            vec![NodeView {
+                address: app.node.address.to_string(),
+                since: clock_text::rfc3339(app.node.since),
+                position,
+                lag: 0,
+                durable: position,
+                level: firstcome_core::LEVEL,
+                memory_limit: app.node.intake.memory_limit(),
+                seen: clock_text::rfc3339(app.node.intake.clock.now()),
+                leader: leads(&this),
+                this: true,
+                node: this.clone(),
+            }]
+        }
+    };
+    let stale = app.is_stale();
+    let view = app.node.replica.look(|state| NodesView {
         position: state.token().to_string(),
         digest: format!("{:016x}", state.digest()),
-        leader: true,
-        term,
+        leader,
+        settle_term: app.leader.standing().term,
         settled: state.settled(),
         last_result: state.last_result(),
-        durability: "fsync",
+        durability: app.options.durability.clone(),
+        stale,
+        nodes,
     });
-    Json(NodesView { nodes: vec![node] }).into_response()
+    Json(view).into_response()
+}
+
+/// Has this node write its state into a store that has nothing of the space any more.
+///
+/// What only other nodes know, or only the store knew, is lost by it: ask the node that applied most.
+#[utoipa::path(post, path = "/v1/reseed", tag = "operation",
+    responses((status = 202, description = "it will, at the next look at the store"),
+        (status = 409, description = "nothing_lost")))]
+pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
+    if let Err(problem) = app.keys.know(&headers, Role::Admin) {
+        return app.problem(problem);
+    }
+    if !app.node.is_without_store() {
+        let detail = "the store has this space: there is nothing to seed";
+        return app.problem(Problem::new(Code::NothingLost, detail.to_owned()));
+    }
+    app.node.reseed();
+    let position = app.node.replica.look(State::token).to_string();
+    (StatusCode::ACCEPTED, Json(json!({"reseed": "accepted", "position": position})))
+        .into_response()
 }
 
 /// What this node's state comes down to.

@@ -67,6 +67,7 @@ impl Settle {
         self.mark(through, term).await;
         let mut applied = self.intake.replica.watch();
         loop {
+            let history = self.intake.replica.durable().history;
             let rows = self.rows_after(through);
             let stopping = *stop.borrow();
             let Some(last) = rows.last().map(|row| row.number) else {
@@ -80,6 +81,13 @@ impl Settle {
                 stopped_within(stop, self.interval).await;
                 continue;
             };
+            if !self.endures(history, stop).await {
+                return if *stop.borrow() {
+                    End::Stopped
+                } else {
+                    End::Again("the journal's history was replaced".into())
+                };
+            }
             let full = rows.len() == ROWS;
             let begun = Instant::now();
             if let Err(failure) = self.write(through, last, term, rows).await {
@@ -91,6 +99,22 @@ impl Settle {
             if full && !stopping {
                 stopped_within(stop, begun.elapsed() * YIELD).await;
             }
+        }
+    }
+
+    /// Waits until what is applied is durable; `false` if this node's history was replaced, or it stops.
+    ///
+    /// A ledger must not have what the journal may still lose.
+    async fn endures(&self, history: u64, stop: &mut watch::Receiver<bool>) -> bool {
+        let replica = &self.intake.replica;
+        let position = replica.look(State::position);
+        let durable = replica.durable();
+        if durable.history == history && durable.position >= position {
+            return true;
+        }
+        tokio::select! {
+            same = replica.endures(history, position) => same,
+            () = told(stop) => false,
         }
     }
 

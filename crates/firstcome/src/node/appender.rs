@@ -1,23 +1,32 @@
-//! Batches commands, sends them to the journal, reads back, applies, and answers.
+//! Batches commands, sends them to the journal, reads back, applies, and answers; follows the journal
+//! while nobody asks for anything.
 //!
 //! One task owns the batch under way and the queue behind it, so it alone decides which of two
 //! answers a command gets whose time is over: still queued is `unavailable`, nothing changed; in a
-//! batch that was sent is `unknown`, and the batch is sent again until it is seen.
+//! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
+//! entries, and it alone mends a journal that lost some: see `heal`.
 
-use super::ask::{Answer, Decided, Waiting};
+use super::batch::{Answers, Batch, answer_overdue};
+use super::calls::Calls;
+use super::clock::StoreClock;
+use super::fork::Over;
 use super::health::Health;
+use super::pace::Pace;
 use super::queue::Queue;
+use super::recent::Recent;
 use super::replica::{Replica, Stop};
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use firstcome_core::NodeId;
 use firstcome_core::command::BodyWriter;
-use firstcome_core::names::Position;
-use firstcome_journal::{Append, Entry, Failure as Broken, Journal, Name};
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_journal::shared::{News, Roll};
+use firstcome_journal::{Append, Confirm, Entry, Failure as Broken, Journal, Name, Shared};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::task::yield_now;
+use tokio::sync::watch;
+use tokio::task::{JoinSet, yield_now};
 use tokio::time::{Instant, sleep, sleep_until};
 
 /// The first pause before a batch is sent again; it doubles up to [`LONGEST_PAUSE`].
@@ -27,39 +36,77 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const MOST_TURNS: usize = 8;
 /// How often commands whose time is over are looked for while the journal does not answer.
 const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
+/// How long the journal is asked to wait for news.
+const NEWS_WITHIN: Duration = Duration::from_millis(300);
+/// The pause after an answer before news are waited for again, with readers and without.
+const AFTER_ANSWER: Duration = Duration::from_millis(20);
+const WITHOUT_READERS: Duration = Duration::from_millis(250);
+/// Batches whose answers wait for durability, at most.
+const MOST_PARKED: usize = 256;
 
 pub(crate) struct Appender {
-    pub(crate) node: NodeId,
+    /// Who writes this node's batches: drawn anew when its history is replaced.
+    pub(crate) writer: NodeId,
+    pub(crate) number: u64,
     pub(crate) journal: Journal,
+    /// The journal once more, where several nodes share it.
+    pub(crate) shared: Option<Shared>,
+    pub(crate) incarnations: Option<watch::Receiver<u64>>,
     pub(crate) queue: Arc<Queue>,
     pub(crate) replica: Arc<Replica>,
     pub(crate) health: Arc<Health>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) roll: watch::Receiver<Option<Roll>>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) number: u64,
+    pub(super) recent: Recent,
+    /// Entries of a history that is over which the journal does not have yet.
+    pub(super) lost: Vec<(Entry, Name)>,
+    /// The history that is over, until it was told what became of it.
+    pub(super) over: Option<Over>,
+    pub(super) pace: Pace,
+    /// Before when nothing is appended.
+    pub(super) rests: Instant,
+    /// Before when news are not asked for.
+    pub(super) pauses: Instant,
+    /// The question for news under way, with when it was asked.
+    pub(super) asked: JoinSet<(Instant, Result<News, Broken>)>,
+    /// Answers that wait until they are durable.
+    pub(super) parked: JoinSet<()>,
 }
 
-/// The batch under way.
-struct Batch {
-    name: Name,
-    body: Arc<[u8]>,
-    waiting: Vec<Option<Waiting>>,
-    /// Whether a copy may be on its way to the journal.
-    maybe_sent: bool,
+/// What there is to do next.
+enum Next {
+    Over,
+    Commands,
+    News(Instant, Result<News, Broken>),
+    Look,
+    Suspicion,
+}
+
+/// What applying entries came to.
+pub(super) enum Applying {
+    /// They were applied.
+    Done {
+        /// Whether the batch under way was among them.
+        seen: bool,
+    },
+    /// An entry does not follow what this node applied: the journal is not the one it followed.
+    Broke,
 }
 
 impl Appender {
     /// Serves the queue until it is closed and empty, or until this node can apply nothing any more.
     pub(crate) async fn run(mut self) -> Result<(), Stop> {
         let stopped = loop {
-            if !self.queue.any().await {
-                break Ok(());
-            }
-            self.let_arrive().await;
-            let batch = self.gather();
-            if batch.waiting.is_empty() {
-                continue;
-            }
-            if let Err(stop) = self.see_through(batch).await {
+            let done = match self.next().await {
+                Next::Over => break Ok(()),
+                Next::Commands => self.append().await,
+                Next::News(asked, news) => self.take(asked, news).await,
+                Next::Look => self.look().await,
+                Next::Suspicion => self.heal(None).await,
+            };
+            if let Err(stop) = done {
                 break Err(stop);
             }
         };
@@ -68,11 +115,132 @@ impl Appender {
             self.health.stopped(stop.to_string());
             let why = stop.to_string();
             self.queue.take_while(|waiting| {
-                answer(waiting, Err(Failure::Unavailable(why.clone())));
+                super::batch::answer(waiting, Err(Failure::Unavailable(why.clone())));
                 Ok(())
             });
         }
+        // Each ends with the time of the commands it answers.
+        while self.parked.join_next().await.is_some() {}
         stopped
+    }
+
+    async fn next(&mut self) -> Next {
+        let Some(shared) = &self.shared else {
+            return if self.queue.any().await { Next::Commands } else { Next::Over };
+        };
+        let (applied, _) = self.replica.applied();
+        let (asked, pauses, rests) = (&mut self.asked, self.pauses, self.rests);
+        // A question under way stays: dropped, it would still be answered, and asked again.
+        let news = async {
+            if asked.is_empty() {
+                sleep_until(pauses).await;
+                let (shared, now) = (shared.clone(), Instant::now());
+                asked.spawn(async move { (now, shared.follow(applied, NEWS_WITHIN).await) });
+            }
+            match asked.join_next().await {
+                Some(Ok((since, news))) => Next::News(since, news),
+                // It was thrown away with the history it was about.
+                Some(Err(_)) | None => Next::Look,
+            }
+        };
+        let commands = async {
+            sleep_until(rests).await;
+            if self.queue.any().await { Next::Commands } else { Next::Over }
+        };
+        // Nothing is lost with an arm that is dropped: calls, commands and the question stay.
+        tokio::select! {
+            biased;
+            () = self.calls.suspected() => Next::Suspicion,
+            next = commands => next,
+            () = self.calls.wanted() => Next::Look,
+            next = news => next,
+        }
+    }
+
+    /// Takes in what the journal had to tell.
+    async fn take(&mut self, asked: Instant, news: Result<News, Broken>) -> Result<(), Stop> {
+        match news {
+            Ok(News { entries, now }) => {
+                self.clock.heard(now, asked);
+                self.take_entries(asked, entries).await
+            }
+            Err(broken) => {
+                self.pauses = Instant::now() + LOOK_FOR_OVERDUE;
+                self.doubt(&broken).await
+            }
+        }
+    }
+
+    /// Reads what there is now.
+    async fn look(&mut self) -> Result<(), Stop> {
+        let (asked, (applied, _)) = (Instant::now(), self.replica.applied());
+        match self.journal.read(applied).await {
+            Ok(entries) => self.take_entries(asked, entries).await,
+            Err(broken) => self.doubt(&broken).await,
+        }
+    }
+
+    async fn take_entries(&mut self, asked: Instant, entries: Vec<Entry>) -> Result<(), Stop> {
+        if self.may_have_lost() {
+            return self.heal(None).await;
+        }
+        let all = entries.len() < READ_ENTRIES;
+        match self.apply(entries, None)? {
+            Applying::Broke => return self.heal(None).await,
+            Applying::Done { .. } if all => {
+                self.health.answered();
+                self.health.caught_up(asked);
+                let readers = self.calls.any_reader();
+                let pause = if readers { AFTER_ANSWER } else { WITHOUT_READERS };
+                self.pauses = Instant::now() + pause;
+            }
+            // There is more: whoever waits for it is not served yet.
+            Applying::Done { .. } => self.calls.look(),
+        }
+        Ok(())
+    }
+
+    /// Notes that the journal cannot be read; mends it if it is not the one this node followed.
+    async fn doubt(&mut self, broken: &Broken) -> Result<(), Stop> {
+        if self.is_lost(broken) {
+            return self.heal(None).await;
+        }
+        self.broken(broken);
+        Ok(())
+    }
+
+    /// Says whether a failure means that the journal is not the one this node followed.
+    pub(super) fn is_lost(&self, broken: &Broken) -> bool {
+        let lost = matches!(
+            broken,
+            Broken::Behind { .. }
+                | Broken::Forked { .. }
+                | Broken::Trimmed { .. }
+                | Broken::Changed
+                | Broken::Gone(_)
+                | Broken::OtherSpace { .. }
+        );
+        lost && self.shared.is_some()
+    }
+
+    async fn append(&mut self) -> Result<(), Stop> {
+        // While nothing becomes durable nothing more is taken: the queue fills, and says so.
+        while self.parked.len() >= MOST_PARKED {
+            tokio::select! {
+                _ = self.parked.join_next() => {}
+                () = sleep(LOOK_FOR_OVERDUE) => answer_overdue(&self.queue),
+            }
+        }
+        self.let_arrive().await;
+        let batch = self.gather();
+        if batch.waiting.is_empty() {
+            return Ok(());
+        }
+        let done = self.see_through(batch).await;
+        let now = Instant::now();
+        self.rests = now + self.pace.pause(now).unwrap_or_default();
+        self.pauses = now + AFTER_ANSWER;
+        done
     }
 
     /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for others.
@@ -94,8 +262,9 @@ impl Appender {
     fn gather(&mut self) -> Batch {
         self.number += 1;
         let mark = self.replica.look(|state| state.mark());
-        let name = Name { node: self.node, number: self.number };
-        let mut body = BodyWriter::new(self.node, self.number, mark.position);
+        let durable = self.replica.durable().position.min(mark.position);
+        let name = Name { node: self.writer, number: self.number };
+        let mut body = BodyWriter::new(name.node, name.number, durable);
         let mut waiting = Vec::new();
         self.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
@@ -109,30 +278,57 @@ impl Appender {
             Ok(())
         });
         self.metrics.batch(waiting.len());
-        Batch { name, body: body.finish().into(), waiting, maybe_sent: false }
+        Batch {
+            name,
+            body: body.finish().into(),
+            waiting,
+            maybe_sent: false,
+            is_sent: false,
+            confirm: None,
+        }
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
     async fn see_through(&mut self, mut batch: Batch) -> Result<(), Stop> {
         let mut pause = FIRST_PAUSE;
         loop {
+            if self.may_have_lost() {
+                self.heal(Some(&mut batch)).await?;
+            }
             match self.send(&mut batch).await {
-                Ok(entries) => {
-                    if self.apply(entries, Some(&mut batch))? {
+                Ok((asked, entries)) => {
+                    let all = entries.len() < READ_ENTRIES;
+                    match self.apply(entries, Some(&mut batch))? {
+                        Applying::Broke => self.heal(Some(&mut batch)).await?,
+                        Applying::Done { seen } => {
+                            if all {
+                                self.health.caught_up(asked);
+                            }
+                            // More than one read may lie between what was applied and the batch's own entry.
+                            if seen || self.catch_up(&mut batch).await? {
+                                return Ok(());
+                            }
+                        }
+                    }
+                }
+                Err(broken) if self.is_lost(&broken) => {
+                    self.heal(Some(&mut batch)).await?;
+                    if batch.waiting.is_empty() {
                         return Ok(());
                     }
-                    // More than one read lies between what was applied and the batch's own entry.
-                    if self.catch_up(&mut batch).await? {
-                        return Ok(());
-                    }
+                    continue;
                 }
                 Err(broken) => {
                     let failure = self.broken(&broken);
                     if !batch.maybe_sent {
-                        batch.answer_all(failure);
+                        batch.answer_all(&failure);
                         return Ok(());
                     }
                 }
+            }
+            if batch.waiting.is_empty() {
+                // It was seen while the journal was mended.
+                return Ok(());
             }
             self.pause(&mut batch, pause).await;
             if self.is_given_up(&batch) {
@@ -143,12 +339,13 @@ impl Appender {
     }
 
     /// Sends a batch once. Commands whose time is over while the journal is silent are answered.
-    async fn send(&mut self, batch: &mut Batch) -> Result<Vec<Entry>, Broken> {
+    async fn send(&mut self, batch: &mut Batch) -> Result<(Instant, Vec<Entry>), Broken> {
         let (applied, applied_name) = self.replica.applied();
         let append =
             Append { body: Arc::clone(&batch.body), name: batch.name, applied, applied_name };
         let begun = Instant::now();
         self.health.sent(begun);
+        batch.is_sent = true;
         let answer = {
             let mut call = pin!(self.journal.append(append));
             loop {
@@ -164,15 +361,20 @@ impl Appender {
                 }
             }
         };
+        batch.is_sent = false;
         match &answer {
             Ok(_) => {
+                // It is in the journal, until that loses it.
+                batch.maybe_sent = true;
                 self.health.answered();
                 self.metrics.appended(begun.elapsed());
             }
             Err(Broken::Unknown(_)) => batch.maybe_sent = true,
             Err(_) => {}
         }
-        answer.map(|exchange| exchange.entries)
+        let exchange = answer?;
+        batch.confirm = Some(exchange.confirm);
+        Ok((begun, exchange.entries))
     }
 
     /// Reads on until the batch's own entry is applied, or there is nothing more to read.
@@ -181,14 +383,22 @@ impl Appender {
             let (applied, _) = self.replica.applied();
             match self.journal.read(applied).await {
                 Ok(entries) if entries.is_empty() => return Ok(false),
-                Ok(entries) => {
-                    if self.apply(entries, Some(batch))? {
-                        return Ok(true);
+                Ok(entries) => match self.apply(entries, Some(batch))? {
+                    Applying::Done { seen: true } => return Ok(true),
+                    Applying::Done { seen: false } => {}
+                    Applying::Broke => {
+                        batch.maybe_sent = true;
+                        self.calls.suspect();
+                        return Ok(false);
                     }
-                }
+                },
                 Err(broken) => {
-                    self.broken(&broken);
                     batch.maybe_sent = true;
+                    if self.is_lost(&broken) {
+                        self.calls.suspect();
+                    } else {
+                        self.broken(&broken);
+                    }
                     return Ok(false);
                 }
             }
@@ -196,37 +406,67 @@ impl Appender {
     }
 
     /// Applies entries in order and answers the batch's commands when its entry is among them.
-    fn apply(&self, entries: Vec<Entry>, mut batch: Option<&mut Batch>) -> Result<bool, Stop> {
+    pub(super) fn apply(
+        &mut self,
+        entries: Vec<Entry>,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Applying, Stop> {
         let mut seen = false;
         let mut outcomes = Vec::new();
+        let now = Instant::now();
         for entry in entries {
             outcomes.clear();
             let applied = match self.replica.apply(&entry, &mut outcomes) {
                 Ok(applied) => applied,
+                Err(Stop::NotNext { .. }) if self.shared.is_some() => return Ok(Applying::Broke),
                 Err(stop) => {
                     if let Some(batch) = &mut batch {
-                        batch.answer_all(Failure::Unknown);
+                        batch.answer_all(&Failure::Unknown);
                     }
                     return Err(stop);
                 }
             };
-            let (Some((name, position)), Some(batch)) = (applied, &mut batch) else { continue };
-            if name == batch.name {
+            let Some(applied) = applied else { continue };
+            if self.shared.is_some() {
+                if applied.name.node != self.writer {
+                    self.pace.saw(applied.name.node, now);
+                }
+                self.recent.push(entry, applied.name);
+            }
+            let Some(batch) = &mut batch else { continue };
+            if applied.name == batch.name {
                 seen = true;
-                batch.answer_with(outcomes.drain(..), position);
+                let answers = batch.answers(outcomes.drain(..), applied);
+                let confirm = batch.confirm.take();
+                self.let_leave(answers, applied.position.position, confirm);
             }
         }
-        Ok(seen)
+        Ok(Applying::Done { seen })
+    }
+
+    /// Lets answers go, at once or when they are durable.
+    pub(super) fn let_leave(&mut self, answers: Answers, position: u64, confirm: Option<Confirm>) {
+        let durable = self.replica.durable();
+        if let Some(Confirm::AtOnce) = confirm {
+            self.replica.confirm(durable.history, position);
+        }
+        if self.replica.durable().position >= position {
+            return answers.leave();
+        }
+        while self.parked.try_join_next().is_some() {}
+        let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
+        let leave = answers.leave_when_durable(durable.history, position, confirm, replica, queue);
+        self.parked.spawn(leave);
     }
 
     /// Says whether nobody waits any more for a batch of a node that stops.
     ///
     /// Whether it was stored shows at the next start; everybody it was for heard `unknown`.
-    fn is_given_up(&self, batch: &Batch) -> bool {
+    pub(super) fn is_given_up(&self, batch: &Batch) -> bool {
         self.queue.is_over() && batch.waiting.iter().all(Option::is_none)
     }
 
-    fn broken(&self, broken: &Broken) -> Failure {
+    pub(super) fn broken(&self, broken: &Broken) -> Failure {
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull
         } else {
@@ -238,10 +478,16 @@ impl Appender {
     }
 
     async fn pause(&self, batch: &mut Batch, pause: Duration) {
-        let end = Instant::now() + pause;
+        self.wait_with(Some(batch), Instant::now() + pause).await;
+    }
+
+    /// Waits until a moment; commands whose time is over meanwhile are answered.
+    pub(super) async fn wait_with(&self, mut batch: Option<&mut Batch>, end: Instant) {
         loop {
             answer_overdue(&self.queue);
-            batch.answer_overdue();
+            if let Some(batch) = &mut batch {
+                batch.answer_overdue();
+            }
             let next = (Instant::now() + LOOK_FOR_OVERDUE).min(end);
             sleep_until(next).await;
             if next == end {
@@ -249,50 +495,4 @@ impl Appender {
             }
         }
     }
-}
-
-impl Batch {
-    fn answer_with(
-        &mut self,
-        outcomes: impl ExactSizeIterator<Item = firstcome_core::Outcome>,
-        position: Position,
-    ) {
-        if outcomes.len() != self.waiting.len() {
-            // The entry seen is a second copy: the first was answered when it was seen.
-            return;
-        }
-        for (waiting, outcome) in self.waiting.drain(..).zip(outcomes) {
-            if let Some(waiting) = waiting {
-                answer(waiting, Ok(Answer { outcome, position, decided: Decided::Journal }));
-            }
-        }
-    }
-
-    fn answer_all(&mut self, failure: Failure) {
-        for waiting in self.waiting.drain(..).flatten() {
-            answer(waiting, Err(failure.clone()));
-        }
-    }
-
-    /// Answers `unknown` to those whose time is over; the others keep their places.
-    fn answer_overdue(&mut self) {
-        let now = Instant::now();
-        for slot in &mut self.waiting {
-            if let Some(waiting) = slot.take_if(|waiting| waiting.until <= now) {
-                answer(waiting, Err(Failure::Unknown));
-            }
-        }
-    }
-}
-
-fn answer_overdue(queue: &Queue) {
-    for waiting in queue.take_overdue(Instant::now()) {
-        let why = "the journal did not take it in time".to_owned();
-        answer(waiting, Err(Failure::Unavailable(why)));
-    }
-}
-
-fn answer(waiting: Waiting, answer: Result<Answer, Failure>) {
-    // A caller who is gone asks again and gets the same answer.
-    drop(waiting.reply.send(answer));
 }

@@ -3,6 +3,7 @@
 use crate::answer::Failure;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// How old an exchange may be that answers from memory rest on.
@@ -11,9 +12,12 @@ pub const FRESH: Duration = Duration::from_secs(1);
 pub const GRACE: Duration = Duration::from_secs(5);
 
 /// How the exchange with the journal goes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Health {
     inside: Mutex<Inside>,
+    /// When the exchange was sent after which this node had applied all there was; none where this
+    /// node is the only one that writes.
+    caught_up: Option<watch::Sender<Instant>>,
 }
 
 #[derive(Debug, Default)]
@@ -38,9 +42,23 @@ pub enum Condition {
 }
 
 impl Health {
+    /// Begins with a node that has just applied all there is, asked for at `asked`.
+    ///
+    /// `several` says whether others write to the journal too.
+    pub(crate) fn new(several: bool, asked: Instant) -> Self {
+        let caught_up = several.then(|| watch::Sender::new(asked));
+        Self { inside: Mutex::default(), caught_up }
+    }
+
+    /// Says whether others write to the journal too.
+    pub(crate) fn several(&self) -> bool {
+        self.caught_up.is_some()
+    }
+
     /// Gives the condition now.
     ///
-    /// The embedded store has one writer, this process: its state is the newest there is while
+    /// Where others write too, the state is fresh as of the last exchange that brought all there
+    /// was. The embedded store has one writer, this process: its state is the newest there is while
     /// appends are answered within a second.
     pub fn condition(&self) -> Condition {
         let inside = self.lock();
@@ -53,7 +71,10 @@ impl Health {
             }
             return Condition::Lost(failure.clone(), why.clone());
         }
-        let silence = inside.sent.map_or(Duration::ZERO, |sent| sent.elapsed());
+        let silence = match &self.caught_up {
+            Some(caught_up) => caught_up.borrow().elapsed(),
+            None => inside.sent.map_or(Duration::ZERO, |sent| sent.elapsed()),
+        };
         let why = || "the journal does not answer".to_owned();
         if silence >= FRESH + GRACE {
             return Condition::Lost(Failure::Unavailable(why()), why());
@@ -77,6 +98,29 @@ impl Health {
         let mut inside = self.lock();
         inside.sent = None;
         inside.trouble = None;
+    }
+
+    /// Notes that all there was is applied, as of an exchange sent at `asked`.
+    pub(crate) fn caught_up(&self, asked: Instant) {
+        if let Some(caught_up) = &self.caught_up {
+            caught_up.send_if_modified(|last| {
+                let later = *last < asked;
+                *last = asked.max(*last);
+                later
+            });
+        }
+    }
+
+    /// Waits until all there is at a moment is applied; where this node alone writes, that is now.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub(crate) async fn catches_up_with(&self, moment: Instant) {
+        if let Some(caught_up) = &self.caught_up {
+            // The sender lives in this struct, so waiting ends with the moment or with the caller.
+            drop(caught_up.subscribe().wait_for(|asked| *asked >= moment).await);
+        }
     }
 
     pub(crate) fn trouble(&self, failure: Failure, why: String) {

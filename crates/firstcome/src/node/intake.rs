@@ -4,6 +4,8 @@
 //! past the position the caller brought; the table is `from_memory`.
 
 use super::ask::{Answer, Ask, Decided, Waiting};
+use super::calls::Calls;
+use super::clock::StoreClock;
 use super::health::{Condition, Health};
 use super::queue::{NotTaken, Queue};
 use super::replica::Replica;
@@ -11,11 +13,14 @@ use crate::answer::Failure;
 use crate::metrics::Metrics;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, State, Timestamp};
-use firstcome_journal::Clock;
+use firstcome_journal::shared::Roll;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, timeout_at};
+
+/// How long a reader waits for what it read to be durable.
+const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -37,8 +42,11 @@ pub struct Intake {
     pub(crate) queue: Arc<Queue>,
     pub(crate) health: Arc<Health>,
     pub(crate) metrics: Arc<Metrics>,
-    pub(crate) clock: Clock,
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) calls: Arc<Calls>,
     pub(crate) limits: Limits,
+    /// Who else is there, where several nodes share the journal.
+    pub(crate) roll: watch::Receiver<Option<Roll>>,
 }
 
 impl Intake {
@@ -59,8 +67,8 @@ impl Intake {
         min: Option<Position>,
     ) -> Result<Answer, Failure> {
         self.reach(min).await?;
-        if let Some(answer) = self.claim_from_memory(campaign, pool, subject) {
-            return Ok(answer);
+        if let Some(answer) = self.claim_from_memory(campaign, pool, subject).await {
+            return answer;
         }
         self.decide(Ask::Claim {
             campaign: campaign.into(),
@@ -105,22 +113,71 @@ impl Intake {
     ///
     /// # Errors
     ///
-    /// `stale_position` for one of another epoch, `unavailable` if it is not reached in time.
+    /// `stale_position` for one of an older epoch, `unavailable` if it is not reached in time.
     pub async fn reach(&self, min: Option<Position>) -> Result<(), Failure> {
         let Some(min) = min else {
             return Ok(());
         };
-        let now = self.replica.look(State::token);
-        if min.epoch != now.epoch || min.shard != now.shard {
-            return Err(Failure::StalePosition);
-        }
-        if min.position <= now.position {
-            return Ok(());
-        }
         let until = Instant::now() + self.limits.wait;
-        timeout_at(until, self.replica.reach(min.position))
-            .await
-            .map_err(|_| Failure::Unavailable(format!("position {min} is not known here yet")))
+        let mut applied = self.replica.watch();
+        loop {
+            applied.borrow_and_update();
+            let now = self.replica.look(State::token);
+            // A later epoch may be known elsewhere already, where there is an elsewhere.
+            let later = min.epoch > now.epoch && self.health.several();
+            if min.shard != now.shard || min.epoch != now.epoch && !later {
+                return Err(Failure::StalePosition);
+            }
+            if min.epoch == now.epoch && min.position <= now.position {
+                return Ok(());
+            }
+            self.calls.look();
+            let waited = timeout_at(until, applied.changed()).await;
+            if waited.is_err() {
+                return Err(Failure::Unavailable(format!("position {min} is not known here yet")));
+            }
+        }
+    }
+
+    /// Waits, at most for a second, until what was read as of a position is durable; says whether it is.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn endures(&self, position: Position) -> bool {
+        self.calls.reads();
+        self.endures_until(position.position, Instant::now() + READ_WAIT).await
+    }
+
+    /// Catches up with the head of the journal once, in time for a command; says whether it did.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn catches_up(&self) -> bool {
+        self.catch_up(Instant::now() + self.limits.wait).await.is_some()
+    }
+
+    async fn endures_until(&self, position: u64, until: Instant) -> bool {
+        let durable = self.replica.durable();
+        if durable.position >= position {
+            return true;
+        }
+        self.calls.endure();
+        let endures = self.replica.endures(durable.history, position);
+        timeout_at(until, endures).await.unwrap_or(false)
+    }
+
+    /// Gives how many bytes of memory campaigns may take: the least of all nodes that are there.
+    pub fn memory_limit(&self) -> u64 {
+        let roll = self.roll.borrow();
+        let others = roll.iter().flat_map(|roll| &roll.nodes).map(|(node, _)| node.memory);
+        others.fold(self.limits.memory, u64::min)
+    }
+
+    /// Gives who is there, as far as this node heard; none where it is the only one there can be.
+    pub fn roll(&self) -> Option<Roll> {
+        self.roll.borrow().clone()
     }
 
     /// Gives the condition of this node.
@@ -128,25 +185,59 @@ impl Intake {
         self.health.condition()
     }
 
-    fn claim_from_memory(
+    /// Answers a claim without the journal, where that can be done.
+    async fn claim_from_memory(
         &self,
         campaign: &str,
         pool: Option<&str>,
         subject: &str,
-    ) -> Option<Answer> {
-        if self.health.condition() != Condition::Fresh {
-            return None;
+    ) -> Option<Result<Answer, Failure>> {
+        let judge = || {
+            if self.health.condition() != Condition::Fresh {
+                return None;
+            }
+            let latest = self.clock.latest();
+            self.replica.look(|state| {
+                let mut again = false;
+                let outcome = match state.campaign(campaign) {
+                    Ok(campaign) => {
+                        again = campaign.lets_claim_again();
+                        campaign.judge_claim(state.at(), pool, subject).err()?
+                    }
+                    Err(refusal) => refusal.into(),
+                };
+                let when = from_memory(&outcome, latest, again);
+                let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
+                Some((when, answer))
+            })
+        };
+        let (when, mut answer) = judge()?;
+        let until = Instant::now() + self.limits.wait;
+        match when {
+            FromMemory::Now => {}
+            FromMemory::AfterCatchingUp => {
+                self.catch_up(until).await?;
+                let (when, caught_up) = judge()?;
+                if when == FromMemory::Never {
+                    return None;
+                }
+                answer = caught_up;
+            }
+            FromMemory::Never => return None,
         }
-        let now = self.clock.now();
-        let (outcome, position) = self.replica.look(|state| {
-            let outcome = match state.campaign(campaign) {
-                Ok(campaign) => campaign.judge_claim(state.at(), pool, subject).err()?,
-                Err(refusal) => refusal.into(),
-            };
-            from_memory(&outcome, now).then(|| (outcome, state.token()))
-        })?;
+        self.calls.reads();
+        if !self.endures_until(answer.position.position, until).await {
+            return Some(Err(Failure::Unknown));
+        }
         self.metrics.from_memory.inc();
-        Some(Answer { outcome, position, decided: Decided::Replica })
+        Some(Ok(answer))
+    }
+
+    /// Catches up with the head of the journal once; all who wait share one read.
+    async fn catch_up(&self, until: Instant) -> Option<()> {
+        let now = Instant::now();
+        self.calls.look();
+        timeout_at(until, self.health.catches_up_with(now)).await.ok()
     }
 
     fn makes_results_beyond_the_outbox(&self, ask: &Ask) -> bool {
@@ -156,21 +247,36 @@ impl Intake {
     }
 }
 
+/// Whether an outcome may be given from this node's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FromMemory {
+    Now,
+    /// Once the state is caught up with the head of the journal; where this node alone writes, it is.
+    AfterCatchingUp,
+    Never,
+}
+
 /// Says whether an outcome of a claim may be given from this node's state, by a row each.
 ///
-/// The embedded store has this process as its only writer, so the state *is* caught up with the head
-/// whenever it is fresh: rows that want that hold without asking.
-fn from_memory(outcome: &Outcome, now: Timestamp) -> bool {
+/// `latest` is the latest that the store's clock can say now; `again` whether the campaign lets a
+/// subject claim again after cancelling.
+fn from_memory(outcome: &Outcome, latest: Timestamp, again: bool) -> FromMemory {
     match outcome {
         // The same yes again; where subjects may cancel and claim again, as of the head.
-        Outcome::AlreadyWon { .. } => true,
+        Outcome::AlreadyWon { .. } if again => FromMemory::AfterCatchingUp,
+        Outcome::AlreadyWon { .. } => FromMemory::Now,
         Outcome::Refused(refusal) => match refusal {
             // As of the position.
-            Refusal::SoldOut | Refusal::Closed | Refusal::Paused => true,
-            // Nothing undoes them while the state is caught up with the head.
-            Refusal::NotFound(_) | Refusal::Archived | Refusal::PoolRequired => true,
-            // Only if the store's clock cannot be there yet. This process reads that clock itself.
-            Refusal::NotOpen { opens_at } => opens_at.is_none_or(|opens_at| now < opens_at),
+            Refusal::SoldOut | Refusal::Closed | Refusal::Paused => FromMemory::Now,
+            // Nothing undoes it.
+            Refusal::Archived => FromMemory::Now,
+            // Somebody may just have created it on another node.
+            Refusal::NotFound(_) | Refusal::PoolRequired => FromMemory::AfterCatchingUp,
+            // Only if the store's clock cannot be there yet.
+            Refusal::NotOpen { opens_at } => match opens_at {
+                Some(opens_at) if latest >= *opens_at => FromMemory::Never,
+                Some(_) | None => FromMemory::Now,
+            },
             // The subject's own affairs, and what no claim is answered with.
             Refusal::AlreadyCancelled
             | Refusal::NotAdmitted
@@ -182,7 +288,7 @@ fn from_memory(outcome: &Outcome, now: Timestamp) -> bool {
             | Refusal::ClosesTooEarly
             | Refusal::NotClosed
             | Refusal::Unsettled
-            | Refusal::BeyondResults => false,
+            | Refusal::BeyondResults => FromMemory::Never,
         },
         Outcome::Won { .. }
         | Outcome::Cancelled { .. }
@@ -190,6 +296,6 @@ fn from_memory(outcome: &Outcome, now: Timestamp) -> bool {
         | Outcome::Changed { .. }
         | Outcome::Unchanged { .. }
         | Outcome::Ticked
-        | Outcome::Settled { .. } => false,
+        | Outcome::Settled { .. } => FromMemory::Never,
     }
 }

@@ -1,7 +1,7 @@
 //! This node's state, and the one place where entries are applied to it.
 
 use firstcome_core::names::Position;
-use firstcome_core::state::Applied;
+use firstcome_core::state::Applied as Became;
 use firstcome_core::{Command, Outcome, State};
 use firstcome_journal::{Entry, Name};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,10 @@ use tokio::sync::watch;
 pub struct Replica {
     inside: RwLock<Inside>,
     applied: watch::Sender<u64>,
+    /// Up to where the journal is known to be durable, and in which history.
+    durable: watch::Sender<Durable>,
+    /// Whether what can be read is durable.
+    at_once: bool,
     /// Bytes of all bodies applied since the start.
     bytes: AtomicU64,
 }
@@ -24,6 +28,23 @@ struct Inside {
     /// The name of the entry applied last.
     name: Name,
     stuck: Option<Stuck>,
+}
+
+/// Up to where the journal is known to be durable as the store's setting has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Durable {
+    /// How many times this node's history was replaced: what was known of an older one says nothing.
+    pub(crate) history: u64,
+    pub(crate) position: u64,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) name: Name,
+    pub(crate) position: Position,
+    /// Up to where its writer knew the journal to be durable.
+    pub(crate) durable: u64,
 }
 
 /// An entry this node could not apply because a rule's own invariant broke.
@@ -61,15 +82,25 @@ pub enum Stop {
 
 impl Replica {
     /// Begins with a state and the name of the entry it is as of.
-    pub fn new(state: State) -> Self {
+    ///
+    /// `at_once` says whether everything that can be read is durable.
+    pub fn new(state: State, at_once: bool) -> Self {
         let stamp = state.stamp();
         let name = Name { node: stamp.node, number: stamp.number };
         let applied = watch::Sender::new(state.position());
+        let position = if at_once { state.position() } else { 0 };
         Self {
             inside: RwLock::new(Inside { state, name, stuck: None }),
             applied,
+            durable: watch::Sender::new(Durable { history: 0, position }),
+            at_once,
             bytes: AtomicU64::new(0),
         }
+    }
+
+    /// Gives the state.
+    pub(crate) fn into_state(self) -> State {
+        self.inside.into_inner().unwrap_or_else(PoisonError::into_inner).state
     }
 
     /// Looks at the state.
@@ -110,6 +141,62 @@ impl Replica {
         drop(self.watch().wait_for(|applied| *applied >= position).await);
     }
 
+    /// Says that the journal is durable up to a position, in the history that was current when that
+    /// was learned.
+    pub(crate) fn confirm(&self, history: u64, position: u64) {
+        self.durable.send_if_modified(|durable| {
+            let more = durable.history == history && durable.position < position;
+            if more {
+                durable.position = position;
+            }
+            more
+        });
+    }
+
+    /// Gives up to where the journal is known to be durable.
+    pub(crate) fn durable(&self) -> Durable {
+        *self.durable.borrow()
+    }
+
+    /// Watches up to where the journal is known to be durable.
+    pub(crate) fn watch_durable(&self) -> watch::Receiver<Durable> {
+        self.durable.subscribe()
+    }
+
+    /// Says whether everything that can be read is durable.
+    pub(crate) fn endures_at_once(&self) -> bool {
+        self.at_once
+    }
+
+    /// Waits until the journal is durable up to a position; `false` if this node's history was
+    /// replaced before it was.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub(crate) async fn endures(&self, history: u64, position: u64) -> bool {
+        let mut durable = self.durable.subscribe();
+        let over = |durable: &Durable| durable.history != history || durable.position >= position;
+        // The sender lives in this replica, so waiting ends with the position or with the caller.
+        durable.wait_for(over).await.is_ok_and(|durable| durable.history == history)
+    }
+
+    /// Goes on with another history; gives the state of the one that is over.
+    pub(crate) fn replace(&self, state: State) -> State {
+        let stamp = state.stamp();
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        inside.name = Name { node: stamp.node, number: stamp.number };
+        inside.stuck = None;
+        let over = std::mem::replace(&mut inside.state, state);
+        self.durable.send_modify(|durable| {
+            durable.history += 1;
+            durable.position = if self.at_once { stamp.position } else { 0 };
+        });
+        drop(inside);
+        self.applied.send_replace(stamp.position);
+        over
+    }
+
     /// Applies an entry; its outcomes are added to `outcomes`, none if it is a copy.
     ///
     /// An entry at or below the position applied last is skipped.
@@ -117,12 +204,13 @@ impl Replica {
         &self,
         entry: &Entry,
         outcomes: &mut Vec<Outcome>,
-    ) -> Result<Option<(Name, Position)>, Stop> {
+    ) -> Result<Option<Applied>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
         let (stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
         let name = Name { node: stamp.node, number: stamp.number };
+        let durable = body.head.durable;
 
         let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(stuck) = &inside.stuck {
@@ -135,20 +223,22 @@ impl Replica {
         let before = outcomes.len();
         let state = &mut inside.state;
         // A rule that breaks must stop this node here and nothing else: see `Stuck`.
-        let applied = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
-        let Ok(applied) = applied else {
+        let ran = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
+        let Ok(ran) = ran else {
             let campaign = commands.get(outcomes.len() - before).and_then(Command::campaign);
             let stuck = Stuck { position, campaign: campaign.map(Into::into) };
             inside.stuck = Some(stuck.clone());
             return Err(Stop::Stuck(stuck));
         };
-        debug_assert!(applied == Applied::Ran || outcomes.len() == before);
+        debug_assert!(ran == Became::Ran || outcomes.len() == before);
         inside.name = name;
         let token = inside.state.token();
         drop(inside);
+        let history = self.durable().history;
+        self.confirm(history, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
         self.applied.send_replace(position);
-        Ok(Some((name, token)))
+        Ok(Some(Applied { name, position: token, durable }))
     }
 }
 

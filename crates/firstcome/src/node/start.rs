@@ -3,7 +3,7 @@
 use super::replica::{Replica, Stop};
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Entry, Failure, Journal, Name};
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -20,11 +20,12 @@ pub enum CannotStart {
     Entry(#[from] Stop),
 }
 
-/// Puts the state together as of the head of the journal.
-pub(crate) async fn replica(
+/// Puts the state together as of the head of the journal; `seen` gets the entries behind the snapshot.
+pub(crate) async fn state(
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),
-) -> Result<Replica, CannotStart> {
+    mut seen: impl FnMut(Entry, Name),
+) -> Result<State, CannotStart> {
     let head = journal.head().await?;
     if head.level > LEVEL {
         return Err(Failure::TooNew(head.level).into());
@@ -36,18 +37,20 @@ pub(crate) async fn replica(
     if state.space() != head.space {
         return Err(Failure::OtherSpace { found: state.space(), wanted: head.space }.into());
     }
-    let replica = Replica::new(state);
+    let replica = Replica::new(state, true);
     let mut outcomes = Vec::new();
     loop {
         let (applied, _) = replica.applied();
         progress(applied, head.position);
         let entries = journal.read(applied).await?;
         if entries.is_empty() {
-            return Ok(replica);
+            return Ok(replica.into_state());
         }
         for entry in entries {
             outcomes.clear();
-            replica.apply(&entry, &mut outcomes)?;
+            if let Some(applied) = replica.apply(&entry, &mut outcomes)? {
+                seen(entry, applied.name);
+            }
         }
     }
 }

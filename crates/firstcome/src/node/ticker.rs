@@ -4,7 +4,6 @@ use super::ask::Ask;
 use super::intake::Intake;
 use super::{stopped_within, told};
 use firstcome_core::{State, Timestamp};
-use firstcome_journal::Clock;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -25,7 +24,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// Two nodes that both tick harm nobody.
 pub(crate) async fn run(
     intake: Arc<Intake>,
-    clock: Clock,
     mut random: impl FnMut() -> u64,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -36,7 +34,7 @@ pub(crate) async fn run(
         let spread = Duration::from_millis(random() % (SPREAD_MS + 1));
         let wait = match deadline {
             Some(deadline) => {
-                (until(deadline, clock.now()) + AFTER_DEADLINE + spread).min(LOOK_EVERY)
+                (until(deadline, intake.clock.now()) + AFTER_DEADLINE + spread).min(LOOK_EVERY)
             }
             None => LOOK_EVERY,
         };
@@ -54,7 +52,7 @@ pub(crate) async fn run(
             continue;
         }
         let passed =
-            deadline.is_some_and(|deadline| until(deadline, clock.now()) == Duration::ZERO);
+            deadline.is_some_and(|deadline| until(deadline, intake.clock.now()) == Duration::ZERO);
         if !passed && !trouble {
             continue;
         }

@@ -40,7 +40,7 @@ fn a_slip_in_the_file_is_named_with_its_line() {
     );
     let said = scene.run(&["serve", "--store", "postgres://db"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.talk.contains("only the embedded store is in this build"), "{said:?}");
+    assert!(said.talk.contains("names a `postgres` store: this build knows redis://"), "{said:?}");
 }
 
 #[test]

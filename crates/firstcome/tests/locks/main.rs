@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
 mod elections;
+mod examples;
 mod locking;
 mod looking;
 mod scene;

@@ -50,10 +50,7 @@ impl Scene {
 
     /// Starts the program and goes on; its command's lines can be waited for.
     pub(crate) fn start(&self, args: &[&str]) -> Shell {
-        let mut command = self.program(args);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        Shell { child, lines }
+        Shell::of(&mut self.program(args))
     }
 }
 
@@ -94,6 +91,13 @@ pub(crate) struct Shell {
 }
 
 impl Shell {
+    /// Starts a command.
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, lines }
+    }
+
     /// Waits for the command's next line.
     #[track_caller]
     pub(crate) fn line(&mut self) -> String {

@@ -10,7 +10,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use firstcome::http::{self, App, Key, Keys, Options, Role};
-use firstcome::leader::{Leader, Pace};
+use firstcome::leader::{Election, Leader, Pace};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Given, Limits, Node};
 use firstcome_core::SpaceId;
@@ -81,7 +81,8 @@ impl Inside {
         let Setup { queue, wait, memory, outbox, keep_for } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
-            clock,
+            clock: Some(clock),
+            address: "".into(),
             random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, wait, memory, outbox },
             metrics: Arc::clone(&metrics),
@@ -93,7 +94,7 @@ impl Inside {
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,
         };
-        let leader = Leader::start(&node, None, pace, &metrics);
+        let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
         let mut keys = Keys::default();
         keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
         for (text, role, campaigns) in KEYS {
@@ -108,6 +109,7 @@ impl Inside {
             body_time: second,
             idle_time: second,
             metrics_public: true,
+            durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);
         let openapi = http::openapi();

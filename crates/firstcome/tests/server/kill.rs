@@ -4,7 +4,7 @@
 use crate::process::{KEY, Server};
 use crate::wire::Talk;
 use firstcome::http::{self, App, Key, Keys, Options, Role, server};
-use firstcome::leader::{Leader, Pace};
+use firstcome::leader::{Election, Leader, Pace};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Given, Limits, Node};
 use firstcome_core::SpaceId;
@@ -179,7 +179,8 @@ async fn serves_from_memory_and_writes_behind() {
     let wait = Duration::from_secs(5);
     let given = Given {
         journal: journal.clone(),
-        clock: Clock::system(),
+        clock: Some(Clock::system()),
+        address: "".into(),
         random: Box::new(|| 5),
         limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
         metrics: Arc::clone(&metrics),
@@ -191,7 +192,7 @@ async fn serves_from_memory_and_writes_behind() {
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let leader = Leader::start(&node, None, pace, &metrics);
+    let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let options = Options {
@@ -201,6 +202,7 @@ async fn serves_from_memory_and_writes_behind() {
         body_time: wait,
         idle_time: wait,
         metrics_public: true,
+        durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);
     let (openapi, draining) = (http::openapi(), stop.clone());

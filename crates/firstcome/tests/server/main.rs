@@ -17,6 +17,7 @@ mod pages;
 mod process;
 mod results;
 mod settling;
+mod several;
 mod steering;
 mod stop;
 mod time;

@@ -1,0 +1,74 @@
+//! Whether the server behind a connection is the one that was there before.
+//!
+//! A copy that took over, or a server that was started again, may lack what its predecessor had. Each
+//! connection is asked once which run of which server it leads to, before anything rests on it.
+
+use super::Redis;
+use super::trouble::looked;
+use crate::Failure;
+use firstcome_store::{Command, Pinned, Wire};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+/// Which run of a server was seen last, and on which connections.
+#[derive(Debug)]
+pub(super) struct Incarnation {
+    seen: Mutex<Seen>,
+    times: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    /// None where the server does not say: then every connection may lead to another one.
+    run: Option<String>,
+    asked: Vec<Pinned>,
+}
+
+impl Incarnation {
+    /// Begins with the run of the server that was looked at when the journal was opened.
+    pub(super) fn new(run: Option<String>) -> Self {
+        let seen = Seen { run, asked: Vec::new() };
+        Self { seen: Mutex::new(seen), times: watch::Sender::new(0) }
+    }
+
+    pub(super) fn times(&self) -> watch::Receiver<u64> {
+        self.times.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Redis {
+    /// Gives the connection there is, if it leads to the server that was there before.
+    ///
+    /// Fails with [`Failure::Changed`] once for each time that it does not.
+    pub(super) async fn pin(&self, wire: &Wire, deadline: Instant) -> Result<Pinned, Failure> {
+        let pinned = wire.pin(deadline).await.map_err(looked)?;
+        let incarnation = &self.inner.incarnation;
+        if incarnation.lock().asked.iter().any(|asked| asked.is_same(&pinned)) {
+            return Ok(pinned);
+        }
+        let first = incarnation.lock().asked.is_empty();
+        let info = pinned.send(Command::new("INFO").arg("server"), deadline).await;
+        let run = info.and_then(|reply| reply.text()).ok().and_then(|text| run_of(&text));
+        let mut seen = incarnation.lock();
+        seen.asked.retain(Pinned::is_up);
+        seen.asked.push(pinned.clone());
+        let same = seen.run == run && (run.is_some() || first);
+        seen.run = run;
+        drop(seen);
+        if same {
+            return Ok(pinned);
+        }
+        incarnation.times.send_modify(|times| *times += 1);
+        Err(Failure::Changed)
+    }
+}
+
+/// Gives the run that a server says it is.
+pub(super) fn run_of(info: &str) -> Option<String> {
+    info.lines().find_map(|line| line.strip_prefix("run_id:")).map(|run| run.trim().to_owned())
+}

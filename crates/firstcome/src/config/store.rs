@@ -1,0 +1,127 @@
+//! The store that several servers share, and what an answer from it must have survived.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The URL of a shared store. It may hold a password, which is never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(Box<str>);
+
+const KNOWN: [&str; 4] = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"];
+
+impl StoreUrl {
+    /// Gives the URL, password and all.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for StoreUrl {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once("://") {
+            Some((scheme, rest)) if KNOWN.contains(&scheme) && !rest.is_empty() => {
+                Ok(Self(text.into()))
+            }
+            Some((scheme, _)) => Err(format!(
+                "names a `{scheme}` store: this build knows redis://, rediss://, redis+sentinel:// and rediss+sentinel://"
+            )),
+            None => Err("must be a URL such as redis://127.0.0.1:6379".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((scheme, rest)) = self.0.split_once("://") else { return f.write_str("…") };
+        match rest.rsplit_once('@') {
+            Some((login, place)) => {
+                let user = login.split(':').next().unwrap_or_default();
+                write!(f, "{scheme}://{user}:…@{place}")
+            }
+            None => f.write_str(&self.0),
+        }
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What an answer from a shared store must have survived before it leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// One copy where a replica is connected when the server starts, else memory.
+    #[default]
+    Auto,
+    /// Nothing: it is in the memory of the store's primary.
+    Memory,
+    /// It is in the memory of this many replicas, too.
+    Copies(u32),
+    /// It is on the primary's disk.
+    Fsync,
+}
+
+impl FromStr for Durability {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let copies = |text: &str| text.strip_prefix("copies=")?.parse::<u32>().ok();
+        match text {
+            "auto" => Ok(Self::Auto),
+            "memory" => Ok(Self::Memory),
+            "fsync" => Ok(Self::Fsync),
+            _ => match copies(text) {
+                Some(copies @ 1..=16) => Ok(Self::Copies(copies)),
+                Some(_) | None => Err(format!(
+                    "must be auto, memory, copies=N with N from 1 to 16, or fsync, not `{text}`"
+                )),
+            },
+        }
+    }
+}
+
+impl fmt::Display for Durability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto => f.write_str("auto"),
+            Self::Memory => f.write_str("memory"),
+            Self::Copies(copies) => write!(f, "copies={copies}"),
+            Self::Fsync => f.write_str("fsync"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_password_is_never_printed() {
+        for (text, printed) in [
+            ("redis://127.0.0.1:6379", "redis://127.0.0.1:6379"),
+            ("redis://ann:se@cret@host:1/2", "redis://ann:…@host:1/2"),
+            ("rediss+sentinel://:secret@a,b/main", "rediss+sentinel://:…@a,b/main"),
+        ] {
+            let url: StoreUrl = text.parse().unwrap();
+            assert_eq!((url.to_string().as_str(), url.reveal()), (printed, text));
+            assert_eq!(format!("{url:?}"), printed);
+        }
+        for bad in ["", "redis", "redis://", "postgres://host/db"] {
+            assert!(bad.parse::<StoreUrl>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn durability_reads_back_as_it_is_printed() {
+        for text in ["auto", "memory", "copies=1", "copies=16", "fsync"] {
+            assert_eq!(text.parse::<Durability>().unwrap().to_string(), text);
+        }
+        for bad in ["", "copies", "copies=0", "copies=17", "copies=-1", "disk"] {
+            assert!(bad.parse::<Durability>().unwrap_err().contains("copies=N"), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! The batch under way, and what its callers hear.
+
+use super::ask::{Answer, Ask, Decided, Waiting};
+use super::queue::Queue;
+use super::replica::{Applied, Replica};
+use crate::answer::Failure;
+use firstcome_core::Outcome;
+use firstcome_core::command::{Body, BodyWriter};
+use firstcome_journal::{Confirm, Name};
+use std::sync::Arc;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, sleep_until};
+
+/// The batch under way.
+pub(super) struct Batch {
+    pub(super) name: Name,
+    pub(super) body: Arc<[u8]>,
+    pub(super) waiting: Vec<Option<Waiting>>,
+    /// Whether a copy may be on its way to the journal, or in it.
+    pub(super) maybe_sent: bool,
+    /// Whether the journal is asked to take it at this moment.
+    pub(super) is_sent: bool,
+    /// What the store said about the copy it took last.
+    pub(super) confirm: Option<Confirm>,
+}
+
+impl Batch {
+    /// Gives the answers of the batch's own entry to those who still wait.
+    ///
+    /// None if the entry is a second copy: the first was answered when it was seen.
+    pub(super) fn answers(
+        &mut self,
+        outcomes: impl ExactSizeIterator<Item = Outcome>,
+        applied: Applied,
+    ) -> Answers {
+        let position = applied.position;
+        if outcomes.len() != self.waiting.len() {
+            return Answers::default();
+        }
+        let both = self.waiting.drain(..).zip(outcomes);
+        Answers(
+            both.filter_map(|(waiting, outcome)| {
+                let answer = Answer { outcome, position, decided: Decided::Journal };
+                Some((waiting?, answer))
+            })
+            .collect(),
+        )
+    }
+
+    pub(super) fn answer_all(&mut self, failure: &Failure) {
+        for waiting in self.waiting.drain(..).flatten() {
+            answer(waiting, Err(failure.clone()));
+        }
+    }
+
+    /// Answers those whose time is over, `unknown` if it may have been sent; the others keep their places.
+    pub(super) fn answer_overdue(&mut self) {
+        let now = Instant::now();
+        let failure = if self.maybe_sent || self.is_sent { Failure::Unknown } else { not_taken() };
+        for slot in &mut self.waiting {
+            if let Some(waiting) = slot.take_if(|waiting| waiting.until <= now) {
+                answer(waiting, Err(failure.clone()));
+            }
+        }
+    }
+
+    /// Leaves out what only held in the history this batch was written in, now that it is over.
+    pub(super) fn move_to_another_history(&mut self) {
+        let kept = keep_timeless(self.name, &self.body);
+        if self.waiting.len() != kept.kept.len() {
+            // Nobody waits any more.
+            self.body = kept.body.into();
+            return;
+        }
+        let mut waiting = Vec::new();
+        for (slot, kept) in self.waiting.drain(..).zip(&kept.kept) {
+            match slot {
+                slot if *kept => waiting.push(slot),
+                Some(lost) => answer(lost, Err(Failure::Unknown)),
+                None => {}
+            }
+        }
+        self.waiting = waiting;
+        self.body = kept.body.into();
+    }
+}
+
+/// A body without the commands that only hold in the history they were written in.
+pub(super) struct Kept {
+    pub(super) body: Vec<u8>,
+    /// Whether each command of the body as it was is still there.
+    pub(super) kept: Vec<bool>,
+}
+
+/// Leaves out what a node said about its own history: ticks carry its digest, settle marks the
+/// number up to which a ledger has *that* history's results.
+///
+/// # Panics
+///
+/// The body is not one that was applied or written here.
+pub(super) fn keep_timeless(name: Name, body: &[u8]) -> Kept {
+    let commands = Body::open(body).map(|body| body.commands());
+    let Ok(Ok(commands)) = commands else { panic!("a body that was applied can be read again") };
+    let mut writer = BodyWriter::new(name.node, name.number, 0);
+    let mut kept = Vec::with_capacity(commands.len());
+    for command in &commands {
+        use firstcome_core::Command;
+        let timeless = match command {
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. } => true,
+            Command::Tick { .. } | Command::Settled { .. } => false,
+        };
+        // What is left of a body fits where the whole body did.
+        kept.push(timeless && writer.push(command));
+    }
+    Kept { body: writer.finish(), kept }
+}
+
+/// Answers on their way out.
+#[derive(Default)]
+pub(super) struct Answers(Vec<(Waiting, Answer)>);
+
+impl Answers {
+    /// Lets them go: what they rest on is durable.
+    pub(super) fn leave(self) {
+        for (waiting, said) in self.0 {
+            answer(waiting, Ok(said));
+        }
+    }
+
+    /// Lets them go when what they rest on is durable, or as `unknown` when their time is over or
+    /// this node's history was replaced.
+    pub(super) async fn leave_when_durable(
+        mut self,
+        history: u64,
+        position: u64,
+        confirm: Option<Confirm>,
+        replica: Arc<Replica>,
+        queue: Arc<Queue>,
+    ) {
+        let confirmed = async {
+            let heard = match confirm {
+                Some(Confirm::AtOnce) => true,
+                Some(Confirm::Later(heard)) => heard.await.is_ok(),
+                None => false,
+            };
+            if heard {
+                replica.confirm(history, position);
+                return;
+            }
+            // Only a later entry can confirm this one.
+            let (reply, ticked) = oneshot::channel();
+            let until = Instant::now() + LATER_ENTRY;
+            drop(queue.push(Waiting { ask: Ask::Tick, reply, until }));
+            drop(ticked.await);
+        };
+        let mut confirmed = std::pin::pin!(confirmed);
+        let mut done = false;
+        loop {
+            let first = self.0.iter().map(|(waiting, _)| waiting.until).min();
+            // A confirmation is waited for even if nobody does: readers rest on it as well.
+            let until = first.unwrap_or_else(|| Instant::now() + LATER_ENTRY);
+            tokio::select! {
+                same = replica.endures(history, position) => {
+                    if same {
+                        return self.leave();
+                    }
+                    for (waiting, _) in self.0 {
+                        answer(waiting, Err(Failure::Unknown));
+                    }
+                    return;
+                }
+                () = &mut confirmed, if !done => done = true,
+                () = sleep_until(until) => {
+                    if first.is_none() {
+                        return;
+                    }
+                    let now = Instant::now();
+                    for (waiting, _) in self.0.extract_if(.., |(waiting, _)| waiting.until <= now) {
+                        answer(waiting, Err(Failure::Unknown));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How long an entry that is to confirm others is waited for.
+const LATER_ENTRY: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Answers those whose time is over before anything of theirs was sent.
+pub(super) fn answer_overdue(queue: &Queue) {
+    for waiting in queue.take_overdue(Instant::now()) {
+        answer(waiting, Err(not_taken()));
+    }
+}
+
+fn not_taken() -> Failure {
+    Failure::Unavailable("the journal did not take it in time".into())
+}
+
+pub(super) fn answer(waiting: Waiting, answer: Result<Answer, Failure>) {
+    // Whoever does not wait any more has gone: what they asked for stands all the same.
+    drop(waiting.reply.send(answer));
+}

@@ -1,0 +1,87 @@
+//! What the rest of a node calls on the appender for.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio::sync::Notify;
+
+/// Calls that wait to be heard; two of the same kind are one.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    look: Notify,
+    suspicion: Notify,
+    endure: Notify,
+    readers: AtomicBool,
+    reseed: AtomicBool,
+    without_store: AtomicBool,
+}
+
+impl Calls {
+    /// Wants the journal looked at now: somebody waits for what others appended.
+    pub(crate) fn look(&self) {
+        self.look.notify_one();
+    }
+
+    /// Says that the store may have lost what this node applied.
+    pub(crate) fn suspect(&self) {
+        self.suspicion.notify_one();
+    }
+
+    /// Wants to know now up to where others know the journal to be durable.
+    pub(crate) fn endure(&self) {
+        self.endure.notify_one();
+    }
+
+    /// Allows this node to write its state into a store that has nothing of the space any more.
+    pub(crate) fn reseed(&self) {
+        self.reseed.store(true, Ordering::Relaxed);
+        self.suspect();
+    }
+
+    /// Notes whether the store has nothing of the space any more.
+    pub(super) fn without_store(&self, nothing: bool) {
+        self.without_store.store(nothing, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_without_store(&self) -> bool {
+        self.without_store.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn may_reseed(&self) -> bool {
+        self.reseed.load(Ordering::Relaxed)
+    }
+
+    /// The operator's word was for once.
+    pub(super) fn reseeded(&self) {
+        self.reseed.store(false, Ordering::Relaxed);
+    }
+
+    /// Says that somebody reads this node's state.
+    pub(crate) fn reads(&self) {
+        if !self.readers.load(Ordering::Relaxed) {
+            self.readers.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Says whether somebody read this node's state since this was last asked.
+    pub(super) fn any_reader(&self) -> bool {
+        self.readers.swap(false, Ordering::Relaxed)
+    }
+
+    /// Waits for [`Calls::look`].
+    ///
+    /// # Cancel safety
+    ///
+    /// This and its neighbours are cancel safe: a call that was not heard stays.
+    pub(super) async fn wanted(&self) {
+        self.look.notified().await;
+    }
+
+    /// Waits for [`Calls::suspect`].
+    pub(super) async fn suspected(&self) {
+        self.suspicion.notified().await;
+    }
+
+    /// Waits for [`Calls::endure`].
+    pub(super) async fn endurance(&self) {
+        self.endure.notified().await;
+    }
+}

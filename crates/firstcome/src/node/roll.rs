@@ -1,0 +1,93 @@
+//! Tells the other nodes of this one, and learns who they are.
+
+use super::calls::Calls;
+use super::clock::StoreClock;
+use super::replica::Replica;
+use super::told;
+use firstcome_core::{LEVEL, NodeId, State, Timestamp};
+use firstcome_journal::shared::{Announcement, Roll};
+use firstcome_journal::{Failure, Shared};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How often a node announces itself.
+const EVERY: Duration = Duration::from_secs(1);
+/// The pause before what it newly knows to be durable is announced on its own, if no entry does.
+const SOON: Duration = Duration::from_millis(20);
+
+/// What a node says of itself that does not change.
+pub(super) struct Announcer {
+    pub(super) node: NodeId,
+    pub(super) since: Timestamp,
+    pub(super) memory: u64,
+    pub(super) address: Box<str>,
+    pub(super) shared: Shared,
+    pub(super) replica: Arc<Replica>,
+    pub(super) calls: Arc<Calls>,
+    pub(super) clock: Arc<StoreClock>,
+    pub(super) seen: watch::Sender<Option<Roll>>,
+}
+
+impl Announcer {
+    /// Announces until told to stop, then takes this node off the roll.
+    pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut durable = self.replica.watch_durable();
+        loop {
+            let before = Instant::now();
+            self.announce().await;
+            // What is durable from here on nobody has heard of yet.
+            durable.borrow_and_update();
+            let soon = async {
+                tokio::select! {
+                    () = self.calls.endurance() => {}
+                    // It lives as long as the replica.
+                    _ = durable.changed(), if !self.replica.endures_at_once() => {}
+                }
+                sleep(SOON).await;
+            };
+            tokio::select! {
+                () = sleep_until(before + EVERY) => {}
+                () = soon => {}
+                () = told(&mut stop) => break,
+            }
+        }
+        // If it fails, the roll forgets this node after a while.
+        drop(self.shared.leave(self.node).await);
+    }
+
+    async fn announce(&self) {
+        let (applied, name) = self.replica.applied();
+        let durable = self.replica.durable();
+        let epoch = self.replica.look(State::token).epoch;
+        let me = Announcement {
+            node: self.node,
+            position: applied,
+            durable: durable.position.min(applied),
+            epoch,
+            level: LEVEL,
+            memory: self.memory,
+            since: self.since,
+            address: self.address.clone(),
+        };
+        let asked = Instant::now();
+        match self.shared.announce(me).await {
+            Ok(roll) => {
+                self.clock.heard(roll.head.now, asked);
+                let head = &roll.head;
+                if head.position < applied || head.position == applied && head.name != name {
+                    self.calls.suspect();
+                }
+                let same = roll.nodes.iter().filter(|(node, _)| node.epoch == epoch);
+                if let Some(most) = same.map(|(node, _)| node.durable).max() {
+                    self.replica.confirm(durable.history, most);
+                }
+                self.seen.send_replace(Some(roll));
+            }
+            Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.calls.suspect(),
+            // The appender finds out for itself.
+            Err(_) => {}
+        }
+    }
+}

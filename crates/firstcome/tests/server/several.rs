@@ -1,0 +1,454 @@
+//! Several nodes in this process on one journal that loses what it had.
+//!
+//! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
+
+use crate::inside::BEGIN;
+use firstcome::answer::Failure;
+use firstcome::metrics::Metrics;
+use firstcome::node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
+use firstcome_core::command::{BodyWriter, Command, Expect};
+use firstcome_core::names::{NodeId, Position};
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
+use firstcome_journal::faulty::Faulty;
+use firstcome_journal::memory::Memory;
+use firstcome_journal::{Clock, Journal, Name};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// One of several nodes, with the faults between it and the journal.
+struct Seat {
+    node: Node,
+    journal: Faulty,
+    metrics: Arc<Metrics>,
+}
+
+fn store() -> Memory {
+    let begun = Instant::now();
+    let clock = Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64);
+    Memory::new(SpaceId([7; 16]), 0, clock).for_several()
+}
+
+impl Seat {
+    async fn at(store: &Memory) -> Self {
+        static DRAWN: AtomicU64 = AtomicU64::new(1);
+        let journal = Faulty::new(Journal::Memory(store.clone()));
+        let metrics = Arc::new(Metrics::default());
+        let wait = Duration::from_secs(5);
+        let given = Given {
+            journal: Journal::Faulty(journal.clone()),
+            clock: None,
+            address: "".into(),
+            random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
+            limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
+            metrics: Arc::clone(&metrics),
+        };
+        let node = Node::start(given, |_, _| {}).await.unwrap();
+        Self { node, journal, metrics }
+    }
+
+    async fn opens(&self, campaign: &str, capacity: u32) {
+        let settings = Settings {
+            title: "".into(),
+            opens: Opens::At(at(0)),
+            closes_at: None,
+            limit: None,
+            claim_again: false,
+            units_return: true,
+            pools: vec![PoolSettings { name: "main".into(), capacity }],
+        };
+        let ask = Ask::Put {
+            campaign: campaign.into(),
+            settings: Box::new(settings),
+            expect: Expect::Anything,
+            ordered: Ordered { id: None, who: "ann".into() },
+        };
+        self.node.intake.decide(ask).await.unwrap();
+    }
+
+    async fn tries(&self, subject: &str, min: Option<Position>) -> Result<Answer, Failure> {
+        self.node.intake.claim("spring", None, subject, min).await
+    }
+
+    /// Claims in `spring`, and gives the rank.
+    async fn claims(&self, subject: &str) -> u32 {
+        match self.tries(subject, None).await.unwrap().outcome {
+            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. } => rank,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn position(&self) -> Position {
+        self.node.replica.look(State::token)
+    }
+
+    fn counted(&self, name: &str) -> u64 {
+        let text = self.metrics.text();
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(&format!("firstcome_{name}_total ")));
+        line.unwrap_or_else(|| panic!("{name} is not counted")).parse().unwrap()
+    }
+
+    /// Waits until this node applied a position.
+    async fn reaches(&self, position: u64) {
+        tokio::time::timeout(Duration::from_secs(60), self.node.replica.reach(position))
+            .await
+            .unwrap_or_else(|_| panic!("{position} is not reached, but {}", self.position()));
+    }
+}
+
+fn at(micros: i64) -> firstcome_core::Timestamp {
+    firstcome_core::Timestamp::from_micros(BEGIN + micros)
+}
+
+/// Waits until all nodes say the same of the same position.
+async fn agree(seats: &[&Seat]) -> u64 {
+    for _ in 0..600 {
+        let said: Vec<_> =
+            seats.iter().map(|seat| seat.node.replica.look(|s| (s.token(), s.digest()))).collect();
+        if said.windows(2).all(|pair| pair[0] == pair[1]) {
+            return said[0].1;
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    let said: Vec<_> = seats.iter().map(|seat| seat.position().to_string()).collect();
+    panic!("the nodes do not come to agree: {said:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn any_node_answers_and_sees_what_another_did() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    let won = one.tries("ann", None).await.unwrap();
+    let again = two.tries("ann", Some(won.position)).await.unwrap();
+    assert!(matches!(again.outcome, Outcome::AlreadyWon { rank: 1, .. }), "{again:?}");
+    assert_eq!(again.decided.as_str(), "replica");
+    assert_eq!(two.claims("bob").await, 2);
+    assert_eq!(one.claims("cid").await, 3);
+    agree(&[&one, &two]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_store_lost_is_put_back_whole() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    for (rank, subject) in ["ann", "bob", "cid", "dan"].into_iter().enumerate() {
+        assert_eq!(one.claims(subject).await, rank as u32 + 1);
+    }
+    two.reaches(5).await;
+    let before = agree(&[&one, &two]).await;
+    store.lose_tail(2);
+    sleep(Duration::from_secs(10)).await;
+    assert_eq!(agree(&[&one, &two]).await, before, "nothing is different from before");
+    assert_eq!(store_head(&store).await, (5, 0));
+    assert!(one.counted("put_back") + two.counted("put_back") >= 3);
+    assert_eq!(two.claims("eve").await, 5);
+    assert_eq!(one.claims("dan").await, 4, "a claim that was lost keeps its rank");
+    assert_eq!(one.counted("forks") + two.counted("forks"), 0);
+}
+
+async fn store_head(store: &Memory) -> (u64, u32) {
+    let head = Journal::Memory(store.clone()).head().await.unwrap();
+    (head.position, head.epoch)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_right_after_the_loss_waits_for_those_who_saw_more() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    // The second node hears nothing for a moment: it is behind, and the first one has told so.
+    two.journal.hold();
+    sleep(Duration::from_secs(1)).await;
+    for subject in ["bob", "cid"] {
+        one.claims(subject).await;
+    }
+    sleep(Duration::from_secs(2)).await;
+    one.journal.hold();
+    store.lose_tail(2);
+    two.journal.let_go();
+    let claim = two.tries("zoe", None);
+    let mend = async {
+        sleep(Duration::from_secs(2)).await;
+        one.journal.let_go();
+    };
+    let (answer, ()) = tokio::join!(claim, mend);
+    let answer = answer.unwrap();
+    assert!(matches!(answer.outcome, Outcome::Won { rank: 4, .. }), "{answer:?}");
+    agree(&[&one, &two]).await;
+    assert_eq!(one.counted("forks") + two.counted("forks"), 0, "nobody had to fork");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 4).await;
+    for subject in ["ann", "bob", "cid", "dan"] {
+        one.claims(subject).await;
+    }
+    two.reaches(5).await;
+    let old = one.position();
+    // A copy that had only ann took zed's and cid's claims while it was cut off.
+    let stranger = NodeId([9; 16]);
+    let mut body = BodyWriter::new(stranger, 1, 0);
+    for subject in ["zed", "cid"] {
+        assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    }
+    store.fork(2, [(Name { node: stranger, number: 1 }, body.finish())]);
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+
+    let ranks = one.node.replica.look(|state| {
+        let pool = state.campaign("spring").unwrap().pool("main").unwrap();
+        ["ann", "zed", "cid", "bob", "dan"].map(|subject| pool.latest(subject))
+    });
+    assert_eq!(ranks, [Some(1), Some(2), Some(3), Some(4), None], "four places, in the new order");
+    assert_eq!(store_head(&store).await.1, 1, "the epoch was raised once");
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in [
+        "spring/main \"bob\" changed from rank 2 to 4",
+        "spring/main \"cid\" kept rank 3",
+        "spring/main \"dan\" lost rank 4",
+    ] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+    let stale = two.tries("ann", Some(old)).await.unwrap_err();
+    assert!(matches!(stale, Failure::StalePosition), "{stale:?}");
+    assert_eq!(two.claims("bob").await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_by_a_node_that_lagged_is_brought_together_too() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    two.journal.hold();
+    // What the second node asked before is still answered.
+    sleep(Duration::from_secs(2)).await;
+    for subject in ["bob", "cid"] {
+        one.claims(subject).await;
+    }
+    // The first node is cut off longer than anybody waits for it.
+    one.journal.hold();
+    store.lose_tail(2);
+    two.journal.let_go();
+    assert_eq!(two.claims("zed").await, 2, "nobody there knew more");
+    one.journal.let_go();
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    assert_eq!((one.claims("bob").await, one.claims("cid").await), (3, 4), "lost by nobody");
+    assert_eq!(one.claims("dan").await, 5);
+    assert_eq!(two.claims("eve").await, 6);
+    assert_eq!(one.counted("forks"), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_was_under_way_in_a_fork_runs_once() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    two.journal.hold();
+    sleep(Duration::from_secs(1)).await;
+    one.journal.lose_answer(1);
+    // Stored on the branch that goes away, its answer lost: it is sent again until it is seen.
+    let (answer, ()) = tokio::join!(one.tries("bob", None), async {
+        one.journal.asked(3).await;
+        store.lose_tail(2);
+        two.journal.let_go();
+    });
+    let first = answer.unwrap();
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    assert!(matches!(first.outcome, Outcome::Won { rank: 2, .. }), "{first:?}");
+    assert_eq!(two.claims("bob").await, 2);
+    assert_eq!(two.claims("cid").await, 3, "bob was given one place");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_emptied_store_waits_for_the_operators_word() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    store.empty();
+    let refused = one.tries("bob", None).await.unwrap_err();
+    assert!(matches!(refused, Failure::Unavailable(_)), "{refused:?}");
+    assert!(matches!(one.node.intake.condition(), Condition::Stale(_) | Condition::Lost(..)));
+    one.node.reseed();
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    assert_eq!(one.claims("bob").await, 2);
+    assert_eq!(two.claims("ann").await, 1);
+    assert_eq!(two.claims("cid").await, 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_older_than_what_is_kept_is_seeded_anew() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    one.claims("bob").await;
+    let at = one.position().position;
+    // Another process that was started since keeps only what came after its start.
+    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let head = Journal::Memory(store.clone()).head().await.unwrap();
+    let state = one.node.replica.look(|state| state.freeze(true));
+    seed(&store, &shared, head, state).await;
+    let two = Seat::at(&store).await;
+    one.node.stop().await.unwrap();
+    assert_eq!(two.position().position, at);
+    assert_eq!(two.claims("cid").await, 3);
+    store.lose_tail(1);
+    let refused = two.tries("dan", None).await.unwrap();
+    assert!(matches!(refused.outcome, Outcome::Won { rank: 4, .. }), "{refused:?}");
+    assert_eq!((two.claims("ann").await, two.claims("cid").await), (1, 3));
+}
+
+/// Puts a state in the place of the entries before it.
+async fn seed(
+    store: &Memory,
+    shared: &firstcome_journal::Shared,
+    head: firstcome_journal::Head,
+    mut frozen: firstcome_core::snapshot::Frozen,
+) {
+    let journal = Journal::Memory(store.clone());
+    while let Some(mut piece) = frozen.next_piece() {
+        if let Some(bytes) = piece.bytes.take() {
+            journal.put_piece(piece.name, bytes).await.unwrap();
+        }
+    }
+    let manifest = frozen.finish();
+    let seed = firstcome_journal::shared::Seed {
+        position: head.position,
+        name: head.name,
+        at: head.at,
+        epoch: head.epoch,
+        pieces: manifest.pieces.clone(),
+        manifest: manifest.encode(),
+    };
+    shared.reseed(Some(head), seed).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_leaves_when_it_is_durable_and_not_before() {
+    let store = store();
+    store.confirm_later();
+    let (one, two) = {
+        let seats = tokio::join!(Seat::at(&store), Seat::at(&store));
+        let confirming = tokio::spawn({
+            let store = store.clone();
+            async move {
+                loop {
+                    sleep(Duration::from_millis(10)).await;
+                    store.confirm();
+                }
+            }
+        });
+        seats.0.opens("spring", 10).await;
+        confirming.abort();
+        seats
+    };
+    let mut claim = std::pin::pin!(one.tries("ann", None));
+    let early = tokio::time::timeout(Duration::from_secs(2), &mut claim).await;
+    assert!(early.is_err(), "it left before it was durable");
+    // It is applied all the same, on every node, and whoever reads it is told.
+    two.reaches(2).await;
+    assert!(!two.node.intake.endures(two.position()).await);
+    store.confirm();
+    let answer = claim.await.unwrap();
+    assert!(matches!(answer.outcome, Outcome::Won { rank: 1, .. }), "{answer:?}");
+    assert!(one.node.intake.endures(one.position()).await);
+    assert!(two.node.intake.endures(two.position()).await, "the others learn it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_never_becomes_durable_is_unknown_even_a_refusal() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 1).await;
+    drop(one);
+    store.confirm_later();
+    let one = Seat::at(&store).await;
+    let claim = one.tries("ann", None).await.unwrap_err();
+    assert!(matches!(claim, Failure::Unknown), "{claim:?}");
+    let sold_out = one.tries("bob", None).await.unwrap_err();
+    assert!(matches!(sold_out, Failure::Unknown), "it rests on what may be lost: {sold_out:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lost_confirmation_is_made_up_for_by_another_entry() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    drop(one);
+    store.confirm_later();
+    let one = Seat::at(&store).await;
+    let before = one.position().position;
+    let (answer, ()) = tokio::join!(one.tries("ann", None), async {
+        sleep(Duration::from_millis(100)).await;
+        store.lose_confirmations();
+        sleep(Duration::from_millis(100)).await;
+        store.confirm();
+    });
+    assert!(matches!(answer.unwrap().outcome, Outcome::Won { rank: 1, .. }));
+    assert!(one.position().position >= before + 2, "an entry of its own confirmed it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_that_hears_nothing_goes_stale_then_says_unavailable() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 1).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    assert_eq!(two.tries("ann", None).await.unwrap().decided.as_str(), "replica");
+    two.journal.hold();
+    sleep(Duration::from_millis(1_500)).await;
+    assert!(matches!(two.node.intake.condition(), Condition::Stale(_)));
+    sleep(Duration::from_secs(6)).await;
+    let refused = two.tries("ann", None).await.unwrap_err();
+    assert!(matches!(refused, Failure::Unavailable(_)), "{refused:?}");
+    two.journal.let_go();
+    sleep(Duration::from_secs(3)).await;
+    assert_eq!(two.tries("ann", None).await.unwrap().decided.as_str(), "replica");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_stops_at_an_entry_of_a_newer_level() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    let stranger = NodeId([9; 16]);
+    let mut body = BodyWriter::at_level(LEVEL + 1, stranger, 1, 0);
+    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject: "new" }));
+    let head = Journal::Memory(store.clone()).head().await.unwrap();
+    let append = firstcome_journal::Append {
+        body: body.finish().into(),
+        name: Name { node: stranger, number: 1 },
+        applied: head.position,
+        applied_name: head.name,
+    };
+    Journal::Memory(store.clone()).append(append).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    for seat in [one, two] {
+        let refused = seat.tries("ann", None).await.unwrap_err();
+        let Failure::Unavailable(why) = refused else { panic!("{refused:?}") };
+        assert!(why.contains(&format!("level {}", LEVEL + 1)), "{why}");
+        let stop = seat.node.stop().await.unwrap_err();
+        assert!(stop.to_string().contains("level"), "{stop}");
+    }
+}
