@@ -225,7 +225,7 @@ async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_was_demoted_or_still_reads_its_files_is_waited_for() {
+async fn a_server_that_was_demoted_is_waited_for() {
     let Some((server, replica)) = pair() else { return };
     let journal = Journal::Redis(open(&server, |_| {}).await.unwrap());
     let mut ann = Player::new(b'a');

@@ -182,7 +182,7 @@ async fn what_goes_is_in_the_archive_first() {
 }
 
 #[tokio::test]
-async fn a_full_server_is_still_trimmed() {
+async fn a_full_server_is_still_trimmed_and_has_a_roll() {
     let Some(mut t) = Trimmed::new(|_| {}).await else { return };
     t.append(20).await;
     t.snapshot(10, &[1]).await;
@@ -194,7 +194,10 @@ async fn a_full_server_is_still_trimmed() {
     assert!(matches!(failure, Failure::Full(_)), "{failure}");
     assert_eq!(t.journal.mint_term().await.unwrap(), 2);
     assert_eq!(t.journal.trim(2).await.unwrap(), 11);
-    t.journal.shared().unwrap().leave(node(b'a')).await.unwrap();
+    let shared = t.journal.shared().unwrap();
+    let roll = shared.announce(crate::sharing::announcement(b'a', 20)).await.unwrap();
+    assert_eq!(roll.nodes.len(), 1);
+    shared.leave(node(b'a')).await.unwrap();
     assert_eq!(t.journal.head().await.unwrap().position, 20, "nothing was stored");
 }
 

@@ -57,7 +57,7 @@ pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
     follower.await.unwrap();
 }
 
-fn announcement(letter: u8, position: u64) -> Announcement {
+pub(crate) fn announcement(letter: u8, position: u64) -> Announcement {
     Announcement {
         node: node(letter),
         position,
