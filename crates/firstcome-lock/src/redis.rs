@@ -382,7 +382,6 @@ fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {
     matches!(reply, Err(firstcome_store::Failure::Unknown { .. }))
 }
 
-
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

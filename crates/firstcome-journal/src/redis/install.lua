@@ -30,8 +30,8 @@ if ARGV[3] ~= head[3] then
     if not range[2] then
         return {5, tonumber(head[6])}
     end
-    found = string.sub(range[2][2][2], 14, 37)
-    at = string.format('%.0f', struct.unpack('<i8', range[1][2][2], 2))
+    found = string.sub(range[2][2][1], 14, 37)
+    at = string.format('%.0f', struct.unpack('<i8', range[1][2][1], 2))
 end
 if position > 0 and (found ~= ARGV[4] or at ~= ARGV[5]) then
     return {4, found}

@@ -71,6 +71,41 @@ pub(crate) async fn a_caller_on_another_branch_is_told_and_nothing_is_stored(sta
     assert_eq!(stage.journal.head().await.unwrap().position, 3);
 }
 
+pub(crate) async fn a_caller_is_compared_by_name_however_far_behind(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    for _ in 0..50 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+        bob.applied = ann.applied;
+        bob.applied_name = ann.applied_name;
+        bob.claims(&stage.journal, "bob").await.unwrap();
+        ann.applied = bob.applied;
+        ann.applied_name = bob.applied_name;
+    }
+    every_position_is_compared(stage).await;
+}
+
+/// Rests appends on each position: with another name than it has they are refused, with its own they are taken.
+pub(crate) async fn every_position_is_compared(stage: &Stage) {
+    let entries = all(&stage.journal, 0).await;
+    let names: Vec<_> =
+        std::iter::once(Name::default()).chain(entries.iter().map(name_of)).collect();
+    for (position, right) in names.iter().enumerate() {
+        let wrong = Name { number: right.number + 1_000, ..*right };
+        let position = position as u64;
+        let mut eve = Player { applied: position, applied_name: wrong, ..Player::new(b'e') };
+        let failure = eve.claims(&stage.journal, "eve").await.unwrap_err();
+        let is_told = matches!(&failure, Failure::Forked { position: at, found, .. }
+            if *at == position && found == right);
+        assert!(is_told, "{position}: {failure}");
+    }
+    assert_eq!(stage.journal.head().await.unwrap().position, entries.len() as u64);
+    for (position, right) in names.into_iter().enumerate() {
+        let position = position as u64;
+        let mut eve = Player { applied: position, applied_name: right, ..Player::new(b'e') };
+        eve.claims(&stage.journal, "eve").await.unwrap();
+    }
+}
+
 pub(crate) async fn the_same_body_twice_is_stored_twice(stage: &Stage) {
     let mut ann = Player::new(b'a');
     let append = ann.next("ann");

@@ -57,7 +57,7 @@ pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
     follower.await.unwrap();
 }
 
-fn announcement(letter: u8, position: u64) -> Announcement {
+pub(crate) fn announcement(letter: u8, position: u64) -> Announcement {
     Announcement {
         node: node(letter),
         position,
@@ -104,11 +104,15 @@ pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {
 
 /// What a node still has of a journal that lost it: entries of two nodes, a while ago.
 async fn lost() -> Vec<Entry> {
+    lost_after(4).await
+}
+
+async fn lost_after(rounds: u64) -> Vec<Entry> {
     let hands = crate::world::Hands::new();
     hands.turn(-2 * MINUTE);
     let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
     let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
-    for number in 0..4 {
+    for number in 0..rounds {
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();
         hands.turn(1);
         bob.claims(&journal, &format!("bob{number}")).await.unwrap();
@@ -146,6 +150,20 @@ pub(crate) async fn entries_are_put_back_in_parts_and_once(stage: &Stage) {
         );
     }
     assert_eq!(all(&stage.journal, 0).await, entries);
+}
+
+pub(crate) async fn callers_are_compared_with_what_was_put_back(stage: &Stage) {
+    let entries = lost_after(40).await;
+    // The journal had others in their places.
+    Player::new(b'x').claims(&stage.journal, "before").await.unwrap();
+    let seen = stage.journal.head().await.unwrap();
+    let seed = Seed { position: 0, name: Name::default(), epoch: 0, ..seed(Vec::new()) };
+    let at = entries[0].at;
+    stage.shared().reseed(Some(seen), Seed { at, ..seed }).await.unwrap();
+    stage.shared().put_back(0, Name::default(), entries[..50].to_vec()).await.unwrap();
+    let last = name_of(&entries[49]);
+    stage.shared().put_back(50, last, entries[50..].to_vec()).await.unwrap();
+    crate::conformance::every_position_is_compared(stage).await;
 }
 
 pub(crate) async fn entries_are_put_back_behind_the_right_end_only(stage: &Stage) {

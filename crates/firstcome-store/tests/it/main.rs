@@ -5,8 +5,9 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script};
+use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script, Wire};
 use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
+use tokio::time::Instant;
 
 static TWICE: LazyLock<Script> = LazyLock::new(|| {
     Script::new("redis.call('INCR', KEYS[1]) return {ARGV[1] * 2, KEYS[1], false}")
@@ -139,4 +140,56 @@ async fn a_master_is_followed() {
     assert_eq!(heard.next().await, Event::Cut);
     assert_eq!(heard.next().await, Event::Gap, "the subscription has followed, too");
     assert!(sentinels.servers()[1].ask("PUBLISH news 1").ends_with(":1"));
+}
+
+#[tokio::test]
+async fn what_is_handed_over_leaves_in_order_and_is_answered_one_by_one() {
+    let Some(server) = Server::start() else { return };
+    let wire = Wire::connect(Options::new(server.url())).await.unwrap();
+    let deadline = Instant::now() + ms(20_000);
+    let pinned = wire.pin(deadline).await.unwrap();
+    let first = pinned.send(Command::new("INCR").arg("n"), deadline);
+    let second = pinned.send(Command::new("INCR").arg("n"), deadline);
+    // It waits in the server until somebody comes along, which is after the first two answers.
+    let third = pinned.send(Command::new("BLPOP").arg("list").arg(0), deadline);
+    let fourth = pinned.send(Command::new("INCR").arg("n"), deadline);
+    assert_eq!(second.await.unwrap().number().unwrap(), 2);
+    assert_eq!(first.await.unwrap().number().unwrap(), 1);
+    drop(third);
+    assert_eq!(server.ask("LPUSH list x"), ":1");
+    assert_eq!(fourth.await.unwrap().number().unwrap(), 3, "a dropped answer harms nobody");
+    // A script is not given again behind the caller's back: what came behind it has run without it.
+    let script = pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline);
+    let behind = pinned.send(Command::new("GET").arg("n"), deadline);
+    assert!(matches!(script.await, Err(Failure::UnknownScript)));
+    assert_eq!(behind.await.unwrap().number().unwrap(), 3);
+    pinned.load(&TWICE, deadline).await.unwrap();
+    pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pinned_connection_is_never_replaced() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let wire = Wire::connect(Options::new(server.url_through(proxy.port()))).await.unwrap();
+    let deadline = Instant::now() + ms(20_000);
+    let pinned = wire.pin(deadline).await.unwrap();
+    assert!(pinned.is_up() && pinned.is_same(&wire.pin(deadline).await.unwrap()));
+    let waiting = pinned.send(Command::new("BLPOP").arg("list").arg(0), deadline);
+    proxy.cut();
+    let failure = waiting.await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
+    pinned.lost().await;
+    assert!(!pinned.is_up());
+    let failure = pinned.send(Command::new("INCR").arg("n"), deadline).await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::None, "{failure}");
+    // The wire goes on over another connection, on which the old handle still sends nothing.
+    let next = wire.pin(deadline).await.unwrap();
+    assert!(!next.is_same(&pinned));
+    assert_eq!(next.send(Command::new("INCR").arg("n"), deadline).await.unwrap(), Reply::Number(1));
+    pinned.send(Command::new("INCR").arg("n"), deadline).await.unwrap_err();
+    let other = wire.another().await.unwrap();
+    assert_eq!(other.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);
+    wire.close().await;
+    assert!(matches!(wire.send(&Command::new("PING")).await, Err(Failure::Closed)));
 }
