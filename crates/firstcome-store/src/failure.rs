@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a store gave no usable answer.
 ///
@@ -11,6 +12,18 @@ pub enum Failure {
     Address {
         /// What is wrong with it.
         reason: String,
+    },
+    /// A time in the options is shorter or longer than is possible.
+    #[error("{what} of {given:?} is outside of {least:?} to {most:?}")]
+    OutOfRange {
+        /// What it is about.
+        what: &'static str,
+        /// What was asked for.
+        given: Duration,
+        /// The shortest possible.
+        least: Duration,
+        /// The longest possible.
+        most: Duration,
     },
     /// No connection could be had in time, so nothing was sent.
     #[error("the store at {place} cannot be reached: {reason}")]
@@ -103,6 +116,7 @@ impl Failure {
                 Effect::Unknown
             }
             Self::Address { .. }
+            | Self::OutOfRange { .. }
             | Self::Unreachable { .. }
             | Self::Denied { .. }
             | Self::ReadOnly { .. }
@@ -126,6 +140,7 @@ impl Failure {
                     .any(|code| detail.starts_with(code))
             }
             Self::Address { .. }
+            | Self::OutOfRange { .. }
             | Self::Denied { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
@@ -144,6 +159,7 @@ impl Failure {
                 "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \
                  redis+sentinel://host:port,host:port/master[/database]",
             ),
+            Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
             Self::Unreachable { .. } => {
                 Some("see that the server runs and that its port is open from here")
             }
@@ -159,7 +175,8 @@ impl Failure {
             }
             Self::TooOld { .. } => Some("use a newer server"),
             Self::Tls { .. } => Some(
-                "give the authority's certificate with Options::trust, and a host name that the certificate names",
+                "give the authority's certificate in the file that SSL_CERT_FILE names, or with Options::trust, and a \
+                 host name that the certificate names",
             ),
             Self::UnknownScript | Self::Refused { .. } | Self::Unexpected { .. } | Self::Closed => {
                 None

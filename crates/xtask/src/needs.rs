@@ -10,10 +10,11 @@ type Need = (&'static str, &'static str, &'static str);
 ///
 /// Installing a server may start it on its usual port. The tests start their own on free ports, so it does not matter
 /// whether that succeeds.
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 4] = [
     ("strace", "strace", "shows that every commit really reaches the disk"),
     ("redis-server", "redis-server", "locks and elections run on a real server"),
     ("redis-sentinel", "redis-sentinel", "locks follow a failover"),
+    ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
 
 /// Programs without which a part of the tests is skipped, loudly; not in CI, where they have to be here.

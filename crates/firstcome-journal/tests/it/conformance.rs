@@ -1,6 +1,6 @@
 //! What every store must do.
 
-use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, subject_of};
+use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, subject_of};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
@@ -164,7 +164,7 @@ pub(crate) async fn a_snapshot_needs_its_pieces(stage: &Stage) {
     let name = PieceName::of(&bytes);
     let term = stage.journal.mint_term().await.unwrap();
     let manifest = b"a manifest".to_vec();
-    let install = || stage.journal.install(1, manifest.clone(), vec![name], term);
+    let install = || install(&stage.journal, 1, manifest.clone(), vec![name], term);
     let failure = install().await.unwrap_err();
     assert!(matches!(failure, Failure::PieceMissing(missing) if missing == name), "{failure}");
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
@@ -186,10 +186,10 @@ pub(crate) async fn the_newest_snapshot_is_the_one_furthest_on(stage: &Stage) {
     let term = stage.journal.mint_term().await.unwrap();
     for position in [2, 5, 3] {
         let manifest = vec![position as u8];
-        stage.journal.install(position, manifest, Vec::new(), term).await.unwrap();
+        install(&stage.journal, position, manifest, Vec::new(), term).await.unwrap();
     }
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![5]));
-    let failure = stage.journal.install(6, vec![6], Vec::new(), term).await.unwrap_err();
+    let failure = install(&stage.journal, 6, vec![6], Vec::new(), term).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 5, applied: 6 }), "{failure}");
 }
 
@@ -204,10 +204,10 @@ pub(crate) async fn an_old_term_neither_installs_nor_trims(stage: &Stage) {
             matches!(failure, Failure::OldTerm { ours, theirs } if (ours, theirs) == (old, new));
         assert!(expected, "{failure}");
     };
-    is_old(stage.journal.install(1, vec![1], Vec::new(), old).await.unwrap_err());
+    is_old(install(&stage.journal, 1, vec![1], Vec::new(), old).await.unwrap_err());
     is_old(stage.journal.trim(old).await.unwrap_err());
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
-    stage.journal.install(1, vec![1], Vec::new(), new).await.unwrap();
+    install(&stage.journal, 1, vec![1], Vec::new(), new).await.unwrap();
 }
 
 pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
@@ -218,7 +218,7 @@ pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
     stage.hands.turn(60 * MINUTE);
     let term = stage.journal.mint_term().await.unwrap();
     assert_eq!(stage.journal.trim(term).await.unwrap(), 1);
-    stage.journal.install(8, vec![8], Vec::new(), term).await.unwrap();
+    install(&stage.journal, 8, vec![8], Vec::new(), term).await.unwrap();
     assert_eq!(stage.journal.trim(term).await.unwrap(), 1, "one snapshot alone covers nothing");
     assert_eq!(all(&stage.journal, 0).await.len(), 10);
 }

@@ -57,6 +57,7 @@ macro_rules! sharing {
             sharing!(@each $make,
                 waiting_ends_with_the_entry,
                 waiting_ends_with_the_time,
+                a_snapshot_of_another_history_is_not_installed,
                 following_sees_everything_in_order,
                 the_roll_has_who_announced_lately,
                 who_leaves_is_off_the_roll,

@@ -1,6 +1,6 @@
 //! What a Redis must be like to hold a journal, and what is said of it.
 
-use crate::world::{Player, SPACE, all, subject_of};
+use crate::world::{Player, SPACE, all, install, subject_of};
 use firstcome_core::names::SpaceId;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Failure, Journal};
@@ -96,7 +96,7 @@ async fn two_spaces_on_one_server_never_touch() {
     assert_eq!(all(&west, 0).await.iter().map(subject_of).collect::<Vec<_>>(), ["west"]);
     assert_eq!(all(&east, 0).await.len(), 3);
     let term = east.mint_term().await.unwrap();
-    east.install(3, b"east".to_vec(), Vec::new(), term).await.unwrap();
+    install(&east, 3, b"east".to_vec(), Vec::new(), term).await.unwrap();
     assert_eq!(west.newest_snapshot().await.unwrap(), None);
     assert_eq!(west.head().await.unwrap().space, SpaceId([9; 16]));
 }
@@ -159,7 +159,7 @@ async fn copies_need_as_many_replicas() {
 
     let settings = Settings { replica_of: Some(server.port()), ..Settings::default() };
     let replica = Server::with(settings).unwrap();
-    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online"));
+    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
     let default = Durability::default_for(Store::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Copies(1));
     let redis = open(&server, copies(1)).await.unwrap();
@@ -253,8 +253,8 @@ async fn every_call(journal: &Journal) {
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
-    journal.install(1, b"m".to_vec(), vec![name], term).await.unwrap();
-    journal.install(2, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 1, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 2, b"m".to_vec(), vec![name], term).await.unwrap();
     journal.piece(name).await.unwrap().unwrap();
     journal.newest_snapshot().await.unwrap().unwrap();
     journal.trim(term).await.unwrap();

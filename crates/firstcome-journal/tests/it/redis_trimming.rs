@@ -1,7 +1,7 @@
 //! What goes from a Redis, what stays, and where it goes.
 
 use crate::redis_opening::open;
-use crate::world::{Hands, MINUTE, Player, SPACE, Scratch, all, node, subject_of};
+use crate::world::{Hands, MINUTE, Player, SPACE, Scratch, all, install, node, subject_of};
 use firstcome_core::snapshot::PieceName;
 use firstcome_journal::archive::{Frames, parts};
 use firstcome_journal::entry::Sealer;
@@ -48,7 +48,7 @@ impl Trimmed {
             names.push(name);
         }
         let manifest = format!("manifest {position}").into_bytes();
-        self.journal.install(position, manifest, names, self.term).await.unwrap();
+        install(&self.journal, position, manifest, names, self.term).await.unwrap();
     }
 
     async fn trim(&self) -> u64 {

@@ -5,7 +5,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::snapshot::PieceName;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::{Announcement, Seed};
-use firstcome_journal::{Entry, Failure, Journal, Name};
+use firstcome_journal::{Entry, Failure, Journal, Name, Tip};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -63,6 +63,7 @@ pub(crate) fn announcement(letter: u8, position: u64) -> Announcement {
         position,
         durable: position.saturating_sub(1),
         epoch: 3,
+        digest: 0x1234_5678_9abc_def0,
         level: 1,
         memory: 1 << 33,
         since: Timestamp::from_micros(NOON - MINUTE),
@@ -317,4 +318,26 @@ pub(crate) async fn reports_are_kept_by_epoch_and_node(stage: &Stage) {
     let expected =
         [(1, node(b'a'), "z".to_owned()), (1, node(b'b'), "y".into()), (2, node(b'a'), "é".into())];
     assert_eq!(shared.reports().await.unwrap(), expected);
+}
+
+pub(crate) async fn a_snapshot_of_another_history_is_not_installed(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for subject in ["one", "two", "three"] {
+        ann.claims(&stage.journal, subject).await.unwrap();
+    }
+    let term = stage.journal.mint_term().await.unwrap();
+    for entry in all(&stage.journal, 0).await {
+        let right = Tip { position: entry.position, name: entry.name().unwrap(), at: entry.at };
+        let name = Name { node: node(b'x'), ..right.name };
+        let later = Timestamp::from_micros(right.at.as_micros() + 1);
+        for wrong in [Tip { name, ..right }, Tip { at: later, ..right }] {
+            let manifest = vec![1];
+            let failure = stage.journal.install(wrong, manifest, Vec::new(), term).await;
+            assert!(matches!(failure, Err(Failure::Forked { .. })), "{failure:?}");
+        }
+        assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    }
+    let last = stage.journal.head().await.unwrap().tip();
+    stage.journal.install(last, vec![1], Vec::new(), term).await.unwrap();
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![1]));
 }

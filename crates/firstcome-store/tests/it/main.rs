@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script, Wire};
-use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels};
+use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
 use tokio::time::Instant;
 
 static TWICE: LazyLock<Script> = LazyLock::new(|| {
@@ -34,6 +34,37 @@ async fn scripts_are_loaded_when_the_server_does_not_know_them() {
         assert!(server.ask("GET n").ends_with(&run.to_string()), "it ran once each time");
         assert_eq!(server.ask("SCRIPT FLUSH"), "+OK");
     }
+}
+
+#[tokio::test]
+async fn what_is_sent_together_is_done_together() {
+    let Some(server) = Server::start() else { return };
+    let redis = Redis::connect(Options::new(server.url())).await.unwrap();
+    let count = || Command::new("INCR").arg("n");
+    let replies = redis.send_together(vec![count(), count()]).await.unwrap();
+    assert_eq!(replies, [Reply::Number(1), Reply::Number(2)]);
+    // What the server refuses beforehand keeps the others from being done, too.
+    let failure = redis.send_together(vec![count(), Command::new("NONSENSE")]).await.unwrap_err();
+    assert!(matches!(failure, Failure::Refused { .. }), "{failure}");
+    assert!(server.ask("GET n").ends_with('2'));
+    // What turns out to be wrong only when it is done does not.
+    let wrong = Command::new("HDEL").arg("n").arg("field");
+    let failure = redis.send_together(vec![wrong, count()]).await.unwrap_err();
+    assert!(matches!(failure, Failure::WrongKind { .. }), "{failure}");
+    assert!(server.ask("GET n").ends_with('3'));
+    assert_eq!(server.ask("ACL SETUSER default resetkeys ~x"), "+OK");
+    let failure = redis.send_together(vec![count()]).await.unwrap_err();
+    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+}
+
+#[tokio::test]
+async fn a_replica_does_nothing_of_what_is_sent_together() {
+    let Some(master) = Server::start() else { return };
+    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
+    let Some(replica) = Server::with(settings) else { return };
+    let redis = Redis::connect(Options::new(replica.url())).await.unwrap();
+    let failure = redis.send_together(vec![Command::new("INCR").arg("n")]).await.unwrap_err();
+    assert!(matches!(failure, Failure::ReadOnly { .. }), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -82,10 +113,11 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     let first = Event::Message(b"1".to_vec());
     assert_eq!((one.next().await, two.next().await), (first.clone(), first));
     proxy.cut();
+    assert_eq!(one.next().await, Event::Cut);
     assert_eq!(one.next().await, Event::Gap);
     assert!(server.ask("PUBLISH news 2").ends_with(":1"));
     assert_eq!(one.next().await, Event::Message(b"2".to_vec()));
-    assert_eq!(two.next().await, Event::Gap);
+    assert_eq!((two.next().await, two.next().await), (Event::Cut, Event::Gap));
     redis.close().await;
     assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
     assert!(matches!(redis.subscribe("news").await, Err(Failure::Closed)));
@@ -105,6 +137,7 @@ async fn a_master_is_followed() {
     tokio::time::timeout(ms(20_000), next).await.expect("a new master").unwrap();
     redis.send(&Command::new("SET").arg("k").arg(2)).await.unwrap();
     assert!(sentinels.servers()[1].ask("GET k").ends_with('2'));
+    assert_eq!(heard.next().await, Event::Cut);
     assert_eq!(heard.next().await, Event::Gap, "the subscription has followed, too");
     assert!(sentinels.servers()[1].ask("PUBLISH news 1").ends_with(":1"));
 }

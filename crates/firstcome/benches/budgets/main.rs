@@ -6,6 +6,8 @@ mod bare;
 mod embedded;
 mod http;
 mod loader;
+#[cfg(feature = "redis")]
+mod locks;
 mod rules;
 mod table;
 
@@ -13,7 +15,7 @@ use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|rules] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|rules|locks] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part
   --rounds N      rounds of the HTTP part, the median counts (3)
@@ -44,6 +46,8 @@ fn main() -> Result<()> {
             "--bench" => {}
             "--bare" => return bare::serve(),
             "--state-memory" => return rules::print_memory(value()?.parse()?),
+            #[cfg(feature = "redis")]
+            "--take-turns" => return locks::take_turns(&value()?),
             "--only" => plan.only = Some(value()?),
             "--rounds" => plan.rounds = value()?.parse()?,
             "--requests" => plan.requests = value()?.parse()?,
@@ -65,6 +69,10 @@ fn main() -> Result<()> {
     }
     if wanted("http") {
         http::run(&plan, &mut table)?;
+    }
+    #[cfg(feature = "redis")]
+    if wanted("locks") {
+        locks::run(&mut table)?;
     }
     table.print();
     table.write(&plan.json)?;

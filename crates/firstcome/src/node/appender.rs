@@ -6,6 +6,7 @@
 //! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
 //! entries, and it alone mends a journal that lost some: see `heal`.
 
+use super::ask::Ask;
 use super::batch::{Answers, Batch, answer_overdue};
 use super::calls::Calls;
 use super::clock::StoreClock;
@@ -262,13 +263,19 @@ impl Appender {
     fn gather(&mut self) -> Batch {
         self.number += 1;
         let mark = self.replica.look(|state| state.mark());
-        let durable = self.replica.durable().position.min(mark.position);
+        let current = self.replica.durable();
+        let durable = current.position.min(mark.position);
         let name = Name { node: self.writer, number: self.number };
         let mut body = BodyWriter::new(name.node, name.number, durable);
         let mut waiting = Vec::new();
         self.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
             if next.reply.is_closed() {
+                return Ok(());
+            }
+            if matches!(next.ask, Ask::Settled { history, .. } if history != current.history) {
+                let why = "the journal's history was replaced".to_owned();
+                super::batch::answer(next, Err(Failure::Unavailable(why)));
                 return Ok(());
             }
             if !body.push(&next.ask.command(mark)) {
@@ -427,6 +434,9 @@ impl Appender {
                 }
             };
             let Some(applied) = applied else { continue };
+            if let Some(difference) = applied.differs {
+                self.calls.doubt(difference);
+            }
             if self.shared.is_some() {
                 if applied.name.node != self.writer {
                     self.pace.saw(applied.name.node, now);
