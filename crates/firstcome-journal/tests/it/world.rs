@@ -221,7 +221,10 @@ pub(crate) async fn install(
     pieces: Vec<PieceName>,
     term: u64,
 ) -> Result<(), Failure> {
-    let entry = journal.read(position - 1).await.unwrap().into_iter().next();
+    let entry = match position.checked_sub(1) {
+        Some(before) => journal.read(before).await.unwrap().into_iter().next(),
+        None => None,
+    };
     let tip = match entry {
         Some(entry) => Tip { position, name: entry.name().unwrap(), at: entry.at },
         None => Tip { position, name: Name::default(), at: Timestamp::from_micros(0) },

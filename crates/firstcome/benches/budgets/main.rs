@@ -5,6 +5,8 @@
 mod bare;
 mod embedded;
 mod http;
+#[cfg(feature = "postgres")]
+mod ledger;
 mod loader;
 #[cfg(feature = "redis")]
 mod locks;
@@ -15,7 +17,7 @@ use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|rules|locks] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|locks] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part
   --rounds N      rounds of the HTTP part, the median counts (3)
@@ -66,6 +68,10 @@ fn main() -> Result<()> {
     }
     if wanted("embedded") {
         embedded::run(&mut table)?;
+    }
+    #[cfg(feature = "postgres")]
+    if wanted("ledger") {
+        ledger::run(&mut table)?;
     }
     if wanted("http") {
         http::run(&plan, &mut table)?;

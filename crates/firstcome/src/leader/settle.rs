@@ -143,14 +143,16 @@ impl Settle {
         if through > last {
             return Err(format!(
                 "ledger_ahead: the ledger has results up to {through}, this journal made {last}: \
-                 it belongs to another journal or the journal lost its end; \
-                 give the right ledger, or move ledger.sqlite away to have it written anew where the journal still has all results"
+                 it belongs to another journal, or the journal lost its end. Name the right ledger; or stop the \
+                 server, run `firstcome settle set-aside`, which renames this one, then `firstcome settle rebuild`, \
+                 which writes another from the journal"
             ));
         }
         if through < settled {
             return Err(format!(
                 "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
-                 settled and dropped here: restore a newer copy of the ledger"
+                 settled and dropped from memory here. Restore a newer copy of the ledger; or stop the server and \
+                 run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
             ));
         }
         // Every result that both still have: after a fork of the journal they may differ anywhere.
@@ -164,7 +166,9 @@ impl Settle {
                 if !found.is_some_and(|found| found.is_same_result(ours)) {
                     return Err(format!(
                         "ledger_other: result {} in the ledger is not the one of this journal: \
-                         it belongs to another history; give the right ledger",
+                         it belongs to another history. Name the right ledger; or stop the server, run \
+                         `firstcome settle set-aside`, which renames this one, then \
+                         `firstcome settle rebuild`",
                         ours.number
                     ));
                 }
