@@ -18,6 +18,8 @@ pub struct Settings {
     pub replica_of: Option<u16>,
     /// Further words for the command line, each option with its leading dashes.
     pub more: Vec<String>,
+    /// Environment variables, such as those of a library that sets the clock.
+    pub environment: Vec<(String, String)>,
 }
 
 /// A real server in a process of its own, killed on drop.
@@ -69,7 +71,9 @@ impl Redis {
         server
     }
 
-    /// Starts the server again, empty, on the same port, after killing it where it still runs.
+    /// Starts the server again on the same port, after killing it where it still runs.
+    ///
+    /// It begins empty, unless its settings have it keep its data in a file.
     ///
     /// # Panics
     ///
@@ -99,6 +103,7 @@ impl Redis {
             command.args(["--replicaof", "127.0.0.1", &master.to_string()]);
         }
         command.args(&self.settings.more);
+        command.envs(self.settings.environment.iter().map(|(name, value)| (name, value)));
         self.child = Some(spawn_until(&mut command, "Ready to accept connections"));
     }
 
@@ -106,6 +111,12 @@ impl Redis {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
+    }
+
+    /// Gives the folder the server keeps its files in.
+    #[must_use]
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
     }
 
     /// Gives the URL a client connects to, with the password where there is one.
