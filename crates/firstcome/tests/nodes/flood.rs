@@ -2,6 +2,7 @@
 
 use crate::scene::Scene;
 use crate::server::KEY;
+use crate::talk::condition;
 use firstcome::client::Server;
 use firstcome::config::Secret;
 use firstcome::rush::{self, Pace, Plan, Report, RushError, Speed, Tally};
@@ -12,6 +13,7 @@ use tokio::time::{Instant, sleep};
 
 /// Claims on their way.
 pub(crate) struct Flood {
+    ports: Vec<u16>,
     pace: Arc<Pace>,
     pub(crate) tally: Arc<Tally>,
     rush: JoinHandle<Result<Report, RushError>>,
@@ -20,12 +22,12 @@ pub(crate) struct Flood {
 impl Flood {
     /// Begins to send so many claims a second for the campaign, until told to end.
     pub(crate) fn of(scene: &Scene, campaign: &str, per_second: f64) -> Self {
-        let servers = scene.nodes.iter().map(|node| node.port());
+        let ports: Vec<_> = scene.nodes.iter().map(|node| node.port()).collect();
         let server = |port| Server::parse(&format!("http://127.0.0.1:{port}")).unwrap();
         let pace = Arc::new(Pace::new(Speed::PerSecond(per_second)));
         let tally = Arc::new(Tally::default());
         let plan = Plan {
-            servers: servers.map(server).collect(),
+            servers: ports.iter().copied().map(server).collect(),
             key: Some(Secret::new(KEY).unwrap()),
             campaign: campaign.to_owned(),
             pool: None,
@@ -42,16 +44,22 @@ impl Flood {
             tally: Arc::clone(&tally),
         };
         let rush = tokio::spawn(async move { rush::run(plan, &mut ()).await });
-        Self { pace, tally, rush }
+        Self { ports, pace, tally, rush }
     }
 
     /// Waits until so many more claims were acknowledged, that is, until the servers get somewhere.
     pub(crate) async fn goes_on(&self, more: u64) {
         let wanted = self.tally.acknowledged() + more;
-        let end = Instant::now() + Duration::from_secs(30);
+        let end = Instant::now() + Duration::from_secs(12);
         while self.tally.acknowledged() < wanted {
             assert!(!self.rush.is_finished(), "the flood ended by itself");
-            assert!(Instant::now() < end, "nothing is acknowledged any more");
+            if Instant::now() >= end {
+                let mut said = String::new();
+                for port in &self.ports {
+                    said = said + "\n" + &condition(*port).await;
+                }
+                panic!("nothing is acknowledged any more: {:?}{said}", self.tally);
+            }
             sleep(Duration::from_millis(5)).await;
         }
     }

@@ -6,6 +6,7 @@
 
 #![cfg(feature = "redis")]
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
+#![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
 
 mod clocks;
 mod failovers;

@@ -91,6 +91,22 @@ impl Scene {
         }
     }
 
+    /// Waits until the replica has applied all that the primary has now.
+    pub(crate) async fn until_copied(&self) {
+        let wanted = position_in(&self.redis);
+        let end = Instant::now() + PATIENCE;
+        while position_in(&self.replica.as_ref().unwrap().0) < wanted {
+            assert!(Instant::now() < end, "the replica does not follow");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Changes a setting of servers that are added from now on.
+    pub(crate) fn change(&mut self, name: &str, value: &str) {
+        self.settings.retain(|(known, _)| known != name);
+        self.settings.push((name.to_owned(), value.to_owned()));
+    }
+
     /// Starts one more server.
     pub(crate) async fn add(&mut self) -> &mut Server {
         let settings: Vec<_> =
@@ -107,17 +123,18 @@ impl Scene {
         }
     }
 
-    /// Keeps back what the replica should hear from now on.
-    pub(crate) fn stall_replica(&self) {
+    /// Keeps back what the replica should hear from now on; what there is now it has.
+    pub(crate) async fn stall_replica(&self) {
+        self.until_copied().await;
         self.replica.as_ref().unwrap().1.set(Fault::StallReplies);
     }
 
     /// Kills the primary and puts the replica in its place, under the address the servers know.
     pub(crate) fn fail_over(&mut self) {
         let (replica, link) = self.replica.take().unwrap();
-        // What was kept back is lost with the connection.
-        link.set(Fault::Refuse);
         self.redis.kill();
+        // What was kept back is lost with the connection.
+        link.cut();
         let said = replica.ask("REPLICAOF NO ONE");
         assert_eq!(said, "+OK");
         self.redis = replica;
@@ -199,6 +216,11 @@ impl Scene {
             sleep(Duration::from_millis(20)).await;
         }
     }
+}
+
+/// Gives the position of the journal's head in a store; none where there is no journal.
+fn position_in(redis: &Redis) -> Option<u64> {
+    redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
 }
 
 /// Holds results against what is promised of them.

@@ -158,6 +158,9 @@ impl Server {
             if let Ok(said) = &said
                 && said["status"] == "not_ready"
             {
+                if std::env::var_os("FIRSTCOME_TALK").is_some() {
+                    eprintln!("[{}] not ready: {said}", self.port);
+                }
                 return said["reasons"].to_string();
             }
             assert!(Instant::now() < end, "it is ready: {said:?}");

@@ -5,6 +5,32 @@ use firstcome::client::{Ask, Client, Failure, Reply, Server};
 use firstcome::config::Secret;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Gives what a server says of itself, for a test that fails.
+pub(crate) async fn condition(port: u16) -> String {
+    let mut said = format!("[{port}] ");
+    for path in ["/readyz", "/metrics"] {
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)).await else {
+            return said + "gone";
+        };
+        let head = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        let mut answer = String::new();
+        let read = async {
+            stream.write_all(head.as_bytes()).await?;
+            stream.read_to_string(&mut answer).await
+        };
+        drop(timeout(Duration::from_secs(2), read).await);
+        let wanted = ["{", "firstcome_heals_total ", "firstcome_forks_total ", "firstcome_position"];
+        for line in answer.lines().filter(|line| wanted.iter().any(|want| line.starts_with(want))) {
+            said.push_str(line);
+            said.push(' ');
+        }
+    }
+    said
+}
 
 /// One who talks to a server.
 pub(crate) struct Talk {
@@ -34,14 +60,14 @@ impl Talk {
         if path != "/readyz" {
             return self.tell(Ask::get(path)).await;
         }
-        // Its "not ready" is no problem document.
-        match self.client.ask::<Value>(Ask::get(path)).await {
-            Ok(Reply::Yes(said, _)) => Ok(said),
-            Ok(Reply::No(problem)) => Ok(problem.raw),
-            Err(failure) if failure.to_string().contains("503") => {
-                Ok(json!({"status": "not_ready", "reasons": failure.to_string()}))
-            }
-            Err(failure) => Err(failure),
+        // Its "not ready" is no problem document, which is what the client reads.
+        let said = self.client.ask::<Value>(Ask::get(path)).await;
+        if said.as_ref().is_err_and(|failure| failure.to_string().contains("503")) {
+            return Ok(json!({"status": "not_ready"}));
+        }
+        match said? {
+            Reply::Yes(said, _) => Ok(said),
+            Reply::No(problem) => Ok(problem.raw),
         }
     }
 
