@@ -27,6 +27,20 @@ impl fmt::Display for Name {
     }
 }
 
+/// What stands at a position.
+///
+/// The name alone does not tell: a body that was lost and sent again has the name it had and another
+/// time, and what is decided may depend on the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tip {
+    /// The position; 0 is before the first entry.
+    pub position: u64,
+    /// The name of the entry there.
+    pub name: Name,
+    /// Its time.
+    pub at: Timestamp,
+}
+
 /// One stored entry.
 ///
 /// The *store part* is minted in the atomic step that stores it; the *body* is written and
@@ -131,6 +145,13 @@ pub struct Head {
     pub first: u64,
     /// The store's clock when it was asked.
     pub now: Timestamp,
+}
+
+impl Head {
+    /// Gives what stands at the end.
+    pub fn tip(&self) -> Tip {
+        Tip { position: self.position, name: self.name, at: self.at }
+    }
 }
 
 /// What the checksum over an entry covers beside the entry: whose journal it is.

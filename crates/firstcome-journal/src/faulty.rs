@@ -6,7 +6,7 @@
 //! [`Memory::fork`](crate::memory::Memory::fork).
 
 use crate::shared::{Announcement, News, Roll, Seed};
-use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared};
+use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared, Tip};
 use firstcome_core::NodeId;
 use firstcome_core::snapshot::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -224,12 +224,12 @@ impl Faulty {
 
     pub(crate) async fn install(
         &self,
-        position: u64,
+        tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), Failure> {
-        let done = self.journal.install(position, manifest, pieces, term);
+        let done = self.journal.install(tip, manifest, pieces, term);
         self.pass(Call::Install, done).await
     }
 

@@ -33,7 +33,7 @@ pub mod sqlite;
 pub mod verify;
 pub mod worker;
 
-pub use entry::{Append, Confirm, Entry, Exchange, Head, Name};
+pub use entry::{Append, Confirm, Entry, Exchange, Head, Name, Tip};
 pub use failure::Failure;
 pub use shared::Shared;
 
@@ -178,20 +178,22 @@ impl Journal {
         each!(self, store => store.piece(name))
     }
 
-    /// Makes a manifest the newest snapshot.
+    /// Makes a manifest, of the state after the entry that `tip` names, the newest snapshot.
     ///
     /// # Errors
     ///
     /// [`Failure::PieceMissing`] when it names a piece the store does not have;
-    /// [`Failure::OldTerm`] when a later term was minted. Nothing was changed then.
+    /// [`Failure::OldTerm`] when a later term was minted; [`Failure::Behind`], and where several nodes
+    /// share the journal [`Failure::Forked`], when it is not of this journal's history. Nothing was
+    /// changed then.
     pub async fn install(
         &self,
-        position: u64,
+        tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), Failure> {
-        each!(self, store => store.install(position, manifest, pieces, term))
+        each!(self, store => store.install(tip, manifest, pieces, term))
     }
 
     /// Gives the manifest of the newest snapshot.

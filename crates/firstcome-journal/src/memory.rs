@@ -3,7 +3,7 @@
 mod shared;
 
 use crate::shared::Announcement;
-use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
+use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name, Tip};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::snapshot::PieceName;
@@ -158,16 +158,23 @@ impl Memory {
 
     pub(crate) async fn install(
         &self,
-        position: u64,
+        tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), Failure> {
         self.with(|inside| {
             inside.check_term(term)?;
-            let head = inside.position();
+            let (head, position) = (inside.position(), tip.position);
             if position > head {
                 return Err(Failure::Behind { head, applied: position });
+            }
+            let at = position.checked_sub(inside.base.0 + 1).and_then(|place| {
+                inside.entries.get(usize::try_from(place).ok()?).map(|(entry, _)| entry.at)
+            });
+            let found = inside.name_at(position).unwrap_or_default();
+            if found != tip.name || at.is_some_and(|at| at != tip.at) {
+                return Err(Failure::Forked { position, found, applied: tip.name });
             }
             if let Some(missing) = pieces.iter().find(|name| !inside.pieces.contains_key(name)) {
                 return Err(Failure::PieceMissing(*missing));

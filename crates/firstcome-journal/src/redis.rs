@@ -95,6 +95,9 @@ struct Inner {
 impl Redis {
     /// Opens the journal of a space, which is made where nothing is stored of it.
     ///
+    /// A heartbeat of the store's options below a second is too short: the server may keep a connection waiting for
+    /// 300 ms, and one that is silent for longer than a heartbeat is left.
+    ///
     /// # Errors
     ///
     /// Each changes nothing: [`Failure::Unfit`] where the server's settings cannot keep the promise or a key is

@@ -46,6 +46,8 @@ pub struct Announcement {
     pub durable: u64,
     /// How many forks were resolved before what it applied last.
     pub epoch: u32,
+    /// The digest of its state there.
+    pub digest: u64,
     /// The newest level it can read.
     pub level: u32,
     /// How many bytes of memory campaigns may take on it.

@@ -21,7 +21,7 @@ pub use trouble::Trouble;
 
 use crate::folder::DataFolder;
 use crate::worker::{Lost, Worker};
-use crate::{Append, Clock, Entry, Exchange, Failure, Head};
+use crate::{Append, Clock, Entry, Exchange, Failure, Head, Tip};
 use firstcome_core::names::SpaceId;
 use firstcome_core::snapshot::PieceName;
 use std::time::Duration;
@@ -137,11 +137,13 @@ impl Sqlite {
 
     pub(crate) async fn install(
         &self,
-        position: u64,
+        tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), Failure> {
+        // Its one writer cannot have followed another history.
+        let position = tip.position;
         self.call(move |writer| writer.install(position, &manifest, &pieces, term)).await
     }
 

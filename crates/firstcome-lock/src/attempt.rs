@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use firstcome_store::Failure as Store;
 use tokio::time::Instant;
 
 use crate::backend::{Answer, NotAfter, Undone, later};
@@ -57,14 +58,15 @@ async fn carry_out(
     }
 
     let sent = Instant::now();
+    let asked = standing.as_ref().map(|hold| hold.asked_now());
     match shared.backend.acquire(&ask.keys, &owner, keep.lease).await {
         Ok(Answer::Held { remaining }) => Ok(Tried::Held { remaining }),
         Ok(Answer::Late) => Err(Failure::Late),
         Ok(Answer::Yes { holds, fence }) => {
-            let again = standing.filter(|_| holds > 1);
+            let again = standing.zip(asked).filter(|_| holds > 1);
             let hold = match again {
-                Some(hold) => {
-                    hold.confirmed(sent, keep.lease).ok();
+                Some((hold, asked)) => {
+                    hold.confirmed(asked, keep.lease).ok();
                     hold
                 }
                 None => shared.new_hold(Grant {
@@ -86,6 +88,8 @@ async fn carry_out(
                 lease.leak();
                 return Err(Failure::Closed);
             }
+            // It was on its way when the client was closed, which waits for this.
+            shared.open()?;
             // Dropping the lease gives it back.
             if lease.is_valid() { Ok(Tried::Got(lease)) } else { Err(Failure::Late) }
         }
@@ -96,14 +100,17 @@ async fn carry_out(
                 let give_up = later(sent, keep.lease + 2 * shared.backend.answer_within());
                 let undo =
                     undo(Arc::clone(&shared), ask.keys, owner, known, not_after, give_up, seat);
-                shared.clerk.run(undo);
+                shared.clerk.run(async move {
+                    undo.await;
+                });
             }
             Err(failure)
         }
     }
 }
 
-/// Takes back what an acquire without an answer may have taken, until nothing of it can arrive any more.
+/// Takes back what an acquire without an answer may have taken, until nothing of it can arrive any more; tells whether
+/// there was something.
 pub(crate) async fn undo(
     shared: Arc<Shared>,
     keys: Arc<Keys>,
@@ -113,17 +120,29 @@ pub(crate) async fn undo(
     give_up: Instant,
     // Nobody else may use the owner meanwhile: the holds to keep would be others.
     seat: Option<Seat>,
-) {
+) -> bool {
     let mut tries = 0;
+    let mut taken_back = false;
     while Instant::now() < give_up {
-        match shared.backend.undo(&keys, &owner, keep, not_after).await {
-            Ok(Undone::Done) => break,
-            Ok(Undone::MayArrive(time)) => tokio::time::sleep(time).await,
-            Err(_) => tokio::time::sleep(pause(tries)).await,
-        }
+        let wait = match shared.backend.undo(&keys, &owner, keep, not_after).await {
+            Ok(Undone::TakenBack) => {
+                taken_back = true;
+                break;
+            }
+            Ok(Undone::Nothing) => break,
+            Ok(Undone::MayArrive(time)) => time,
+            // Nothing that is asked again will be answered otherwise.
+            Err(Failure::Store(Store::Closed | Store::Denied { .. } | Store::WrongKind { .. })) => {
+                break;
+            }
+            Err(_) => pause(tries),
+        };
+        // By a store's clock that was set back it may arrive for a long time: nobody waits for that.
+        tokio::time::sleep_until(later(Instant::now(), wait).min(give_up)).await;
         tries += 1;
     }
     drop(seat);
+    taken_back
 }
 
 /// How long to pause after so many failures: growing to a second, never the same for two clients.

@@ -31,6 +31,22 @@ pub(crate) enum Answer {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotAfter(pub(crate) i64);
 
+/// A request to give back one hold. It may be sent again, as the same request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Return<'a> {
+    pub(crate) keys: &'a Keys,
+    pub(crate) owner: &'a str,
+    /// The owner may hold it several times.
+    pub(crate) reentrant: bool,
+    /// How long the holds that remain last.
+    pub(crate) lease: Duration,
+    /// How long the lease still runs, at most.
+    pub(crate) remaining: Duration,
+    pub(crate) request: u128,
+    /// It has been sent before, and nobody knows what became of that.
+    pub(crate) again: bool,
+}
+
 /// The answer to a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
@@ -45,8 +61,10 @@ pub(crate) enum Left {
 /// The answer to an undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Undone {
+    /// Something was held, and is not any more.
+    TakenBack,
     /// Nothing is held, and nothing can arrive any more.
-    Done,
+    Nothing,
     /// The acquire may still arrive for this long.
     MayArrive(Duration),
 }
@@ -66,6 +84,8 @@ pub(crate) struct Record {
 pub(crate) enum Heard {
     /// Look again now.
     Wake,
+    /// Look again now: something may have been missed, or will be.
+    Missed,
     /// Nothing will follow.
     Closed,
 }
@@ -82,7 +102,8 @@ impl Ear {
     pub(crate) async fn next(&mut self) -> Heard {
         match self {
             Self::Redis(subscription) => match subscription.next().await {
-                firstcome_store::Event::Message(_) | firstcome_store::Event::Gap => Heard::Wake,
+                firstcome_store::Event::Message(_) => Heard::Wake,
+                firstcome_store::Event::Cut | firstcome_store::Event::Gap => Heard::Missed,
                 firstcome_store::Event::Closed => Heard::Closed,
             },
             Self::Memory(receiver) => match receiver.recv().await {
@@ -138,16 +159,9 @@ impl Backend {
         on_either!(self, store => store.undo(keys, owner, keep, not_after))
     }
 
-    /// Gives back one hold; the same `request` may be sent again. A `reentrant` owner may have several.
-    pub(crate) async fn release(
-        &self,
-        keys: &Keys,
-        owner: &str,
-        lease: Duration,
-        request: u128,
-        reentrant: bool,
-    ) -> Result<Left, Failure> {
-        on_either!(self, store => store.release(keys, owner, lease, request, reentrant))
+    /// Gives back one hold.
+    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
+        on_either!(self, store => store.release(asked))
     }
 
     /// Passes a lock held once to the next owner and gives the new fence; `None` where it was not held so.

@@ -6,6 +6,10 @@ const GROWTH: [f64; 4] = [1.5, 2.0, 2.5, 3.0];
 /// By how much a pause may be shorter or longer, as a part of it.
 const JITTER: [f64; 4] = [0.15, 0.136, 0.125, 0.115];
 
+/// A base of nothing would ask without a pause; one of centuries could not be counted in.
+const LEAST_BASE: Duration = Duration::from_millis(1);
+const LONGEST_BASE: Duration = Duration::from_secs(3600);
+
 /// Pauses between tries where nobody says when to try again: growing, with a jitter that shrinks.
 ///
 /// The pauses are 1.5, 2, 2.5 and 3 times the base, from then on 3 times, each up to 15, 13.6, 12.5 and 11.5 % shorter
@@ -28,10 +32,11 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Begins with a base; the first pause is 1.5 times as long.
+    /// Begins with a base, 1 ms to an hour (what is outside counts as the nearest); the first pause is 1.5 times as
+    /// long.
     #[must_use]
     pub fn new(base: Duration) -> Self {
-        Self { base, tries: None }
+        Self { base: base.clamp(LEAST_BASE, LONGEST_BASE), tries: None }
     }
 
     /// Ends after so many pauses; without it there is no end.
@@ -90,6 +95,15 @@ mod tests {
             for (pause, (factor, part)) in pauses.zip(growth.into_iter().zip(jitter)) {
                 let seconds: f64 = pause.as_secs_f64();
                 assert!((seconds / factor - 1.0).abs() <= part + 1e-6, "{seconds} of {factor}");
+            }
+        }
+    }
+
+    #[test]
+    fn any_base_can_be_counted_with() {
+        for base in [Duration::ZERO, Duration::MAX] {
+            for pause in Backoff::new(base).pauses().take(6) {
+                assert!(pause >= LEAST_BASE && pause <= LONGEST_BASE * 4, "{base:?}: {pause:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The task that finishes what its callers walked away from.
 
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -24,6 +24,45 @@ pub(crate) struct Clerk {
     /// about one request or one lease that existed, so there are never more than there were of those.
     errands: mpsc::UnboundedSender<Order>,
     latches: Arc<Latches>,
+    under_way: Arc<UnderWay>,
+}
+
+/// Counts what has begun and is still with its callers.
+#[derive(Debug, Default)]
+struct UnderWay {
+    count: AtomicUsize,
+    none: Notify,
+}
+
+impl UnderWay {
+    fn begin(self: &Arc<Self>) -> Begun {
+        self.count.fetch_add(1, Ordering::SeqCst);
+        Begun(Arc::clone(self))
+    }
+
+    /// Waits until nothing is under way.
+    async fn none(&self) {
+        loop {
+            let mut none = std::pin::pin!(self.none.notified());
+            // Registered before looking, so that the last end is not missed.
+            none.as_mut().enable();
+            if self.count.load(Ordering::SeqCst) == 0 {
+                return;
+            }
+            none.await;
+        }
+    }
+}
+
+/// One thing under way; its end is dropping it.
+struct Begun(Arc<UnderWay>);
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        if self.0.count.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.0.none.notify_waiters();
+        }
+    }
 }
 
 enum Order {
@@ -59,7 +98,7 @@ impl Clerk {
         let latches = Arc::new(Latches::default());
         // It ends when the last client is gone and everything is finished; `finish` waits for that.
         tokio::spawn(work(orders, Arc::clone(&latches), backend));
-        Self { errands, latches }
+        Self { errands, latches, under_way: Arc::default() }
     }
 
     /// Sees to it that `errand` is carried to its end.
@@ -85,11 +124,14 @@ impl Clerk {
     {
         let wanted = Arc::new(AtomicBool::new(true));
         let work = Box::pin(work(Arc::clone(&wanted)));
-        Handed { work: Some(work), started: false, wanted, clerk: self.clone() }
+        Handed { work: Some(work), begun: None, wanted, clerk: self.clone() }
     }
 
-    /// Waits until everything handed over so far is finished, and ends the task.
+    /// Waits until everything that has begun is finished, here or with its caller, and ends the task.
+    ///
+    /// A caller that does not poll what it began keeps this waiting.
     pub(crate) async fn finish(&self) {
+        self.under_way.none().await;
         let (done, finished) = oneshot::channel();
         if self.errands.send(Order::Finish(done)).is_ok() {
             // An error means that the task is gone, and with it everything it had to do.
@@ -101,7 +143,8 @@ impl Clerk {
 /// Work that is handed to the [`Clerk`] if its caller walks away after it began.
 pub(crate) struct Handed<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
-    started: bool,
+    /// Set by the first step.
+    begun: Option<Begun>,
     wanted: Arc<AtomicBool>,
     clerk: Clerk,
 }
@@ -110,20 +153,25 @@ impl<T: Send + 'static> Future for Handed<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        self.started = true;
+        if self.begun.is_none() {
+            self.begun = Some(self.clerk.under_way.begin());
+        }
         let work = self.work.as_mut().expect("it is not polled again after it was ready");
         let output = std::task::ready!(work.as_mut().poll(context));
         self.work = None;
+        self.begun = None;
         Poll::Ready(output)
     }
 }
 
 impl<T: Send + 'static> Drop for Handed<T> {
     fn drop(&mut self) {
-        if let Some(work) = self.work.take().filter(|_| self.started) {
+        if let (Some(work), Some(begun)) = (self.work.take(), self.begun.take()) {
             self.wanted.store(false, Ordering::Release);
             // Whatever it yields undoes itself when it is dropped.
             self.clerk.run(async move { drop(work.await) });
+            // From here on it is counted there.
+            drop(begun);
         }
     }
 }
@@ -134,19 +182,20 @@ async fn work(
     backend: Arc<Backend>,
 ) {
     let mut running: FuturesUnordered<Errand> = FuturesUnordered::new();
-    let mut done: Option<oneshot::Sender<()>> = None;
+    let mut done: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
-        if done.is_some() && running.is_empty() {
+        if !done.is_empty() && running.is_empty() {
             // An errand may have left another one behind.
             match orders.try_recv() {
                 Ok(Order::Run(errand)) => running.push(errand),
-                Ok(Order::Finish(_)) | Err(_) => break,
+                Ok(Order::Finish(finished)) => done.push(finished),
+                Err(_) => break,
             }
         }
         tokio::select! {
             order = orders.recv() => match order {
                 Some(Order::Run(errand)) => running.push(errand),
-                Some(Order::Finish(finished)) => done = Some(finished),
+                Some(Order::Finish(finished)) => done.push(finished),
                 None => break,
             },
             Some(()) = running.next() => {}
@@ -160,7 +209,7 @@ async fn work(
         }
     }
     while running.next().await.is_some() {}
-    if let Some(done) = done {
+    for done in done {
         // Whoever waited may have gone.
         done.send(()).ok();
     }

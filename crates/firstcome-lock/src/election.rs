@@ -1,6 +1,5 @@
 //! Electing one of many.
 
-mod guarded;
 mod watch;
 
 use std::convert::Infallible;
@@ -9,13 +8,13 @@ use std::time::Duration;
 
 use tokio::sync::watch as value;
 
-use self::guarded::while_valid;
 pub use self::watch::Watch;
 use crate::attempt::pause;
 use crate::backend::Record;
 use crate::failure::within;
 use crate::keys::{Keys, Kind};
 use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::while_valid::while_valid;
 use crate::{Failure, Fence, Lease, Locks, Released};
 
 /// The lease of a leader, where nothing else is said.

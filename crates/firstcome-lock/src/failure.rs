@@ -40,7 +40,7 @@ pub enum Failure {
     #[error("the lease has been lost: {0}")]
     Lost(Loss),
     /// Whether the lock is free yet is not known; giving it back goes on in the background, and the lease ends by
-    /// itself.
+    /// itself. An [`Owner`](crate::Owner) cannot take the lock anew before that.
     #[error(
         "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
     )]

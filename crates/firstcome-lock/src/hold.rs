@@ -59,6 +59,8 @@ pub(crate) struct Hold {
 #[derive(Debug, Clone, Copy)]
 struct State {
     lease: Duration,
+    /// How often what is believed here has changed.
+    belief: u64,
     /// Nobody else can have it before this, if the store keeps the key and its clock does not jump.
     trusted_until: Instant,
     /// It has certainly ended at the store after this, unless it is renewed.
@@ -71,6 +73,13 @@ enum End {
     Open,
     Lost(Loss),
     GivenBack,
+}
+
+/// When a request about a hold was sent, and how often what is believed of it had changed by then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    at: Instant,
+    belief: u64,
 }
 
 /// What a new hold is made of.
@@ -98,6 +107,7 @@ impl Hold {
             chain: grant.chain,
             state: Mutex::new(State {
                 lease: grant.keep.lease,
+                belief: 0,
                 trusted_until: trusted_until(grant.sent, grant.keep.lease),
                 over_at: later(Instant::now(), grant.keep.lease),
                 end: End::Open,
@@ -151,16 +161,29 @@ impl Hold {
         self.state().over_at
     }
 
-    /// Notes that the store confirmed the lock for `lease`, asked for at `sent`. Too late an answer changes nothing.
-    pub(crate) fn confirmed(&self, sent: Instant, lease: Duration) -> Result<(), Loss> {
+    /// Marks a request about the lease as being sent now.
+    pub(crate) fn asked_now(&self) -> Asked {
+        Asked { at: Instant::now(), belief: self.state().belief }
+    }
+
+    /// Notes that the store confirmed the lock for `lease` when it was asked. Too late an answer changes nothing.
+    ///
+    /// Requests that were under way together may have been carried out in either order: of those, the one that ends
+    /// first is believed.
+    pub(crate) fn confirmed(&self, asked: Asked, lease: Duration) -> Result<(), Loss> {
         if let Some(loss) = self.loss() {
             return Err(loss);
         }
         let mut state = self.state();
         if state.end == End::Open {
-            state.lease = lease;
-            state.trusted_until = trusted_until(sent, lease);
-            state.over_at = later(Instant::now(), lease);
+            let until = trusted_until(asked.at, lease);
+            let alone = state.belief == asked.belief;
+            if alone || until < state.trusted_until {
+                state.lease = lease;
+                state.trusted_until = until;
+            }
+            state.belief += 1;
+            state.over_at = state.over_at.max(later(Instant::now(), lease));
             self.changed.notify_waiters();
         }
         Ok(())
@@ -211,4 +234,58 @@ impl Hold {
 /// Gives the end of trust: the lease counted from when it was asked for, less a tenth and at least 20 ms.
 fn trusted_until(sent: Instant, lease: Duration) -> Instant {
     later(sent, lease.saturating_sub((lease / 10).max(LEAST_MARGIN)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::Kind;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    fn hold() -> Arc<Hold> {
+        Hold::new(Grant {
+            keys: Arc::new(Keys::new(Kind::Plain, "x").unwrap()),
+            owner: "ann:1".to_owned(),
+            fence: 1,
+            keep: Keep { lease: MINUTE, renewed: true },
+            sent: Instant::now(),
+            chain: 0,
+            endless_trust: false,
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_by_itself_is_believed() {
+        let hold = hold();
+        let asked = hold.asked_now();
+        hold.confirmed(asked, 10 * MINUTE).unwrap();
+        assert_eq!(hold.remaining(), 9 * MINUTE);
+        let asked = hold.asked_now();
+        hold.confirmed(asked, MINUTE).unwrap();
+        assert_eq!(hold.remaining(), MINUTE * 9 / 10);
+    }
+
+    /// A renewal and an extension are under way together: nobody knows which of them the store carried out last.
+    #[tokio::test(start_paused = true)]
+    async fn of_requests_under_way_together_the_shorter_one_is_believed() {
+        for (first, second) in [(MINUTE, 10 * MINUTE), (10 * MINUTE, MINUTE)] {
+            let hold = hold();
+            let (one, other) = (hold.asked_now(), hold.asked_now());
+            hold.confirmed(one, first).unwrap();
+            hold.confirmed(other, second).unwrap();
+            assert_eq!(hold.remaining(), MINUTE * 9 / 10);
+            // And it is given back for as long as it may be there.
+            assert!(hold.over_at() >= Instant::now() + 10 * MINUTE);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_after_the_end_of_trust_changes_nothing() {
+        let hold = hold();
+        let asked = hold.asked_now();
+        tokio::time::advance(MINUTE).await;
+        assert_eq!(hold.confirmed(asked, 10 * MINUTE), Err(Loss::RanOut));
+        assert_eq!((hold.is_valid(), hold.remaining()), (false, Duration::ZERO));
+    }
 }

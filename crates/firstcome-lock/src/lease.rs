@@ -1,8 +1,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use crate::failure::within;
 use crate::hold::{Hold, Loss};
 use crate::lock::{LEAST_LEASE, LONGEST};
@@ -19,7 +17,8 @@ pub enum Tried {
     Got(Lease),
     /// Somebody else has it.
     Held {
-        /// How long their lease still ran when the store answered, not counting renewals; `None` where it has no end.
+        /// How long their lease still ran when the store answered, not counting renewals; `None` where it has no end,
+        /// and for one who waited behind others of this process all the time.
         remaining: Option<Duration>,
     },
 }
@@ -38,14 +37,21 @@ impl Tried {
 /// What became of a lease that was given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Released {
-    /// The lock is free, or has passed to the next in line.
+    /// The lock is free, or has passed to the next in line, and nobody else had it before that.
+    ///
+    /// So it is also where trust had run out, but the store still had the lock for its owner.
     Free,
     /// The same [`Owner`](crate::Owner) still holds it this many times.
     StillHeld {
         /// How many times.
         holds: u64,
     },
-    /// It had been lost before: somebody else may have had the lock meanwhile.
+    /// The store says that it was this owner's no more, or it was lost by the closing of its client: somebody else may
+    /// have had the lock meanwhile.
+    ///
+    /// A store that lost everything between a release and its repetition, after an answer that was lost, says so
+    /// too, though the release had freed the lock; so does one asked about an [`Owner`](crate::Owner)'s lease whose
+    /// trust had run out, though the store still had it.
     AlreadyLost,
 }
 
@@ -121,7 +127,8 @@ impl Lease {
 
     /// Makes the lease last for `lease` from now on, 50 ms to 100 years.
     ///
-    /// A renewed lease gets at least its own length, and returns to it with its next renewal.
+    /// A renewed lease gets at least its own length, and returns to it with its next renewal. Where a renewal or another
+    /// extension is under way at the same time, the shorter of the two is believed.
     ///
     /// # Errors
     ///
@@ -139,10 +146,10 @@ impl Lease {
         let lease = if self.hold.renewed { lease.max(self.hold.first_lease) } else { lease };
         // A shorter lease may be in force at the store whether or not its answer arrives.
         let shortened = lease < self.hold.remaining();
-        let sent = Instant::now();
         if shortened {
-            self.hold.confirmed(sent, lease).map_err(Failure::Lost)?;
+            self.hold.confirmed(self.hold.asked_now(), lease).map_err(Failure::Lost)?;
         }
+        let sent = self.hold.asked_now();
         let asked = [(&*self.hold.keys, self.hold.owner.as_str())];
         if self.shared.backend.renew(&asked, Some(lease)).await? == [true] {
             return self.hold.confirmed(sent, lease).map_err(Failure::Lost);
@@ -159,6 +166,8 @@ impl Lease {
     /// # Errors
     ///
     /// [`Failure::Pending`] if there is no answer in the time one request may take; it goes on in the background.
+    /// [`Failure::Store`] where the store refuses, and the lock stays taken until the lease ends, or where an answer
+    /// was lost and it cannot be told any more whether this freed the lock or it had been lost before.
     ///
     /// # Cancel safety
     ///
@@ -170,9 +179,8 @@ impl Lease {
         let patience = shared.backend.answer_within();
         // Counted from here, so that a future that is dropped before its first step gives the lock back, too.
         let release = self.shared.clerk.own(move |_| give_back(shared, hold, seat));
-        tokio::time::timeout(patience, release)
-            .await
-            .map_err(|_| Failure::Pending { name: self.name().to_owned() })
+        let pending = |_| Failure::Pending { name: self.name().to_owned() };
+        tokio::time::timeout(patience, release).await.map_err(pending)?
     }
 
     /// Lets go of the lease without giving the lock back: it stays taken until the lease ends by itself.
@@ -190,7 +198,8 @@ impl Drop for Lease {
             let (shared, hold, seat) =
                 (Arc::clone(&self.shared), Arc::clone(&self.hold), self.seat.take());
             self.shared.clerk.run(async move {
-                give_back(shared, hold, seat).await;
+                // Nobody asks what became of it; without an answer the lease ends by itself.
+                drop(give_back(shared, hold, seat).await);
             });
         }
     }

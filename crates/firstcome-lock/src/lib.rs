@@ -25,6 +25,7 @@ mod shared;
 pub mod under_lock;
 mod wait;
 mod watchdog;
+mod while_valid;
 
 pub use backoff::{Backoff, Pauses};
 pub use election::{Election, Leader, Term, Watch};

@@ -134,9 +134,13 @@ impl Lock {
 
     /// Waits for the lock for at most `wait`, up to 100 years; zero is [`Lock::try_lock`].
     ///
+    /// It is asked for at least once; a store that does not answer can take longer than `wait` for that, as long as two
+    /// requests may take.
+    ///
     /// # Errors
     ///
-    /// As [`Lock::lock`].
+    /// As [`Lock::lock`]; also where the time is over while the store does not answer, so that nobody knows whether
+    /// somebody else has the lock.
     ///
     /// # Cancel safety
     ///

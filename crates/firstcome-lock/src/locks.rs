@@ -258,8 +258,10 @@ impl Locks {
     /// Gives back everything this client holds and ends it, for all clones.
     ///
     /// Those who wait get [`Failure::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
-    /// locks are given back, and what goes on in the background is waited for. This is the only promise of a clean
-    /// end: a client that is merely dropped finishes in the background, as long as the runtime lasts.
+    /// locks are given back, and what is under way or goes on in the background is waited for, but not longer than two
+    /// requests may take: what a store that does not answer still has then ends with its lease. This is the only
+    /// promise of a clean end: a client that is merely dropped finishes in the background, as long as the runtime
+    /// lasts.
     ///
     /// # Cancel safety
     ///

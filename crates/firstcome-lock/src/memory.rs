@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Undone, later};
+use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Return, Undone, later};
 use crate::keys::{Keys, Kind};
 use crate::{Failure, Holder};
 
@@ -138,23 +138,17 @@ impl Memory {
     ) -> Result<Undone, Failure> {
         let mut state = self.state();
         let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
-            return Ok(Undone::Done);
+            return Ok(Undone::Nothing);
         };
         for _ in keep..holds {
             state.give_back(keys, owner, None);
         }
-        Ok(Undone::Done)
+        Ok(Undone::TakenBack)
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
-    pub(crate) async fn release(
-        &self,
-        keys: &Keys,
-        owner: &str,
-        lease: Duration,
-        _request: u128,
-        _reentrant: bool,
-    ) -> Result<Left, Failure> {
+    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
+        let Return { keys, owner, lease, .. } = asked;
         let mut state = self.state();
         if state.holds(keys, owner).is_none() {
             return Ok(Left::Nothing);

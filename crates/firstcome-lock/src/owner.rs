@@ -60,7 +60,7 @@ impl Owner {
         &self.inner.id
     }
 
-    /// Waits until no other request of this owner about this lock is under way.
+    /// Waits until no other request of this owner about this lock is under way, as long as one request may take.
     pub(crate) async fn sit_down(&self, shared: &Shared, keys: &Keys) -> Result<Seat, Failure> {
         if self.inner.client != shared.client {
             return Err(Failure::ForeignOwner);
@@ -69,7 +69,9 @@ impl Owner {
             let mut seats = self.inner.seats.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(seats.entry(keys.name.clone()).or_default())
         };
-        Ok(Seat::of(seat).await)
+        // An acquire of it without an answer is undone first, which may take as long as its lease.
+        let pending = |_| Failure::Pending { name: keys.name.clone() };
+        tokio::time::timeout(shared.backend.answer_within(), Seat::of(seat)).await.map_err(pending)
     }
 }
 

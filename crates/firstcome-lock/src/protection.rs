@@ -11,6 +11,14 @@ pub enum Protection {
     Trust,
     /// A waiter tries again after its subscription is confirmed.
     TryAfterSubscribe,
+    /// A waiter looks again when its subscription is cut, and when it is there again.
+    LookWhenCut,
+    /// A waiter looks again when the holder's lease should have ended.
+    LookAtTheEnd,
+    /// A renewal without an answer is asked again while there is trust.
+    RenewAgain,
+    /// What is held is looked at when requests go over a new connection.
+    LookWhenReconnected,
     /// A chain of hand-overs within one process ends after a few, so that others get their turn.
     ShortChain,
     /// A release that is sent again is recognised.

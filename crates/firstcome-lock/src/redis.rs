@@ -7,7 +7,7 @@ use firstcome_store::{Command, Redis, Reply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Undone};
+use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Return, Undone};
 use crate::keys::{Keys, Kind, prefixed};
 use crate::protection::{Protection, Protections};
 use crate::{Failure, Holder};
@@ -32,9 +32,9 @@ script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
 
-/// How long a latch outlives the lease of the hold it was made for.
+/// How much longer a latch lives than a release is sent again, and how long at most.
 const LATCH_GRACE: Duration = Duration::from_secs(20);
-const LONGEST_LATCH: Duration = Duration::from_secs(600);
+const LONGEST_LATCH: Duration = Duration::from_secs(86_400);
 
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
@@ -127,32 +127,30 @@ impl RedisBackend {
             _ => return Err(unexpected("two numbers")),
         };
         let left = not_after.0.saturating_sub(now);
-        if taken_back || left < 0 {
-            Ok(Undone::Done)
+        if taken_back {
+            Ok(Undone::TakenBack)
+        } else if left < 0 {
+            Ok(Undone::Nothing)
         } else {
             Ok(Undone::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
         }
     }
 
-    pub(crate) async fn release(
-        &self,
-        keys: &Keys,
-        owner: &str,
-        lease: Duration,
-        request: u128,
-        reentrant: bool,
-    ) -> Result<Left, Failure> {
+    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
+        let Return { keys, owner, lease, .. } = asked;
         if keys.kind == Kind::Token {
             let command = Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner);
             let numbers = self.redis.send(&command).await?.numbers()?;
             return Ok(if numbers.first() == Some(&1) { Left::Free } else { Left::Nothing });
         }
-        let latch = keys.latch(request);
+        if !asked.reentrant {
+            return self.release_only(asked).await;
+        }
+        let latch = keys.latch(asked.request);
         let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
             .arg(owner)
             .arg(millis(lease))
-            .arg(millis((lease + LATCH_GRACE).min(LONGEST_LATCH)))
-            .arg(u8::from(reentrant));
+            .arg(millis(self.latch_life(lease)));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
             return Ok(Left::Nothing);
@@ -161,6 +159,39 @@ impl RedisBackend {
             0 => Left::Free,
             holds => Left::Holds(holds.unsigned_abs()),
         })
+    }
+
+    /// Gives how long a latch is kept: a release may be sent again until its lease is over, and answered after that.
+    fn latch_life(&self, lease: Duration) -> Duration {
+        lease.saturating_add(self.answer_within() + LATCH_GRACE).min(LONGEST_LATCH)
+    }
+
+    /// Gives back the only hold of an owner that takes a lock once in its life.
+    ///
+    /// Plain commands, which cost a server less than a script. The latch is a copy of the lock as it was: it holds
+    /// this owner only where this request, sent for the first time, found it there.
+    async fn release_only(&self, asked: Return<'_>) -> Result<Left, Failure> {
+        let Return { keys, owner, .. } = asked;
+        let latch = keys.latch(asked.request);
+        let mut commands = vec![
+            // Never overwrites the latch of the same request.
+            Command::new("COPY").arg(&keys.name).arg(&latch),
+            Command::new("HDEL").arg(&keys.name).arg(owner),
+            Command::new("PUBLISH").arg(&keys.channel).arg("0"),
+        ];
+        if asked.again {
+            commands.push(Command::new("HEXISTS").arg(&latch).arg(owner));
+        }
+        // The copy ends with the lease. That is soon enough for one that nobody removes, and late enough for
+        // whoever waits for the answer, unless the lease is very long or nearly over, or it is asked again.
+        let least = LATCH_GRACE.max(2 * self.answer_within());
+        if asked.again || !(least..=LONGEST_LATCH).contains(&asked.remaining) {
+            let life = millis(self.latch_life(asked.lease));
+            commands.push(Command::new("PEXPIRE").arg(&latch).arg(life));
+        }
+        let replies = self.redis.send_together(commands).await?;
+        let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == Reply::Number(1));
+        Ok(if yes(1) || asked.again && yes(3) { Left::Free } else { Left::Nothing })
     }
 
     pub(crate) async fn pass(
@@ -210,9 +241,13 @@ impl RedisBackend {
         let [owner, holds, left, fence] = reply.list()? else {
             return Err(unexpected("four parts"));
         };
+        // A hash of another use, or of another kind of lock.
+        let holds = holds.number().map_err(|_| firstcome_store::Failure::WrongKind {
+            detail: "its hash does not say how often somebody holds it".to_owned(),
+        })?;
         Ok(Some(Holder {
             owner: owner.text()?,
-            holds: holds.number()?.unsigned_abs(),
+            holds: holds.unsigned_abs(),
             remaining: remaining(left.number()?),
             last_fence: Some(fence.number()?.unsigned_abs()).filter(|fence| *fence > 0),
         }))

@@ -40,7 +40,8 @@ impl Shared {
     ) -> Arc<Self> {
         let backend = Arc::new(backend);
         let watchdog = Arc::new(Watchdog::default());
-        let renewing = tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend)));
+        let renewing =
+            tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), protections));
         Arc::new(Self {
             clerk: Clerk::start(Arc::clone(&backend)),
             backend,
@@ -78,9 +79,7 @@ impl Shared {
     }
 
     pub(crate) async fn close(self: &Arc<Self>) {
-        if self.closed.send_replace(true) {
-            return;
-        }
+        self.closed.send_replace(true);
         for hold in self.watchdog.all() {
             hold.lose(Loss::Closed);
             self.watchdog.leave(&hold);
@@ -93,7 +92,8 @@ impl Shared {
                 });
             }
         }
-        self.clerk.finish().await;
+        // What is not answered in this time is not waited for: the leases end by themselves.
+        drop(tokio::time::timeout(2 * self.backend.answer_within(), self.clerk.finish()).await);
         self.watchdog.stop();
         let renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(renewing) = renewing {

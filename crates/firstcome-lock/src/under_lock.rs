@@ -1,8 +1,8 @@
 //! What `#[locked]` does around the body of a function.
 
-use std::task::Poll;
 use std::time::Duration;
 
+use crate::while_valid::while_valid;
 use crate::{Failure, Lease, Locks, Loss, Tried};
 
 /// Why a function under `#[locked]` did not run, or not to its end.
@@ -63,26 +63,10 @@ pub async fn take(
 }
 
 /// Polls `work` for as long as the lease can be relied on, and drops it where it stands after that.
-///
-/// The clock is looked at before every step, so that after a pause of the process the work does not go on before the
-/// timer had its turn.
 #[doc(hidden)]
 pub async fn while_held<T>(lease: &Lease, work: impl Future<Output = T>) -> Result<T, Barred> {
-    let done = {
-        let mut lost = std::pin::pin!(lease.lost());
-        let mut work = std::pin::pin!(work);
-        std::future::poll_fn(|context| {
-            if !lease.is_valid() || lost.as_mut().poll(context).is_ready() {
-                return Poll::Ready(None);
-            }
-            work.as_mut().poll(context).map(Some)
-        })
-        .await
-    };
-    match done {
-        Some(output) => Ok(output),
-        None => Err(Barred::Lost { name: lease.name().to_owned(), loss: lease.lost().await }),
-    }
+    let lost = |loss| Barred::Lost { name: lease.name().to_owned(), loss };
+    while_valid(lease, work).await.map_err(lost)
 }
 
 /// Gives the lock back; without an answer that goes on in the background, and the lease ends by itself.

@@ -48,7 +48,8 @@ impl Until {
 /// Rides out a store that does not answer, up to a limit.
 struct Patience {
     limit: Duration,
-    since: Option<Instant>,
+    /// Since when there is no answer, and the last reason.
+    since: Option<(Instant, Failure)>,
     pauses: Pauses,
 }
 
@@ -65,11 +66,20 @@ impl Patience {
 
     /// Gives how long to pause after a failure, or the failure where it is of no use to wait.
     fn failed(&mut self, failure: Failure) -> Result<Duration, Failure> {
-        let since = *self.since.get_or_insert_with(Instant::now);
+        let since = self.since.as_ref().map_or_else(Instant::now, |(since, _)| *since);
         if !failure.passes_by_itself() || since.elapsed() >= self.limit {
             return Err(failure);
         }
+        self.since = Some((since, failure));
         Ok(self.pauses.next().unwrap_or(LONGEST_SLEEP))
+    }
+
+    /// Gives what is to be said when the time is over: that somebody has it, if the store still says so.
+    fn over(self, remaining: Option<Duration>) -> Result<Tried, Failure> {
+        match self.since {
+            None => Ok(Tried::Held { remaining }),
+            Some((_, failure)) => Err(failure),
+        }
     }
 }
 
@@ -80,18 +90,18 @@ pub(crate) async fn in_line(
     until: Until,
 ) -> Result<Tried, Failure> {
     let mut patience = Patience::new(shared);
+    let mut remaining = None;
     // Whoever finds a line joins it: asking past it would cost a request and jump the queue.
     if !shared.rooms.anybody(&ask.keys.name) {
         match attempt(shared, ask).await {
             Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
-            Ok(Tried::Held { .. }) => {}
+            Ok(Tried::Held { remaining: left }) => remaining = left,
             Err(failure) => {
                 patience.failed(failure)?;
             }
         }
     }
     let mut ticket = shared.rooms.join(ask);
-    let mut remaining = None;
     let closed = shared.closed();
     let waited = async {
         while !ticket.place.is_head() {
@@ -106,10 +116,11 @@ pub(crate) async fn in_line(
     };
     tokio::select! {
         biased;
-        waited = waited => waited.map(Tried::Got),
-        () = closed => Err(Failure::Closed),
-        () = until.over() => Ok(Tried::Held { remaining }),
+        waited = waited => return waited.map(Tried::Got),
+        () = closed => return Err(Failure::Closed),
+        () = until.over() => {}
     }
+    patience.over(remaining)
 }
 
 /// Waits as the oldest in line, the one who speaks to the store.
@@ -163,18 +174,23 @@ async fn as_head(
                     }
                     Err(failure) => patience.failed(failure)?,
                 };
-                // A holder whose last millisecond has begun is gone in the next one.
-                later(Instant::now(), pause.max(Duration::from_millis(1)))
+                let pause = match shared.protections.lack(Protection::LookAtTheEnd) {
+                    // A holder whose last millisecond has begun is gone in the next one.
+                    false => pause.max(Duration::from_millis(1)),
+                    true => LONGEST_SLEEP,
+                };
+                later(Instant::now(), pause)
             }
         };
+        let deaf = shared.protections.lack(Protection::LookWhenCut);
         let look_at = match &ear {
-            Some(ear) if ear.is_live() => look_at,
+            Some(ear) if ear.is_live() || deaf => look_at,
             _ => look_at.min(later(Instant::now(), blind.next().unwrap_or(LONGEST_SLEEP))),
         };
         tokio::select! {
             biased;
             Ok(lease) = &mut ticket.offer => return Ok(lease),
-            heard = hear(&mut ear) => if heard == Heard::Closed { ear = None },
+            heard = hear(&mut ear, deaf) => if heard == Heard::Closed { ear = None },
             () = call.notified() => {}
             () = tokio::time::sleep_until(look_at) => {}
         }
@@ -203,10 +219,14 @@ async fn ear(shared: &Shared, ask: &Ask, place: &Place) -> Result<SharedEar, Fai
     Ok(ear)
 }
 
-async fn hear(ear: &mut Option<tokio::sync::OwnedMutexGuard<Ear>>) -> Heard {
-    match ear {
-        Some(ear) => ear.next().await,
-        None => std::future::pending().await,
+/// Waits for a reason to look; one who is `deaf`, in a test, does not care for what it misses.
+async fn hear(ear: &mut Option<tokio::sync::OwnedMutexGuard<Ear>>, deaf: bool) -> Heard {
+    let Some(ear) = ear else { return std::future::pending().await };
+    loop {
+        let heard = ear.next().await;
+        if heard != Heard::Missed || !deaf {
+            return heard;
+        }
     }
 }
 
@@ -217,42 +237,39 @@ pub(crate) async fn polling(
     until: Until,
     backoff: &Backoff,
 ) -> Result<Tried, Failure> {
+    let mut patience = Patience::new(shared);
     let mut remaining = None;
+    match attempt(shared, ask).await {
+        Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
+        Ok(Tried::Held { remaining: left }) => remaining = left,
+        Err(failure) => {
+            patience.failed(failure)?;
+        }
+    }
     let closed = shared.closed();
-    let waited = ask_again(shared, ask, until, backoff, &mut remaining);
-    let waited = tokio::select! {
+    let asking = ask_again(shared, ask, until, backoff, &mut remaining, &mut patience);
+    tokio::select! {
         biased;
-        waited = waited => waited?,
+        got = asking => if let Some(lease) = got? {
+            return Ok(Tried::Got(lease));
+        },
         () = closed => return Err(Failure::Closed),
-        () = until.over() => None,
-    };
-    Ok(waited.map_or(Tried::Held { remaining }, Tried::Got))
+        () = until.over() => {}
+    }
+    patience.over(remaining)
 }
 
-/// Asks until the lock is had, or until there are no pauses left.
+/// Asks again and again until the lock is had, or until there are no pauses left.
 async fn ask_again(
     shared: &Arc<Shared>,
     ask: &Ask,
     until: Until,
     backoff: &Backoff,
     remaining: &mut Option<Duration>,
+    patience: &mut Patience,
 ) -> Result<Option<Lease>, Failure> {
-    let mut patience = Patience::new(shared);
     let mut pauses = backoff.pauses();
-    let mut looked_free = true;
     loop {
-        if looked_free {
-            match attempt(shared, ask).await {
-                Ok(Tried::Got(lease)) => return Ok(Some(lease)),
-                Ok(Tried::Held { remaining: left }) => {
-                    patience.answered();
-                    *remaining = left;
-                }
-                Err(failure) => {
-                    patience.failed(failure)?;
-                }
-            }
-        }
         let Some(pause) = pauses.next().filter(|_| !until.is_over()) else { return Ok(None) };
         // Nobody is there after the lease ends, but it may be given back earlier.
         let least = Duration::from_millis(1);
@@ -261,8 +278,21 @@ async fn ask_again(
         match shared.backend.taken_for(&ask.keys).await {
             Ok(taken) => {
                 patience.answered();
-                looked_free = taken.is_none();
                 *remaining = taken.flatten();
+                if taken.is_some() {
+                    continue;
+                }
+            }
+            Err(failure) => {
+                patience.failed(failure)?;
+                continue;
+            }
+        }
+        match attempt(shared, ask).await {
+            Ok(Tried::Got(lease)) => return Ok(Some(lease)),
+            Ok(Tried::Held { remaining: left }) => {
+                patience.answered();
+                *remaining = left;
             }
             Err(failure) => {
                 patience.failed(failure)?;

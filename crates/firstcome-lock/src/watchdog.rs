@@ -9,12 +9,15 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::Failure;
 use crate::backend::Backend;
 use crate::hold::{Hold, Loss};
 use crate::keys::Kind;
+use crate::protection::{Protection, Protections};
 
-/// How many holds go into one request.
+/// How many holds go into one request, and how many such requests are under way together.
 const BATCH: usize = 100;
+const TOGETHER: usize = 8;
 
 /// Holds that are renewed together: their length of lease, and whether they are token locks, which have a script of
 /// their own.
@@ -129,7 +132,7 @@ fn group(hold: &Hold) -> Group {
 }
 
 /// Renews until it is told to stop.
-pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>) {
+pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, protections: Protections) {
     let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = Option<Group>> + Send>>> =
         FuturesUnordered::new();
     let mut generation = 0;
@@ -148,9 +151,12 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>) {
                 for (group, holds) in watchdog.due() {
                     let backend = Arc::clone(&backend);
                     running.push(Box::pin(async move {
-                        for batch in holds.chunks(BATCH) {
-                            renew(&backend, batch.to_vec(), group.0).await;
-                        }
+                        let batches = futures_util::stream::iter(holds.chunks(BATCH));
+                        // One that gets no answer must not use up the trust of the others.
+                        let renewing = batches.for_each_concurrent(TOGETHER, |batch| {
+                            renew(&backend, batch.to_vec(), group.0, protections)
+                        });
+                        renewing.await;
                         Some(group)
                     }));
                 }
@@ -160,7 +166,9 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>) {
                     watchdog.finished(group);
                 }
             }
-            () = backend.reconnected(&mut generation) => {
+            () = backend.reconnected(&mut generation),
+                if !protections.lack(Protection::LookWhenReconnected) =>
+            {
                 // The server behind the new connection may know nothing of what is held.
                 let (backend, holds) = (Arc::clone(&backend), watchdog.all());
                 running.push(Box::pin(async move {
@@ -173,7 +181,12 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>) {
 }
 
 /// Renews holds of one group, again and again while an answer is missing and there is trust left.
-async fn renew(backend: &Backend, mut holds: Vec<Arc<Hold>>, lease: Duration) {
+async fn renew(
+    backend: &Backend,
+    mut holds: Vec<Arc<Hold>>,
+    lease: Duration,
+    protections: Protections,
+) {
     // A missing answer must not use up the trust of those that could still be renewed.
     let patience = (lease / 5).min(backend.answer_within());
     loop {
@@ -181,22 +194,41 @@ async fn renew(backend: &Backend, mut holds: Vec<Arc<Hold>>, lease: Duration) {
         if holds.is_empty() {
             return;
         }
-        let sent = Instant::now();
-        let asked: Vec<_> = holds.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
-        let answers = backend.renew(&asked, Some(lease));
-        if let Ok(Ok(answers)) = tokio::time::timeout(patience, answers).await {
-            for (hold, held) in holds.iter().zip(answers) {
-                if held {
-                    // Where trust ran out meanwhile, it is lost, and stays so.
-                    hold.confirmed(sent, lease).ok();
-                } else {
-                    hold.lose(Loss::Taken);
-                }
+        match tokio::time::timeout(patience, renew_once(backend, &holds, lease)).await {
+            Ok(Ok(())) => return,
+            _ if protections.lack(Protection::RenewAgain) => return,
+            // Refused, perhaps for a single one of them: each is asked for by itself.
+            Ok(Err(failure)) if !failure.passes_by_itself() && holds.len() > 1 => {
+                let singles: Vec<_> = holds.into_iter().map(|hold| vec![hold]).collect();
+                let renewing = futures_util::stream::iter(singles)
+                    .for_each_concurrent(TOGETHER, |hold| {
+                        Box::pin(renew(backend, hold, lease, protections))
+                    });
+                return renewing.await;
             }
-            return;
+            Ok(Err(_)) | Err(_) => tokio::time::sleep(lease / 50).await,
         }
-        tokio::time::sleep(lease / 50).await;
     }
+}
+
+/// Asks once, and notes the answers.
+async fn renew_once(
+    backend: &Backend,
+    holds: &[Arc<Hold>],
+    lease: Duration,
+) -> Result<(), Failure> {
+    let sent: Vec<_> = holds.iter().map(|hold| hold.asked_now()).collect();
+    let asked: Vec<_> = holds.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
+    let answers = backend.renew(&asked, Some(lease)).await?;
+    for ((hold, sent), held) in holds.iter().zip(sent).zip(answers) {
+        if held {
+            // Where trust ran out meanwhile, it is lost, and stays so.
+            hold.confirmed(sent, lease).ok();
+        } else {
+            hold.lose(Loss::Taken);
+        }
+    }
+    Ok(())
 }
 
 /// Looks, without renewing, whether holds are still there; those that are gone are lost.

@@ -1,4 +1,5 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a store gave no usable answer.
 ///
@@ -11,6 +12,20 @@ pub enum Failure {
     Address {
         /// What is wrong with it.
         reason: String,
+        /// What it must look like.
+        form: &'static str,
+    },
+    /// A time in the options is shorter or longer than is possible.
+    #[error("{what} of {given:?} is outside of {least:?} to {most:?}")]
+    OutOfRange {
+        /// What it is about.
+        what: &'static str,
+        /// What was asked for.
+        given: Duration,
+        /// The shortest possible.
+        least: Duration,
+        /// The longest possible.
+        most: Duration,
     },
     /// No connection could be had in time, so nothing was sent.
     #[error("the store at {place} cannot be reached: {reason}")]
@@ -79,6 +94,52 @@ pub enum Failure {
         /// What the TLS library said.
         source: Arc<std::io::Error>,
     },
+    /// The server speaks no TLS, and TLS was asked for.
+    #[error("the store at {place} speaks no TLS")]
+    NoTls {
+        /// Host and port.
+        place: String,
+    },
+    /// The server has no database of that name.
+    #[error("the store at {place} has no such database: {detail}")]
+    NoDatabase {
+        /// Host and port.
+        place: String,
+        /// The server's words.
+        detail: String,
+    },
+    /// The database, or the user, is set to begin every transaction read-only.
+    #[error("the store at {place} begins transactions read-only: {detail}")]
+    ReadOnlySession {
+        /// Host and port.
+        place: String,
+        /// The server's words.
+        detail: String,
+    },
+    /// The server has no room left on its disk.
+    #[error("the store at {place} is full: {detail}")]
+    Full {
+        /// Host and port.
+        place: String,
+        /// The server's words.
+        detail: String,
+    },
+    /// Somebody else's transaction was in the way for too long, or the statement took too long: it was undone.
+    #[error("the store at {place} gave up waiting: {detail}")]
+    Held {
+        /// Host and port.
+        place: String,
+        /// The server's words.
+        detail: String,
+    },
+    /// The server refused an SQL statement, and so its whole transaction.
+    #[error("the store refused a statement: {detail} (SQLSTATE {code})")]
+    Statement {
+        /// Five characters of the SQL standard and the server's documentation.
+        code: String,
+        /// The server's words.
+        detail: String,
+    },
     /// The connection was closed by its owner.
     #[error("this connection has been closed")]
     Closed,
@@ -103,6 +164,7 @@ impl Failure {
                 Effect::Unknown
             }
             Self::Address { .. }
+            | Self::OutOfRange { .. }
             | Self::Unreachable { .. }
             | Self::Denied { .. }
             | Self::ReadOnly { .. }
@@ -110,6 +172,12 @@ impl Failure {
             | Self::TooOld { .. }
             | Self::UnknownScript
             | Self::Tls { .. }
+            | Self::NoTls { .. }
+            | Self::NoDatabase { .. }
+            | Self::ReadOnlySession { .. }
+            | Self::Full { .. }
+            | Self::Held { .. }
+            | Self::Statement { .. }
             | Self::Closed => Effect::None,
         }
     }
@@ -118,7 +186,10 @@ impl Failure {
     #[must_use]
     pub fn passes_by_itself(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::Unknown { .. } | Self::ReadOnly { .. } => true,
+            Self::Unreachable { .. }
+            | Self::Unknown { .. }
+            | Self::ReadOnly { .. }
+            | Self::Held { .. } => true,
             // A server that is still reading its files, or short of memory, says so with an error of its own.
             Self::Refused { detail } => {
                 ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS"]
@@ -126,12 +197,18 @@ impl Failure {
                     .any(|code| detail.starts_with(code))
             }
             Self::Address { .. }
+            | Self::OutOfRange { .. }
             | Self::Denied { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
             | Self::UnknownScript
             | Self::Unexpected { .. }
             | Self::Tls { .. }
+            | Self::NoTls { .. }
+            | Self::NoDatabase { .. }
+            | Self::ReadOnlySession { .. }
+            | Self::Full { .. }
+            | Self::Statement { .. }
             | Self::Closed => false,
         }
     }
@@ -140,17 +217,15 @@ impl Failure {
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Self::Address { .. } => Some(
-                "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \
-                 redis+sentinel://host:port,host:port/master[/database]",
-            ),
+            Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
+            Self::Address { form, .. } => Some(form),
             Self::Unreachable { .. } => {
                 Some("see that the server runs and that its port is open from here")
             }
             Self::Unknown { .. } => Some("read back what happened before doing it again"),
-            Self::Denied { .. } => Some(
-                "check user and password, and that the user may use the keys, channels and commands listed in the docs",
-            ),
+            Self::Denied { .. } => {
+                Some("check user and password, and that the user has the rights listed in the docs")
+            }
             Self::ReadOnly { .. } => {
                 Some("give the master's address, or use Sentinel, which follows the master")
             }
@@ -159,11 +234,27 @@ impl Failure {
             }
             Self::TooOld { .. } => Some("use a newer server"),
             Self::Tls { .. } => Some(
-                "give the authority's certificate with Options::trust, and a host name that the certificate names",
+                "give the authority's certificate in the file that SSL_CERT_FILE names, or with Options::trust, and a \
+                 host name that the certificate names",
             ),
-            Self::UnknownScript | Self::Refused { .. } | Self::Unexpected { .. } | Self::Closed => {
-                None
+            Self::NoTls { .. } => {
+                Some("add sslmode=disable to the URL if the network between is to be trusted")
             }
+            Self::NoDatabase { .. } => {
+                Some("create it, `CREATE DATABASE name`, or name one that is there")
+            }
+            Self::ReadOnlySession { .. } => Some(
+                "set default_transaction_read_only off for this user and database, or name a user that may write",
+            ),
+            Self::Full { .. } => Some("make room on the server's disk"),
+            Self::Held { .. } => {
+                Some("it is tried again; see pg_stat_activity and pg_locks for who is in the way")
+            }
+            Self::UnknownScript
+            | Self::Refused { .. }
+            | Self::Unexpected { .. }
+            | Self::Statement { .. }
+            | Self::Closed => None,
         }
     }
 }

@@ -9,10 +9,15 @@
 //! - [`Options`]: where the store is and how long to wait for it
 //! - [`Command`], [`Script`], [`Reply`]: what is asked and answered
 //! - [`Subscription`]: messages of one channel, and a word when some may have been missed
+//! - `postgres`, behind the feature of that name: a small pool of connections, and transactions with time-outs
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
 
 mod failure;
+mod host;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod redis;
+mod tls;
 
 pub use failure::{Effect, Failure};
 pub use redis::{

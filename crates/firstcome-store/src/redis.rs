@@ -49,7 +49,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// Gives the reason of the first try: an address that cannot be read, a server that cannot be reached within
+    /// Gives the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
     /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
     /// connection are mended in the background instead.
     ///
@@ -57,6 +57,7 @@ impl Redis {
     ///
     /// Cancel safe: what was dialled is closed.
     pub async fn connect(options: Options) -> Result<Self, Failure> {
+        options.check()?;
         let options = Arc::new(options);
         let address = Arc::new(Address::read(&options.url)?);
         let dialler = Arc::new(dial::Dialler::new(Arc::clone(&options), address)?);
@@ -78,6 +79,29 @@ impl Redis {
     /// Not cancel safe: a dropped command may or may not have been sent.
     pub async fn send(&self, command: &Command) -> Result<Reply, Failure> {
         self.inner.link.send(command, Instant::now() + self.inner.options.answer_within).await
+    }
+
+    /// Sends commands once, to be carried out together or not at all (MULTI and EXEC), and gives their answers.
+    ///
+    /// The time-out is that of [`Redis::send`]. Scripts are called by their hash only: one that the server does not
+    /// know is an error.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]. An error of one of the commands is given instead of the answers; the others were carried out
+    /// all the same, unless it was an error that the server found before it began.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: dropped commands may or may not have been sent; never only some of them.
+    pub async fn send_together(&self, commands: Vec<Command>) -> Result<Vec<Reply>, Failure> {
+        let deadline = Instant::now() + self.inner.options.answer_within;
+        match self.inner.link.send_together(commands, deadline).await? {
+            Reply::List(replies) => Ok(replies),
+            other @ (Reply::Nil | Reply::Number(_) | Reply::Bytes(_)) => {
+                Err(Failure::Unexpected { detail: format!("{other:?} instead of a list") })
+            }
+        }
     }
 
     /// Waits until there is a connection, up to [`Options::answer_within`].

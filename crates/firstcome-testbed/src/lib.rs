@@ -7,15 +7,21 @@
 //! `CI` or `FIRSTCOME_REQUIRE_SERVERS` set the same thing is a panic, so that nothing is skipped unnoticed where it
 //! counts. Valkey is the exception: it is always only a skip.
 //!
-//! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, or as a replica
+//! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, as a replica, or with a wall
+//!   clock that jumps when told to
+//! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
+//! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
+mod clock;
 mod folder;
+mod old;
 mod ports;
+mod postgres;
 mod programs;
 mod proxy;
 mod redis;
@@ -24,9 +30,11 @@ mod sentinel;
 
 pub use certificates::Certificates;
 pub use folder::Folder;
+pub use old::OldServer;
 pub use ports::free_port;
+pub use postgres::{Postgres, PostgresSettings};
 pub use programs::{missing, required};
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
-pub use redisson::redisson;
+pub use redisson::{redisson, redisson_class_path};
 pub use sentinel::Sentinels;

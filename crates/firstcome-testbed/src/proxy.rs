@@ -24,6 +24,11 @@ pub enum Fault {
     CutAtReply,
     /// Bytes towards the server are lost for good, and the connection is cut at the first of them.
     CutAtRequest,
+    /// The connection is cut instead of sending the piece towards the server that would be this one by
+    /// [`Proxy::requests`], counted from 1.
+    CutAtRequestNumber(u64),
+    /// The connection is cut instead of sending what the server says after that piece.
+    CutAtReplyToNumber(u64),
     /// Every piece in both directions is this much late.
     Delay(Duration),
 }
@@ -113,7 +118,7 @@ impl Proxy {
     /// Gives how many pieces have been sent towards the server so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.requests.load(Ordering::SeqCst)
     }
 }
 
@@ -165,8 +170,8 @@ async fn connect(
     let (server_read, server_write) = server.into_split();
     tokio::select! {
         // Whichever ends first drops both halves, which closes both connections.
-        () = pump(client_read, server_write, Way::Request(number), orders.clone(), Some(requests)) => {}
-        () = pump(server_read, client_write, Way::Reply, orders, None) => {}
+        () = pump(client_read, server_write, Way::Request(number), orders.clone(), &requests) => {}
+        () = pump(server_read, client_write, Way::Reply, orders, &requests) => {}
         _ = cut.wait_for(|order| order.cuts > cuts) => {}
     }
 }
@@ -183,7 +188,7 @@ async fn pump(
     mut to: OwnedWriteHalf,
     way: Way,
     mut orders: watch::Receiver<Order>,
-    count: Option<Arc<AtomicU64>>,
+    requests: &AtomicU64,
 ) {
     let mut buffer = vec![0; 65_536];
     loop {
@@ -191,6 +196,16 @@ async fn pump(
         let fault = orders.borrow().fault;
         match (fault, way) {
             (Fault::CutAtReply, Way::Reply) | (Fault::CutAtRequest, Way::Request(_)) => return,
+            (Fault::CutAtRequestNumber(number), Way::Request(_))
+                if requests.load(Ordering::SeqCst) + 1 >= number =>
+            {
+                return;
+            }
+            (Fault::CutAtReplyToNumber(number), Way::Reply)
+                if requests.load(Ordering::SeqCst) >= number =>
+            {
+                return;
+            }
             (Fault::Delay(time), _) => tokio::time::sleep(time).await,
             (Fault::StallRequests, Way::Request(_)) => {
                 if orders.wait_for(|now| now.fault != Fault::StallRequests).await.is_err() {
@@ -208,7 +223,9 @@ async fn pump(
                 | Fault::StallRequests
                 | Fault::StallReplies
                 | Fault::CutAtReply
-                | Fault::CutAtRequest,
+                | Fault::CutAtRequest
+                | Fault::CutAtRequestNumber(_)
+                | Fault::CutAtReplyToNumber(_),
                 _,
             ) => {}
         }
@@ -217,8 +234,8 @@ async fn pump(
         {
             return;
         }
-        if let Some(count) = &count {
-            count.fetch_add(1, Ordering::Relaxed);
+        if matches!(way, Way::Request(_)) {
+            requests.fetch_add(1, Ordering::SeqCst);
         }
         if to.write_all(&buffer[..read]).await.is_err() {
             return;

@@ -3,7 +3,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::{Certificates, Folder, free_port, programs};
+use crate::{Certificates, Folder, clock, free_port, programs};
 
 /// What a [`Redis`] is started with; the default is a plain server without persistence.
 #[derive(Debug, Default)]
@@ -16,10 +16,10 @@ pub struct Settings {
     pub tls: Option<Certificates>,
     /// Follow the master at this port.
     pub replica_of: Option<u16>,
+    /// Let the server's wall clock be moved, with [`Redis::set_clock`].
+    pub movable_clock: bool,
     /// Further words for the command line, each option with its leading dashes.
     pub more: Vec<String>,
-    /// Environment variables, such as those of a library that sets the clock.
-    pub environment: Vec<(String, String)>,
 }
 
 /// A real server in a process of its own, killed on drop.
@@ -50,7 +50,18 @@ impl Redis {
             programs::missing("redis-server");
             return None;
         }
+        if settings.movable_clock && clock::library().is_none() {
+            programs::missing("libfaketime");
+            return None;
+        }
         Some(Self::launch("redis-server", settings))
+    }
+
+    /// Starts a plain `redis-server` whose clock can be moved; `None` after a loud skip where it, or `libfaketime`, is
+    /// not installed.
+    #[must_use]
+    pub fn with_movable_clock() -> Option<Self> {
+        Self::with(Settings { movable_clock: true, ..Settings::default() })
     }
 
     /// Starts a `valkey-server`; `None` after a loud skip where it is not installed, which is never a failure.
@@ -103,7 +114,10 @@ impl Redis {
             command.args(["--replicaof", "127.0.0.1", &master.to_string()]);
         }
         command.args(&self.settings.more);
-        command.envs(self.settings.environment.iter().map(|(name, value)| (name, value)));
+        if self.settings.movable_clock {
+            self.set_clock(0);
+            clock::movable(&mut command, &self.folder);
+        }
         self.child = Some(spawn_until(&mut command, "Ready to accept connections"));
     }
 
@@ -111,12 +125,6 @@ impl Redis {
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
-    }
-
-    /// Gives the folder the server keeps its files in.
-    #[must_use]
-    pub fn folder(&self) -> &std::path::Path {
-        self.folder.path()
     }
 
     /// Gives the URL a client connects to, with the password where there is one.
@@ -138,6 +146,16 @@ impl Redis {
     #[must_use]
     pub fn authority(&self) -> Option<&str> {
         self.settings.tls.as_ref().map(Certificates::authority)
+    }
+
+    /// Sets the server's wall clock to so many seconds ahead of this machine's; its monotonic clock stays as it is.
+    ///
+    /// # Panics
+    ///
+    /// Panics for a server that was not started with [`Settings::movable_clock`].
+    pub fn set_clock(&self, ahead: i64) {
+        assert!(self.settings.movable_clock, "a server whose clock can be moved");
+        clock::set(&self.folder, ahead);
     }
 
     /// Kills the server at once, as a crash would.

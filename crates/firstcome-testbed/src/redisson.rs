@@ -10,14 +10,20 @@ use crate::programs;
 /// The programs are built once in the life of this process, with Maven, which may fetch what they need.
 #[must_use]
 pub fn redisson(class: &str) -> Option<Command> {
-    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let target = BUILT.get_or_init(build).as_ref()?;
-    let path = format!("{0}/classes:{0}/dependency/*", target.display());
+    let path = redisson_class_path()?;
     let mut java = Command::new("java");
     // It lives for seconds: what makes it begin sooner is worth more than what makes it faster later.
     java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", &path]);
     java.arg(format!("firstcome.{class}"));
     Some(java)
+}
+
+/// Gives the class path of the programs of `interop/redisson`, for who starts Java by itself; `None` as [`redisson`].
+#[must_use]
+pub fn redisson_class_path() -> Option<String> {
+    static BUILT: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let target = BUILT.get_or_init(build).as_ref()?;
+    Some(format!("{0}/classes:{0}/dependency/*", target.display()))
 }
 
 fn build() -> Option<PathBuf> {

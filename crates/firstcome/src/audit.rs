@@ -1,10 +1,10 @@
 //! Recomputes everything from the journal and compares: the running server, the snapshot, the ledger.
 
-use crate::ledger::{Reader, Row};
+use crate::config::Ledger as Named;
+use crate::ledger::{Look, Row};
 use firstcome_core::command::{Command, Mark};
 use firstcome_core::snapshot::{Manifest, Restore};
 use firstcome_core::{Outcome, State};
-use firstcome_journal::folder;
 use firstcome_journal::sqlite::ReadOnly;
 use serde::Serialize;
 use std::path::Path;
@@ -74,13 +74,15 @@ pub type AskServer<'a> = &'a mut dyn FnMut(u64) -> anyhow::Result<Option<String>
 
 /// Audits a data folder. The files are opened read-only; a server may run on it meanwhile.
 ///
-/// `progress` hears the position recomputed and the last one.
+/// `named` says where the ledger is, and `name` what the configuration calls the space; `progress` hears the position
+/// recomputed and the last one.
 ///
 /// # Errors
 ///
 /// The folder holds no journal, or its files cannot be read at all. Damage in them is a difference.
 pub fn run(
     data: &Path,
+    (named, name): (&Named, &str),
     ask: AskServer<'_>,
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<Report> {
@@ -93,18 +95,14 @@ pub fn run(
         Some(manifest) if first > 1 => (restore(&journal, manifest)?, "snapshot"),
         Some(_) | None => (State::new(head.space, head.shard), "beginning"),
     };
-    let ledger_file = folder::ledger_file(data);
-    let ledger = match ledger_file.exists() {
-        true => Some(Reader::open(&ledger_file, head.space, head.shard)?),
-        false => None,
-    };
+    let ledger = Look::open(named, data, name, head.space, head.shard)?;
     let mut audit = Audit {
         from_position: state.position(),
         compared: state.last_result(),
         state,
         manifest,
         marks: 0,
-        ledger_through: ledger.as_ref().map(Reader::through).transpose()?,
+        ledger_through: ledger.as_ref().map(Look::through).transpose()?,
         ledger,
         pending: Vec::new(),
         ledger_differs: false,
@@ -156,7 +154,7 @@ fn difference(what: &'static str, position: Option<u64>, detail: String) -> Diff
     Difference { what, position, detail }
 }
 
-fn restore(journal: &ReadOnly, manifest: &Manifest) -> anyhow::Result<State> {
+pub(crate) fn restore(journal: &ReadOnly, manifest: &Manifest) -> anyhow::Result<State> {
     let mut restore = Restore::new(manifest.clone());
     while let Some(name) = restore.wanted() {
         let Some(piece) = journal.piece(name)? else {
@@ -188,7 +186,7 @@ struct Audit {
     marks: u64,
     /// The number up to which results were handed to the comparison.
     compared: u64,
-    ledger: Option<Reader>,
+    ledger: Option<Look>,
     ledger_through: Option<u64>,
     /// Results as recomputed, with the position they came from, not compared yet.
     pending: Vec<(u64, Row)>,

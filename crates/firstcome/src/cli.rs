@@ -16,6 +16,7 @@ mod out;
 mod results;
 mod rush;
 mod serve;
+mod settle;
 mod talk;
 
 use clap::{Parser, Subcommand};
@@ -69,6 +70,9 @@ enum Verb {
     /// Look into the journal of a data folder.
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    /// Show how far results are in the ledger, and mend it.
+    #[command(subcommand)]
+    Settle(settle::SettleVerb),
     /// Show the servers of the space.
     Nodes(connect::ServerArgs),
     /// Run a command under a lock.
@@ -123,6 +127,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Audit(args) => audit::run(args, json),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),
+        Verb::Settle(verb) => settle::run(verb, json),
         Verb::Nodes(args) => on_one_core(connect::nodes(args, json)),
         #[cfg(feature = "redis")]
         Verb::Lock(args) => on_one_core(lock::run(args)),

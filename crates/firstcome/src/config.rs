@@ -2,6 +2,7 @@
 //!
 //! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
 
+mod database_url;
 mod file;
 mod keys;
 mod origin;
@@ -15,6 +16,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+pub use database_url::DatabaseUrl;
 pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;
 pub use printed::{print, print_json};
@@ -82,20 +84,37 @@ pub struct Config {
 }
 
 /// Where results are made durable for the user's own queries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ledger {
     /// A second SQLite file in the data folder.
     Sqlite,
+    /// A PostgreSQL database, in a schema named after the space.
+    Postgres(DatabaseUrl),
     /// Nowhere: results stay in memory until their campaign leaves it.
     None,
 }
 
 impl fmt::Display for Ledger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sqlite => "sqlite",
-            Self::None => "none",
-        })
+        match self {
+            Self::Sqlite => f.write_str("sqlite"),
+            Self::Postgres(url) => url.fmt(f),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl std::str::FromStr for Ledger {
+    type Err = String;
+
+    /// Reads `sqlite`, `none` or a URL; what is wrong with it is said without repeating a password.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sqlite" => Ok(Self::Sqlite),
+            "none" => Ok(Self::None),
+            url if url.contains("://") => DatabaseUrl::new(url).map(Self::Postgres),
+            _ => Err(format!("must be sqlite, none or postgres://…, not `{text}`")),
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod problem;
 mod request;
 mod results;
 pub mod server;
+mod settling;
 mod status;
 
 pub use crate::config::Role;
@@ -100,6 +101,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(status::nodes))
         .routes(routes!(status::reseed))
         .routes(routes!(status::audit))
+        .routes(routes!(settling::settling))
         .routes(routes!(status::live))
         .routes(routes!(status::ready))
         .routes(routes!(status::metrics))

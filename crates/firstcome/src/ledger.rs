@@ -6,20 +6,33 @@
 //! second time finds another `through`, and neither writes anything: so each result is there once,
 //! and none is left out. The tables are documented in `docs/reference/ledger.md`.
 
+mod aside;
 mod failure;
+mod look;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod sqlite;
 #[cfg(test)]
 mod tests;
 
+pub use aside::set_aside;
 pub use failure::LedgerFailure;
+pub use look::Look;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
 pub use sqlite::{Reader, Sqlite};
 
+use crate::config::Ledger as Named;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::state::ResultRow;
 use firstcome_core::{SpaceId, Timestamp};
+use firstcome_journal::folder::DataFolder;
 use std::fmt;
 use std::path::Path;
+
+/// The version of the tables this build writes and the highest it reads.
+const VERSION: u32 = 1;
 
 /// One result as a ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -156,6 +169,9 @@ pub struct Standing {
 pub enum Ledger {
     /// In a SQLite file.
     Sqlite(Sqlite),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
 }
 
 impl Ledger {
@@ -175,6 +191,78 @@ impl Ledger {
         Sqlite::open(path, space, shard).map(Self::Sqlite)
     }
 
+    /// Gives the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
+    /// there is no file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::open_sqlite`] and [`Ledger::postgres`].
+    pub async fn named(
+        kind: &Named,
+        folder: Option<&DataFolder>,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Option<Self>, LedgerFailure> {
+        match kind {
+            Named::None => Ok(None),
+            Named::Sqlite => match folder {
+                None => Ok(None),
+                Some(folder) => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+            },
+            #[cfg(feature = "postgres")]
+            Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
+            #[cfg(not(feature = "postgres"))]
+            Named::Postgres(url) => {
+                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+                Err(LedgerFailure::Denied(why))
+            }
+        }
+    }
+
+    /// Names the ledger of a shard of a space in a PostgreSQL database; see [`Ledger::ready`].
+    ///
+    /// `name` is the space's name in the configuration: its tables are in the schema `firstcome_NAME`.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(
+        url: &str,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Self, LedgerFailure> {
+        Postgres::new(url, name, space, shard).map(Self::Postgres)
+    }
+
+    /// Looks whether the ledger is there and ours; makes its tables where there are none.
+    ///
+    /// Every later call looks again as long as this has not succeeded, and whenever the connection is a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`],
+    /// [`LedgerFailure::Denied`]; [`LedgerFailure::Broken`] when its tables are something else's;
+    /// [`LedgerFailure::Unavailable`] and others that [pass by themselves](LedgerFailure::passes_by_itself).
+    pub async fn ready(&self) -> Result<(), LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.ready().await,
+        }
+    }
+
+    /// Gives the word for the kind of database: `sqlite` or `postgres`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "sqlite",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "postgres",
+        }
+    }
+
     /// Mints the next term, which makes those before it refused, and says where the ledger stands.
     ///
     /// # Errors
@@ -183,6 +271,8 @@ impl Ledger {
     pub async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.mint_term().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.mint_term().await,
         }
     }
 
@@ -194,6 +284,8 @@ impl Ledger {
     pub async fn standing(&self) -> Result<Standing, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.standing().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.standing().await,
         }
     }
 
@@ -217,6 +309,8 @@ impl Ledger {
         assert!(ordered, "results are settled in order, after {}", batch.after);
         match self {
             Self::Sqlite(sqlite) => sqlite.settle(batch).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.settle(batch).await,
         }
     }
 
@@ -234,6 +328,8 @@ impl Ledger {
     ) -> Result<Vec<Row>, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.results(after, limit, campaign).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.results(after, limit, campaign).await,
         }
     }
 
@@ -250,6 +346,8 @@ impl Ledger {
     ) -> Result<Option<SettledClaim>, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.claim(campaign, pool, rank).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claim(campaign, pool, rank).await,
         }
     }
 
@@ -266,6 +364,8 @@ impl Ledger {
     ) -> Result<Vec<SettledClaim>, LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.claims(campaign, after, limit).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claims(campaign, after, limit).await,
         }
     }
 
@@ -281,6 +381,8 @@ impl Ledger {
     ) -> Result<(u64, u64), LedgerFailure> {
         match self {
             Self::Sqlite(sqlite) => sqlite.claim_counts(campaign, pool).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claim_counts(campaign, pool).await,
         }
     }
 
@@ -293,6 +395,8 @@ impl Ledger {
     pub async fn close(&self) {
         match self {
             Self::Sqlite(sqlite) => sqlite.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.close().await,
         }
     }
 }

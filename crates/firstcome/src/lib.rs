@@ -17,5 +17,6 @@ pub mod ledger;
 pub mod metrics;
 pub mod node;
 mod picture;
+pub mod rebuild;
 pub mod rush;
 pub mod serve;

@@ -52,7 +52,7 @@ pub struct Metrics {
 }
 
 /// Gauges that are set when somebody asks: name, unit-bearing help.
-const ASKED: [(&str, &str); 10] = [
+const ASKED: [(&str, &str); 12] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -60,6 +60,8 @@ const ASKED: [(&str, &str); 10] = [
     ("position", "Position of the entry applied last"),
     ("results_last", "Number of the last result"),
     ("results_settled", "Number up to which the ledger has results"),
+    ("results_waiting", "Results that wait for the ledger"),
+    ("results_lag_seconds", "Age of the oldest result that waits for the ledger, rounded up"),
     ("outbox_limit", "Results that may wait for the ledger; 0 without a limit"),
     ("state_memory_bytes", "Memory that campaigns take, about"),
     ("ready", "1 while this node is ready"),

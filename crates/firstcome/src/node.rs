@@ -9,6 +9,7 @@ pub mod ask;
 mod batch;
 mod calls;
 mod clock;
+mod doubt;
 mod fork;
 mod heal;
 pub mod health;
@@ -31,6 +32,7 @@ use crate::metrics::Metrics;
 use appender::Appender;
 use calls::Calls;
 pub use clock::StoreClock;
+use doubt::Doubt;
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
 use health::Health;
@@ -145,7 +147,9 @@ impl Node {
                 clock: Arc::clone(&clock),
                 seen,
             };
-            tokio::spawn(announcer.run(stop.clone()))
+            let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
+            let doubt = Doubt { journal, replica, last: None };
+            tokio::spawn(announcer.run(doubt, stop.clone()))
         });
         let appender = Appender {
             writer: id,

@@ -52,13 +52,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let store = Store::open(&config, folder.as_ref(), SpaceId(random_bytes()?)).await?;
     let journal = store.journal();
-    let ledger = match (config.ledger, &folder) {
-        (LedgerKind::None, _) | (LedgerKind::Sqlite, None) => None,
-        (LedgerKind::Sqlite, Some(folder)) => {
-            let head = journal.head().await?;
-            Some(Ledger::open_sqlite(&folder.ledger(), head.space, head.shard).await?)
-        }
-    };
+    let head = journal.head().await?;
+    let ledger = ledger(&config, folder.as_ref(), head.space, head.shard).await?;
     let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
@@ -110,6 +105,28 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     store.close().await;
     eprintln!("stopped cleanly");
     Ok(())
+}
+
+/// Gives the ledger, if there is to be one.
+///
+/// One that is out of reach for now stops no sale: results wait until it is there.
+async fn ledger(
+    config: &Config,
+    folder: Option<&DataFolder>,
+    space: SpaceId,
+    shard: u32,
+) -> anyhow::Result<Option<Ledger>> {
+    let Some(ledger) = Ledger::named(&config.ledger, folder, &config.space, space, shard).await?
+    else {
+        return Ok(None);
+    };
+    match ledger.ready().await {
+        Err(why) if why.passes_by_itself() => {
+            eprintln!("serving without the ledger for now, results wait for it: {why}");
+        }
+        ready => ready?,
+    }
+    Ok(Some(ledger))
 }
 
 /// How long handlers of cut connections may take to notice.
@@ -220,7 +237,9 @@ impl Told {
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
         LedgerKind::None => None,
-        LedgerKind::Sqlite => Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX)),
+        LedgerKind::Sqlite | LedgerKind::Postgres(_) => {
+            Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX))
+        }
     };
     Limits {
         queue: config.queue,

@@ -10,10 +10,13 @@ type Need = (&'static str, &'static str, &'static str);
 ///
 /// Installing a server may start it on its usual port. The tests start their own on free ports, so it does not matter
 /// whether that succeeds.
-const NEEDS: [Need; 3] = [
+const NEEDS: [Need; 6] = [
     ("strace", "strace", "shows that every commit really reaches the disk"),
     ("redis-server", "redis-server", "locks and elections run on a real server"),
     ("redis-sentinel", "redis-sentinel", "locks follow a failover"),
+    ("postgres", "postgresql", "results are settled in a real server"),
+    ("psql", "postgresql-client", "looks into that server from beside"),
+    ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
 
 /// Programs without which a part of the tests is skipped, loudly; not in CI, where they have to be here.
@@ -96,5 +99,8 @@ fn is_root() -> bool {
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let places = std::env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from));
+    // Debian keeps the programs of each version of PostgreSQL in a folder of its own.
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let places = places.chain(versions.map(|version| version.path().join("bin")));
     places.map(|place| place.join(program)).find(|path| path.is_file())
 }

@@ -105,7 +105,8 @@ impl Redis {
             .arg(append.applied)
             .arg(&name_bytes(append.applied_name)[..])
             .arg(&name_bytes(append.name)[..])
-            .arg(&append.body[..]);
+            .arg(&append.body[..])
+            .arg(append.applied % 32);
         let stored = pinned.send(self.ready(step, command), deadline);
         let read = pinned.send(range(&keys.journal, append.applied), deadline);
         let wait = self.inner.waits.command().map(|wait| pinned.send(wait, deadline + WAIT));

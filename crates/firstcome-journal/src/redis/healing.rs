@@ -22,8 +22,9 @@ impl Redis {
             .arg(head)
             .arg(&name_bytes(name)[..])
             .arg(&name_bytes(last)[..]);
-        let command =
-            entries.iter().fold(command, |command, entry| command.arg(value::write(entry)));
+        let command = entries
+            .iter()
+            .fold(command, |command, entry| command.arg(value::write(entry)).arg(&entry.body[..]));
         self.run(step, command).await.map(drop)
     }
 

@@ -6,7 +6,7 @@
 use super::Redis;
 use super::trouble::looked;
 use crate::Failure;
-use firstcome_store::{Command, Pinned, Wire};
+use firstcome_store::{Command, Failure as Store, Pinned, Wire};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -53,7 +53,12 @@ impl Redis {
         }
         let first = incarnation.lock().asked.is_empty();
         let info = pinned.send(Command::new("INFO").arg("server"), deadline).await;
-        let run = info.and_then(|reply| reply.text()).ok().and_then(|text| run_of(&text));
+        let run = match info.and_then(|reply| reply.text()) {
+            Ok(text) => run_of(&text),
+            Err(Store::Denied { .. }) => None,
+            // A connection that was lost meanwhile says nothing about the server.
+            Err(failure) => return Err(looked(failure)),
+        };
         let mut seen = incarnation.lock();
         seen.asked.retain(Pinned::is_up);
         seen.asked.push(pinned.clone());

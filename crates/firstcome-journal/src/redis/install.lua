@@ -1,13 +1,14 @@
 -- Makes a manifest a snapshot. The two that are furthest on are kept, the rest is forgotten.
 --
--- KEYS  1 head  2 manifests  3 pieces
--- ARGV  1 space  2 term  3 position  4 manifest  5 what names of pieces become keys with
---       6 how many pieces  7 and on: their names
+-- KEYS  1 head  2 manifests  3 pieces  4 journal
+-- ARGV  1 space  2 term  3 position, 4 name, 5 time of the entry it is as of  6 manifest
+--       7 what names of pieces become keys with  8 how many pieces  9 and on: their names
 -- Gives {0}; and where nothing was changed: {1} no head  {2, space} another space  {3, head} the head is lower
+--       {4, name} another entry stands there  {5, first} it is no longer kept
 --       {6, term} a later term was minted  {8, name} a piece is missing
 
 local call = redis.call
-local head = call('HMGET', KEYS[1], 'space', 'term', 'position', 'at')
+local head = call('HMGET', KEYS[1], 'space', 'term', 'position', 'at', 'name', 'first')
 if head[1] ~= ARGV[1] then
     if head[1] then
         return {2, head[1]}
@@ -21,9 +22,23 @@ local position = tonumber(ARGV[3])
 if position > tonumber(head[3]) then
     return {3, tonumber(head[3])}
 end
+-- A leader that followed another history must not have everybody begin with it.
+local found, at = head[5], head[4]
+if ARGV[3] ~= head[3] then
+    local id = function(n) return string.format('%.0f-0', n) end
+    local range = call('XRANGE', KEYS[4], id(position), id(position + 1))
+    if not range[2] then
+        return {5, tonumber(head[6])}
+    end
+    found = string.sub(range[2][2][1], 14, 37)
+    at = string.format('%.0f', struct.unpack('<i8', range[1][2][1], 2))
+end
+if position > 0 and (found ~= ARGV[4] or at ~= ARGV[5]) then
+    return {4, found}
+end
 local names = {}
-for n = 7, 6 + ARGV[6] do
-    if call('EXISTS', ARGV[5] .. ARGV[n]) == 0 then
+for n = 9, 8 + ARGV[8] do
+    if call('EXISTS', ARGV[7] .. ARGV[n]) == 0 then
         return {8, ARGV[n]}
     end
     names[#names + 1] = ARGV[n]
@@ -32,7 +47,7 @@ end
 -- Newest first; the one that is installed stands in the place of one at the same position.
 local stored = call('HMGET', KEYS[2],
     'position', 'bytes', 'pieces', 'before_position', 'before_bytes', 'before_pieces')
-local all = {{ARGV[3], ARGV[4], table.concat(names, ' ')}}
+local all = {{ARGV[3], ARGV[6], table.concat(names, ' ')}}
 for n = 1, 4, 3 do
     if stored[n] and stored[n] ~= ARGV[3] then
         all[#all + 1] = {stored[n], stored[n + 1], stored[n + 2]}

@@ -22,8 +22,9 @@ if head == 'none' then
     if ARGV[1] == '' then
         return {1}
     end
-    call('HSET', KEYS[2], 'space', ARGV[1], 'position', '0', 'name', string.rep('\0', 24),
-        'at', '0', 'epoch', '0', 'shard', ARGV[2], 'level', ARGV[3], 'term', '0', 'first', '1')
+    -- What an append reads comes first: a small hash is searched from its beginning.
+    call('HSET', KEYS[2], 'position', '0', 'name', string.rep('\0', 24), 'at', '0', 'epoch', '0',
+        'space', ARGV[1], 'first', '1', 'shard', ARGV[2], 'level', ARGV[3], 'term', '0')
     return {0, 1, ARGV[1], ARGV[2], ARGV[3]}
 end
 local found = call('HMGET', KEYS[2], 'space', 'shard', 'level')

@@ -41,8 +41,6 @@ pub struct Twins {
     pub clock: Option<crate::Clock>,
     /// Appends compare the height alone.
     pub without_names: bool,
-    /// A WAIT on any connection counts.
-    pub any_wait_counts: bool,
 }
 
 impl Options {

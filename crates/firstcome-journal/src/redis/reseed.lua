@@ -33,10 +33,15 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 -- Terms go on from before. Where they were lost, they go on from the clock: nobody's was ever that high.
 local term = head[5] or format('%.0f', math.floor(now / 1000000))
-call('HSET', KEYS[2], 'space', ARGV[1], 'position', ARGV[7], 'name', ARGV[8], 'at', ARGV[9],
-    'epoch', ARGV[10], 'shard', ARGV[2], 'level', ARGV[3], 'term', term,
-    'first', format('%.0f', ARGV[7] + 1))
+call('HSET', KEYS[2], 'position', ARGV[7], 'name', ARGV[8], 'at', ARGV[9], 'epoch', ARGV[10],
+    'space', ARGV[1], 'first', format('%.0f', ARGV[7] + 1), 'shard', ARGV[2], 'level', ARGV[3], 'term', term)
 call('UNLINK', KEYS[1])
+-- The names of the last entries, which are no longer there.
+local slots = {}
+for slot = 0, 31 do
+    slots[#slots + 1] = slot
+end
+call('HDEL', KEYS[2], unpack(slots))
 
 local stored = call('HMGET', KEYS[3], 'pieces', 'before_pieces')
 for _, pieces in ipairs({stored[1] or '', stored[2] or ''}) do

@@ -15,7 +15,7 @@ const REPORTS: u32 = 64;
 /// The longest report, in bytes.
 const REPORT_BYTES: usize = 1 << 20;
 /// Bytes of what a node says of itself, without its address and with when it last did.
-const FRONT_BYTES: usize = 48;
+const FRONT_BYTES: usize = 56;
 
 impl Redis {
     pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
@@ -88,6 +88,7 @@ fn write(me: &Announcement) -> Vec<u8> {
     bytes.extend_from_slice(&me.level.to_le_bytes());
     bytes.extend_from_slice(&me.memory.to_le_bytes());
     bytes.extend_from_slice(&me.since.as_micros().to_le_bytes());
+    bytes.extend_from_slice(&me.digest.to_le_bytes());
     bytes.extend_from_slice(me.address.as_bytes());
     bytes
 }
@@ -106,6 +107,7 @@ fn read(pair: &[Reply]) -> Option<(Announcement, Timestamp)> {
         level: u32::from_le_bytes(front.get(28..32)?.try_into().ok()?),
         memory: u64_at(32)?,
         since: Timestamp::from_micros(u64_at(40)?.cast_signed()),
+        digest: u64_at(48)?,
         address: String::from_utf8_lossy(address).into(),
     };
     Some((me, Timestamp::from_micros(u64_at(0)?.cast_signed())))

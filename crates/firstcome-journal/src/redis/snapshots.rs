@@ -1,9 +1,9 @@
 //! Terms, pieces and manifests.
 
 use super::Redis;
-use super::scripts::number;
+use super::scripts::{name_bytes, number};
 use super::trouble::looked;
-use crate::{Failure, Name};
+use crate::{Failure, Tip};
 use firstcome_core::snapshot::PieceName;
 use firstcome_store::{Command, Reply};
 
@@ -33,21 +33,23 @@ impl Redis {
 
     pub(crate) async fn install(
         &self,
-        position: u64,
+        tip: Tip,
         manifest: Vec<u8>,
         pieces: Vec<PieceName>,
         term: u64,
     ) -> Result<(), Failure> {
         let (step, keys) = (&self.inner.scripts.install, &self.inner.keys);
         let command = self
-            .call(step, &[&keys.head, &keys.manifests, &keys.pieces])
+            .call(step, &[&keys.head, &keys.manifests, &keys.pieces, &keys.journal])
             .arg(term)
-            .arg(position)
+            .arg(tip.position)
+            .arg(&name_bytes(tip.name)[..])
+            .arg(tip.at.as_micros())
             .arg(manifest)
             .arg(&keys.piece)
             .arg(pieces.len());
         let command = pieces.iter().fold(command, |command, name| command.arg(name.to_string()));
-        let rested_on = (position, Name::default());
+        let rested_on = (tip.position, tip.name);
         self.run_resting_on(step, command, rested_on, term).await.map(drop)
     }
 

@@ -31,7 +31,7 @@ end
 while last >= first do
     local id = format('%.0f-0', last)
     local range = call('XRANGE', KEYS[1], id, id)
-    if not range[1] or struct.unpack('<i8', range[1][2][2], 2) <= cutoff then
+    if not range[1] or struct.unpack('<i8', range[1][2][1], 2) <= cutoff then
         break
     end
     last = first - 1 + math.floor((last - first) / 2)

@@ -1,12 +1,13 @@
-//! The bytes of a stored entry.
+//! How an entry stands in a stream: the store part is the name of its one field, the body the value.
 //!
-//! | Bytes | Content |
+//! | Bytes of the store part | Content |
 //! |---|---|
 //! | 1 | version: 1 |
 //! | 8 | time, µs since 1970-01-01T00:00:00Z, little-endian like all numbers here |
 //! | 4 | epoch |
 //! | 16, 8 | name of the entry before: node, number |
-//! | the rest | body |
+//!
+//! So the script that mints the store part need not copy the body to put the two together.
 
 use super::scripts::name_bytes;
 use crate::{Entry, Failure, Name};
@@ -15,37 +16,35 @@ use firstcome_core::names::NodeId;
 use firstcome_store::Reply;
 
 const VERSION: u8 = 1;
-/// Bytes before the body.
-const FRONT_BYTES: usize = 37;
+/// Bytes of the store part.
+const PART_BYTES: usize = 37;
 
-/// Gives the bytes that stand for an entry.
+/// Gives the bytes of an entry's store part.
 pub(super) fn write(entry: &Entry) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(FRONT_BYTES + entry.body.len());
+    let mut bytes = Vec::with_capacity(PART_BYTES);
     bytes.push(VERSION);
     bytes.extend_from_slice(&entry.at.as_micros().to_le_bytes());
     bytes.extend_from_slice(&entry.epoch.to_le_bytes());
     bytes.extend_from_slice(&name_bytes(entry.before));
-    bytes.extend_from_slice(&entry.body);
     bytes
 }
 
 /// Reads an entry back; its body is not looked into.
-fn read(position: u64, bytes: &[u8]) -> Result<Entry, Failure> {
-    let damaged = |why: &str| Failure::Damaged { position, why: why.to_owned() };
-    match bytes.first() {
-        None => return Err(damaged("it is empty")),
-        Some(&VERSION) => {}
-        Some(&version) => return Err(Failure::TooNew(u32::from(version))),
+fn read(position: u64, part: &[u8], body: &[u8]) -> Result<Entry, Failure> {
+    match part.first() {
+        Some(&version) if version > VERSION => return Err(Failure::TooNew(u32::from(version))),
+        _ => {}
     }
-    let Some((front, body)) = bytes.split_first_chunk::<FRONT_BYTES>() else {
-        return Err(damaged("it is torn"));
+    let Ok(part) = <&[u8; PART_BYTES]>::try_from(part) else {
+        let why = format!("its store part has {} bytes", part.len());
+        return Err(Failure::Damaged { position, why });
     };
-    let node = chunk(front, 13);
+    let node = chunk(part, 13);
     Ok(Entry {
         position,
-        at: Timestamp::from_micros(i64::from_le_bytes(chunk(front, 1))),
-        epoch: u32::from_le_bytes(chunk(front, 9)),
-        before: Name { node: NodeId(node), number: u64::from_le_bytes(chunk(front, 29)) },
+        at: Timestamp::from_micros(i64::from_le_bytes(chunk(part, 1))),
+        epoch: u32::from_le_bytes(chunk(part, 9)),
+        before: Name { node: NodeId(node), number: u64::from_le_bytes(chunk(part, 29)) },
         body: body.into(),
     })
 }
@@ -81,8 +80,8 @@ impl Entries {
     }
 
     fn next(&self, row: &Reply) -> Result<(Entry, Name), Failure> {
-        let (position, bytes) = fields(row)?;
-        let entry = read(position, bytes)?;
+        let (position, part, body) = fields(row)?;
+        let entry = read(position, part, body)?;
         let damaged = |position, why: String| Err(Failure::Damaged { position, why });
         if let Some((last, name)) = self.good.last() {
             if last.position + 1 != position {
@@ -107,13 +106,13 @@ impl Entries {
     }
 }
 
-fn fields(row: &Reply) -> Result<(u64, &[u8]), Failure> {
+fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
     let strange = || Failure::Broken("a row of its stream is not one of a journal".to_owned());
     let Reply::List(parts) = row else { return Err(strange()) };
     let [Reply::Bytes(id), Reply::List(fields)] = &parts[..] else { return Err(strange()) };
     let id = std::str::from_utf8(id).ok().and_then(|id| id.strip_suffix("-0")?.parse().ok());
-    let (Some(position), [Reply::Bytes(field), Reply::Bytes(bytes)]) = (id, &fields[..]) else {
-        return Err(strange());
-    };
-    if field != b"e" { Err(strange()) } else { Ok((position, bytes)) }
+    match (id, &fields[..]) {
+        (Some(position), [Reply::Bytes(part), Reply::Bytes(body)]) => Ok((position, part, body)),
+        _ => Err(strange()),
+    }
 }

@@ -1,6 +1,6 @@
 //! What every store must do.
 
-use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, subject_of};
+use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, subject_of};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
@@ -71,6 +71,41 @@ pub(crate) async fn a_caller_on_another_branch_is_told_and_nothing_is_stored(sta
     assert_eq!(stage.journal.head().await.unwrap().position, 3);
 }
 
+pub(crate) async fn a_caller_is_compared_by_name_however_far_behind(stage: &Stage) {
+    let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
+    for _ in 0..50 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+        bob.applied = ann.applied;
+        bob.applied_name = ann.applied_name;
+        bob.claims(&stage.journal, "bob").await.unwrap();
+        ann.applied = bob.applied;
+        ann.applied_name = bob.applied_name;
+    }
+    every_position_is_compared(stage).await;
+}
+
+/// Rests appends on each position: with another name than it has they are refused, with its own they are taken.
+pub(crate) async fn every_position_is_compared(stage: &Stage) {
+    let entries = all(&stage.journal, 0).await;
+    let names: Vec<_> =
+        std::iter::once(Name::default()).chain(entries.iter().map(name_of)).collect();
+    for (position, right) in names.iter().enumerate() {
+        let wrong = Name { number: right.number + 1_000, ..*right };
+        let position = position as u64;
+        let mut eve = Player { applied: position, applied_name: wrong, ..Player::new(b'e') };
+        let failure = eve.claims(&stage.journal, "eve").await.unwrap_err();
+        let is_told = matches!(&failure, Failure::Forked { position: at, found, .. }
+            if *at == position && found == right);
+        assert!(is_told, "{position}: {failure}");
+    }
+    assert_eq!(stage.journal.head().await.unwrap().position, entries.len() as u64);
+    for (position, right) in names.into_iter().enumerate() {
+        let position = position as u64;
+        let mut eve = Player { applied: position, applied_name: right, ..Player::new(b'e') };
+        eve.claims(&stage.journal, "eve").await.unwrap();
+    }
+}
+
 pub(crate) async fn the_same_body_twice_is_stored_twice(stage: &Stage) {
     let mut ann = Player::new(b'a');
     let append = ann.next("ann");
@@ -129,7 +164,7 @@ pub(crate) async fn a_snapshot_needs_its_pieces(stage: &Stage) {
     let name = PieceName::of(&bytes);
     let term = stage.journal.mint_term().await.unwrap();
     let manifest = b"a manifest".to_vec();
-    let install = || stage.journal.install(1, manifest.clone(), vec![name], term);
+    let install = || install(&stage.journal, 1, manifest.clone(), vec![name], term);
     let failure = install().await.unwrap_err();
     assert!(matches!(failure, Failure::PieceMissing(missing) if missing == name), "{failure}");
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
@@ -151,10 +186,10 @@ pub(crate) async fn the_newest_snapshot_is_the_one_furthest_on(stage: &Stage) {
     let term = stage.journal.mint_term().await.unwrap();
     for position in [2, 5, 3] {
         let manifest = vec![position as u8];
-        stage.journal.install(position, manifest, Vec::new(), term).await.unwrap();
+        install(&stage.journal, position, manifest, Vec::new(), term).await.unwrap();
     }
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![5]));
-    let failure = stage.journal.install(6, vec![6], Vec::new(), term).await.unwrap_err();
+    let failure = install(&stage.journal, 6, vec![6], Vec::new(), term).await.unwrap_err();
     assert!(matches!(failure, Failure::Behind { head: 5, applied: 6 }), "{failure}");
 }
 
@@ -169,10 +204,10 @@ pub(crate) async fn an_old_term_neither_installs_nor_trims(stage: &Stage) {
             matches!(failure, Failure::OldTerm { ours, theirs } if (ours, theirs) == (old, new));
         assert!(expected, "{failure}");
     };
-    is_old(stage.journal.install(1, vec![1], Vec::new(), old).await.unwrap_err());
+    is_old(install(&stage.journal, 1, vec![1], Vec::new(), old).await.unwrap_err());
     is_old(stage.journal.trim(old).await.unwrap_err());
     assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
-    stage.journal.install(1, vec![1], Vec::new(), new).await.unwrap();
+    install(&stage.journal, 1, vec![1], Vec::new(), new).await.unwrap();
 }
 
 pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
@@ -183,7 +218,7 @@ pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
     stage.hands.turn(60 * MINUTE);
     let term = stage.journal.mint_term().await.unwrap();
     assert_eq!(stage.journal.trim(term).await.unwrap(), 1);
-    stage.journal.install(8, vec![8], Vec::new(), term).await.unwrap();
+    install(&stage.journal, 8, vec![8], Vec::new(), term).await.unwrap();
     assert_eq!(stage.journal.trim(term).await.unwrap(), 1, "one snapshot alone covers nothing");
     assert_eq!(all(&stage.journal, 0).await.len(), 10);
 }

@@ -1,6 +1,6 @@
 //! Bytes that change behind the journal's back.
 
-use crate::world::{Hands, MINUTE, Player, Scratch, open};
+use crate::world::{Hands, MINUTE, Player, Scratch, install, open};
 use firstcome_journal::sqlite::ReadOnly;
 use firstcome_journal::verify::{Verified, Verify};
 use firstcome_journal::{Failure, Journal, archive};
@@ -26,7 +26,7 @@ async fn filled() -> (Scratch, Hands) {
         let bytes = vec![position as u8; 100];
         let name = firstcome_core::snapshot::PieceName::of(&bytes);
         journal.put_piece(name, bytes).await.unwrap();
-        journal.install(position, vec![position as u8], vec![name], term).await.unwrap();
+        install(&journal, position, vec![position as u8], vec![name], term).await.unwrap();
     }
     assert_eq!(journal.trim(term).await.unwrap(), 9);
     sqlite.close().await;

@@ -1,7 +1,7 @@
 //! A disk without room is an answer, and nothing is half done.
 
 use crate::child;
-use crate::world::{Hands, MINUTE, Player, Scratch, all, open, options};
+use crate::world::{Hands, MINUTE, Player, Scratch, all, install, open, options};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{ReadOnly, Sqlite};
 use firstcome_journal::verify::Verify;
@@ -94,8 +94,8 @@ fn a_full_disk_trims_nothing_until_there_is_room() {
             ann.claims(&journal, &"x".repeat(255)).await.unwrap();
         }
         let term = journal.mint_term().await.unwrap();
-        journal.install(150, vec![1], Vec::new(), term).await.unwrap();
-        journal.install(200, vec![2], Vec::new(), term).await.unwrap();
+        install(&journal, 150, vec![1], Vec::new(), term).await.unwrap();
+        install(&journal, 200, vec![2], Vec::new(), term).await.unwrap();
         hands.turn(11 * MINUTE);
         let ballast = data().join("ballast");
         // As much as fits.

@@ -11,6 +11,9 @@ mod faults;
 mod full_disk;
 mod opening;
 mod page;
+mod redis_failing;
+mod redis_opening;
+mod redis_trimming;
 mod sharing;
 mod trimming;
 mod world;
@@ -25,6 +28,7 @@ macro_rules! conformance {
                 entries_form_a_chain,
                 a_caller_ahead_of_the_journal_is_told_and_nothing_is_stored,
                 a_caller_on_another_branch_is_told_and_nothing_is_stored,
+                a_caller_is_compared_by_name_however_far_behind,
                 the_same_body_twice_is_stored_twice,
                 a_long_gap_comes_back_in_parts,
                 time_never_goes_back,
@@ -53,11 +57,13 @@ macro_rules! sharing {
             sharing!(@each $make,
                 waiting_ends_with_the_entry,
                 waiting_ends_with_the_time,
+                a_snapshot_of_another_history_is_not_installed,
                 following_sees_everything_in_order,
                 the_roll_has_who_announced_lately,
                 who_leaves_is_off_the_roll,
                 entries_are_put_back_whole,
                 entries_are_put_back_in_parts_and_once,
+                callers_are_compared_with_what_was_put_back,
                 entries_are_put_back_behind_the_right_end_only,
                 several_may_put_back_the_same_at_once,
                 the_epoch_is_raised_where_it_was_seen,

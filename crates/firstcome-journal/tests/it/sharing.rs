@@ -5,7 +5,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::snapshot::PieceName;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::{Announcement, Seed};
-use firstcome_journal::{Entry, Failure, Journal, Name};
+use firstcome_journal::{Entry, Failure, Journal, Name, Tip};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -57,12 +57,13 @@ pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
     follower.await.unwrap();
 }
 
-fn announcement(letter: u8, position: u64) -> Announcement {
+pub(crate) fn announcement(letter: u8, position: u64) -> Announcement {
     Announcement {
         node: node(letter),
         position,
         durable: position.saturating_sub(1),
         epoch: 3,
+        digest: 0x1234_5678_9abc_def0,
         level: 1,
         memory: 1 << 33,
         since: Timestamp::from_micros(NOON - MINUTE),
@@ -103,11 +104,15 @@ pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {
 
 /// What a node still has of a journal that lost it: entries of two nodes, a while ago.
 async fn lost() -> Vec<Entry> {
+    lost_after(4).await
+}
+
+async fn lost_after(rounds: u64) -> Vec<Entry> {
     let hands = crate::world::Hands::new();
     hands.turn(-2 * MINUTE);
     let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
     let (mut ann, mut bob) = (Player::new(b'a'), Player::new(b'b'));
-    for number in 0..4 {
+    for number in 0..rounds {
         ann.claims(&journal, &format!("ann{number}")).await.unwrap();
         hands.turn(1);
         bob.claims(&journal, &format!("bob{number}")).await.unwrap();
@@ -145,6 +150,20 @@ pub(crate) async fn entries_are_put_back_in_parts_and_once(stage: &Stage) {
         );
     }
     assert_eq!(all(&stage.journal, 0).await, entries);
+}
+
+pub(crate) async fn callers_are_compared_with_what_was_put_back(stage: &Stage) {
+    let entries = lost_after(40).await;
+    // The journal had others in their places.
+    Player::new(b'x').claims(&stage.journal, "before").await.unwrap();
+    let seen = stage.journal.head().await.unwrap();
+    let seed = Seed { position: 0, name: Name::default(), epoch: 0, ..seed(Vec::new()) };
+    let at = entries[0].at;
+    stage.shared().reseed(Some(seen), Seed { at, ..seed }).await.unwrap();
+    stage.shared().put_back(0, Name::default(), entries[..50].to_vec()).await.unwrap();
+    let last = name_of(&entries[49]);
+    stage.shared().put_back(50, last, entries[50..].to_vec()).await.unwrap();
+    crate::conformance::every_position_is_compared(stage).await;
 }
 
 pub(crate) async fn entries_are_put_back_behind_the_right_end_only(stage: &Stage) {
@@ -299,4 +318,26 @@ pub(crate) async fn reports_are_kept_by_epoch_and_node(stage: &Stage) {
     let expected =
         [(1, node(b'a'), "z".to_owned()), (1, node(b'b'), "y".into()), (2, node(b'a'), "é".into())];
     assert_eq!(shared.reports().await.unwrap(), expected);
+}
+
+pub(crate) async fn a_snapshot_of_another_history_is_not_installed(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for subject in ["one", "two", "three"] {
+        ann.claims(&stage.journal, subject).await.unwrap();
+    }
+    let term = stage.journal.mint_term().await.unwrap();
+    for entry in all(&stage.journal, 0).await {
+        let right = Tip { position: entry.position, name: entry.name().unwrap(), at: entry.at };
+        let name = Name { node: node(b'x'), ..right.name };
+        let later = Timestamp::from_micros(right.at.as_micros() + 1);
+        for wrong in [Tip { name, ..right }, Tip { at: later, ..right }] {
+            let manifest = vec![1];
+            let failure = stage.journal.install(wrong, manifest, Vec::new(), term).await;
+            assert!(matches!(failure, Err(Failure::Forked { .. })), "{failure:?}");
+        }
+        assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    }
+    let last = stage.journal.head().await.unwrap().tip();
+    stage.journal.install(last, vec![1], Vec::new(), term).await.unwrap();
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![1]));
 }

@@ -1,6 +1,6 @@
 //! What goes, what stays, and where it goes.
 
-use crate::world::{Hands, MINUTE, Player, Scratch, open, subject_of};
+use crate::world::{Hands, MINUTE, Player, Scratch, install, open, subject_of};
 use firstcome_core::snapshot::PieceName;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
@@ -44,7 +44,7 @@ impl Trimmed {
             names.push(name);
         }
         let manifest = format!("manifest {position}").into_bytes();
-        self.journal.install(position, manifest, names, self.term).await.unwrap();
+        install(&self.journal, position, manifest, names, self.term).await.unwrap();
     }
 
     pub(crate) async fn trim(&self) -> u64 {

@@ -1,13 +1,15 @@
 //! Folders, clocks and bodies for the tests.
 
+use firstcome_core::Timestamp;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::{NodeId, SpaceId};
+use firstcome_core::snapshot::PieceName;
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::redis::{self, Durability, Redis};
 use firstcome_journal::sqlite::{Options, Sqlite};
-use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared};
+use firstcome_journal::{Append, Clock, Entry, Exchange, Failure, Journal, Name, Shared, Tip};
 use firstcome_testbed::Redis as Server;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -209,4 +211,23 @@ pub(crate) async fn all(journal: &Journal, mut after: u64) -> Vec<Entry> {
         after = last.position;
         entries.extend(more);
     }
+}
+
+/// Installs a manifest of the state after the entry at a position.
+pub(crate) async fn install(
+    journal: &Journal,
+    position: u64,
+    manifest: Vec<u8>,
+    pieces: Vec<PieceName>,
+    term: u64,
+) -> Result<(), Failure> {
+    let entry = match position.checked_sub(1) {
+        Some(before) => journal.read(before).await.unwrap().into_iter().next(),
+        None => None,
+    };
+    let tip = match entry {
+        Some(entry) => Tip { position, name: entry.name().unwrap(), at: entry.at },
+        None => Tip { position, name: Name::default(), at: Timestamp::from_micros(0) },
+    };
+    journal.install(tip, manifest, pieces, term).await
 }

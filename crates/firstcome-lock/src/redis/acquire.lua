@@ -12,20 +12,23 @@ if now > tonumber(ARGV[3]) then
     return {-1, 0, now}
 end
 
-if call('EXISTS', KEYS[1]) == 0 then
-    call('HSET', KEYS[1], ARGV[1], 1)
-    call('PEXPIRE', KEYS[1], ARGV[2])
+local left = call('PTTL', KEYS[1])
+if left == -2 then
+    -- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
     -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
+    -- A number is written with all its digits.
     local fence, last = now, nil
     if ARGV[4] == '0' then
-        last = call('SET', KEYS[2], string.format('%.0f', now), 'GET')
+        last = call('SET', KEYS[2], now, 'GET')
     else
-        last = call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+        last = call('SET', KEYS[2], now, 'GET', 'PX', ARGV[4])
     end
     if last and tonumber(last) >= now then
         fence = tonumber(last) + 1
-        call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
+        call('SET', KEYS[2], fence, 'KEEPTTL')
     end
+    call('HSET', KEYS[1], ARGV[1], '1')
+    call('PEXPIRE', KEYS[1], ARGV[2])
     return {1, fence, now}
 end
 
@@ -34,4 +37,4 @@ if call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
     call('PEXPIRE', KEYS[1], ARGV[2])
     return {holds, tonumber(call('GET', KEYS[2]) or 0), now}
 end
-return {0, call('PTTL', KEYS[1]), now}
+return {0, left, now}

@@ -13,20 +13,21 @@ if call('HGET', KEYS[1], ARGV[1]) ~= '1' then
     return {0, 0}
 end
 
-call('HDEL', KEYS[1], ARGV[1])
-call('HSET', KEYS[1], ARGV[2], 1)
-call('PEXPIRE', KEYS[1], ARGV[3])
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
+-- Minted first: where the counter cannot be written, the owner keeps what it has.
 -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
 local fence, last = now, nil
 if ARGV[4] == '0' then
-    last = call('SET', KEYS[2], string.format('%.0f', now), 'GET')
+    last = call('SET', KEYS[2], now, 'GET')
 else
-    last = call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+    last = call('SET', KEYS[2], now, 'GET', 'PX', ARGV[4])
 end
 if last and tonumber(last) >= now then
     fence = tonumber(last) + 1
-    call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
+    call('SET', KEYS[2], fence, 'KEEPTTL')
 end
+call('HDEL', KEYS[1], ARGV[1])
+call('HSET', KEYS[1], ARGV[2], '1')
+call('PEXPIRE', KEYS[1], ARGV[3])
 return {1, fence}

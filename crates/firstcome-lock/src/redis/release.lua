@@ -1,31 +1,22 @@
--- Gives back one hold; the last one frees the lock and wakes those who wait.
+-- Gives back one hold of an owner that may have several; the last one frees the lock and wakes those who wait.
 --
 -- KEYS  1 lock  2 channel  3 latch of this request
--- ARGV  1 owner  2 lease (ms) for the holds that remain  3 life of the latch (ms)  4 '1' if the owner may hold it
---       several times
+-- ARGV  1 owner  2 lease (ms) for the holds that remain  3 life of the latch (ms)
 -- Gives the holds that remain, or nil where the owner holds nothing. The latch makes sending it again harmless.
 
 local call = redis.call
-
-if ARGV[4] == '0' then
-    -- This owner takes a lock once in its life: if it has it, this request has not been here before.
-    if call('HDEL', KEYS[1], ARGV[1]) == 0 then
-        return call('GET', KEYS[3]) and 0 or nil
-    end
-else
-    local latch = call('GET', KEYS[3])
-    local holds = call('HGET', KEYS[1], ARGV[1])
-    if latch then
-        return latch == '1' and 0 or tonumber(holds or 0)
-    elseif not holds then
-        return nil
-    elseif holds ~= '1' then
-        call('PEXPIRE', KEYS[1], ARGV[2])
-        call('SET', KEYS[3], '0', 'PX', ARGV[3])
-        return call('HINCRBY', KEYS[1], ARGV[1], -1)
-    end
-    call('HDEL', KEYS[1], ARGV[1])
+local latch = call('GET', KEYS[3])
+local holds = call('HGET', KEYS[1], ARGV[1])
+if latch then
+    return latch == '1' and 0 or tonumber(holds or 0)
+elseif not holds then
+    return nil
+elseif holds ~= '1' then
+    call('PEXPIRE', KEYS[1], ARGV[2])
+    call('SET', KEYS[3], '0', 'PX', ARGV[3])
+    return call('HINCRBY', KEYS[1], ARGV[1], -1)
 end
+call('HDEL', KEYS[1], ARGV[1])
 call('PUBLISH', KEYS[2], '0')
 call('SET', KEYS[3], '1', 'PX', ARGV[3])
 return 0

@@ -9,13 +9,15 @@ local now = time[1] * 1000000 + time[2]
 if now > tonumber(ARGV[3]) then
     return {-1, 0, now}
 end
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+if redis.call('EXISTS', KEYS[1]) == 1 then
     return {0, redis.call('PTTL', KEYS[1]), now}
 end
+-- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
 local fence = now
-local last = redis.call('SET', KEYS[2], string.format('%.0f', now), 'GET', 'PX', ARGV[4])
+local last = redis.call('SET', KEYS[2], now, 'GET', 'PX', ARGV[4])
 if last and tonumber(last) >= now then
     fence = tonumber(last) + 1
-    redis.call('SET', KEYS[2], string.format('%.0f', fence), 'KEEPTTL')
+    redis.call('SET', KEYS[2], fence, 'KEEPTTL')
 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return {1, fence, now}

@@ -1,11 +1,10 @@
 //! Each mistake has an error of its own, with a hint.
 
-use std::io::{Read, Write};
 use std::time::Duration;
 
-use firstcome_lock::{Effect, Failure, Locks, Options};
+use firstcome_lock::{Effect, Failure, Lock, Locks, Options, Tried};
 use firstcome_store::Failure as Store;
-use firstcome_testbed::{Redis, Settings};
+use firstcome_testbed::{OldServer, Redis, Settings};
 
 use crate::stage::{SECOND, client_of, ms, take};
 
@@ -59,6 +58,12 @@ async fn a_key_of_another_kind() {
         assert_eq!(refused.effect(), Effect::None);
         assert!(locks.lock(name).unwrap().lock().await.is_err(), "waiting does not help");
     }
+    // One that is a hash of another use looks like a lock without an end, until somebody asks who has it.
+    assert_eq!(redis.ask("HSET user name bob"), ":1");
+    let tried = locks.lock("user").unwrap().try_lock().await.unwrap();
+    assert!(matches!(tried, Tried::Held { remaining: None }), "{tried:?}");
+    let refused = hinted(locks.inspect("user").await.unwrap_err());
+    assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
     // A token lock finds it taken, whatever it is.
     assert!(locks.token("y").unwrap().try_lock().await.unwrap().got().is_none());
 }
@@ -110,28 +115,11 @@ async fn nobody_there() {
 
 #[tokio::test]
 async fn a_server_that_is_too_old() {
-    // A server that answers everything with a version from before scripts could read the clock and write.
-    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let port = listener.local_addr().unwrap().port();
-    let server = std::thread::spawn(move || {
-        let (mut client, _) = listener.accept().unwrap();
-        let mut buffer = [0; 1024];
-        let info = "# Server\r\nredis_version:4.0.14\r\n";
-        while let Ok(count @ 1..) = client.read(&mut buffer) {
-            let asked = String::from_utf8_lossy(&buffer[..count]).into_owned();
-            let reply = if asked.contains("INFO") {
-                format!("${}\r\n{info}\r\n", info.len())
-            } else {
-                "+OK\r\n".to_owned()
-            };
-            client.write_all(reply.as_bytes()).unwrap();
-        }
-    });
-    let refused = hinted(Locks::connect(&format!("redis://127.0.0.1:{port}")).await.unwrap_err());
+    let server = OldServer::start();
+    let refused = hinted(Locks::connect(&server.url()).await.unwrap_err());
     let text = refused.to_string();
     assert!(matches!(refused, Failure::Store(Store::TooOld { .. })), "{refused}");
     assert!(text.contains("4.0.14") && text.contains("6.2") && text.contains("clock"), "{text}");
-    server.join().unwrap();
 }
 
 #[tokio::test]
@@ -141,4 +129,51 @@ async fn a_silent_server_is_given_up_in_time() {
     let options = Options::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
     let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
     assert!(matches!(refused, Failure::Store(Store::Unreachable { .. })), "{refused}");
+}
+
+/// A counter of fences that is something else fails the acquire before anything is taken.
+#[tokio::test]
+async fn a_counter_of_another_kind_leaves_nothing_held() {
+    let Some(redis) = Redis::start() else { return };
+    let locks = client_of(&redis).await;
+    let kinds: [(Lock, &str); 3] = [
+        (locks.lock("x").unwrap(), "fc:fence:{x}"),
+        (locks.fenced("f").unwrap(), "redisson_lock_token:{f}"),
+        (locks.token("t").unwrap(), "fc:fence:{t}"),
+    ];
+    for (lock, counter) in kinds {
+        assert_eq!(redis.ask(&format!("LPUSH {counter} 1")), ":1");
+        let refused = hinted(lock.try_lock().await.unwrap_err());
+        assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
+        assert_eq!(refused.effect(), Effect::None);
+        assert!(redis.ask(&format!("EXISTS {}", lock.name())).ends_with(":0"), "{}", lock.name());
+        assert_eq!(redis.ask(&format!("DEL {counter}")), ":1");
+        // One that holds no number is written over by the next try.
+        assert_eq!(redis.ask(&format!("SET {counter} one")), "+OK");
+        drop(lock.try_lock().await);
+        let lease = lock.lock_within(5 * SECOND).await.unwrap().got().expect("it is mended");
+        lease.release().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn times_that_cannot_be_counted_with() {
+    let Some(redis) = Redis::start() else { return };
+    let options = || Options::new(redis.url());
+    for time in [Duration::ZERO, Duration::MAX] {
+        for options in [
+            options().answer_within(time),
+            options().connect_within(time),
+            options().heartbeat(time),
+        ] {
+            let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
+            assert!(matches!(refused, Failure::Store(Store::OutOfRange { .. })), "{refused}");
+            assert_eq!(refused.effect(), Effect::None);
+        }
+    }
+    let hour = 3600 * SECOND;
+    let longest = options().answer_within(hour).connect_within(hour).heartbeat(hour);
+    let locks = Locks::builder().ride_out(Duration::MAX).connect(longest).await.unwrap();
+    let century = Duration::from_secs(3_155_760_000);
+    take(&locks.lock("x").unwrap().renewed(century)).await.release().await.unwrap();
 }

@@ -3,11 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
 mod bad_input;
+mod clocks;
 mod conformance;
 mod crowds;
+mod cuts;
 mod election;
+mod endings;
 mod faults;
 mod interop;
 mod processes;
+mod sql_guard;
 mod stage;
 mod stores;

@@ -13,14 +13,14 @@ const ROLE: &str = "FIRSTCOME_TEST_ROLE";
 const URL: &str = "FIRSTCOME_TEST_URL";
 
 /// Another process of this test program, in a role.
-struct Actor {
+pub(crate) struct Actor {
     child: Child,
     says: Lines<BufReader<ChildStdout>>,
     hears: ChildStdin,
 }
 
 impl Actor {
-    fn start(role: &str, redis: &Redis) -> Self {
+    pub(crate) fn start(role: &str, redis: &Redis) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::an_actor", "--nocapture"])
             .env(ROLE, role)
@@ -36,7 +36,7 @@ impl Actor {
     }
 
     /// Waits for a line that begins with `word` and gives the rest of it.
-    async fn hear(&mut self, word: &str) -> String {
+    pub(crate) async fn hear(&mut self, word: &str) -> String {
         loop {
             let line = tokio::time::timeout(20 * SECOND, self.says.next_line());
             let line = line.await.expect("it says something").unwrap().expect("it is alive");
@@ -46,11 +46,11 @@ impl Actor {
         }
     }
 
-    async fn tell(&mut self, word: &str) {
+    pub(crate) async fn tell(&mut self, word: &str) {
         self.hears.write_all(format!("{word}\n").as_bytes()).await.unwrap();
     }
 
-    async fn signal(&self, name: &str) {
+    pub(crate) async fn signal(&self, name: &str) {
         let id = self.child.id().unwrap().to_string();
         assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
     }
@@ -69,7 +69,10 @@ fn an_actor() {
             "hold" => hold(&locks).await,
             "lead" => lead(&locks).await,
             "careless" => careless(&locks).await,
-            other => panic!("no such role: {other}"),
+            other => match other.strip_prefix("write:") {
+                Some(path) => crate::sql_guard::write_when_told(&locks, path).await,
+                None => panic!("no such role: {other}"),
+            },
         }
     });
 }

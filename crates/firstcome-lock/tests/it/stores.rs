@@ -1,14 +1,17 @@
 //! Servers that change their place, or speak TLS.
 
-use firstcome_lock::{Failure, Locks, Loss, Options, Released};
+use firstcome_lock::{Failure, Locks, Loss, Options, Protection, Released};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
 
 use crate::stage::{SECOND, is_held, ms, take, until};
 
+fn options(sentinels: &Sentinels) -> Options {
+    Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000))
+}
+
 async fn client(sentinels: &Sentinels) -> Locks {
-    let options = Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000));
-    Locks::builder().watchdog(15 * SECOND).connect(options).await.unwrap()
+    Locks::builder().watchdog(15 * SECOND).connect(options(sentinels)).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -38,15 +41,29 @@ async fn is_held_anywhere(locks: &Locks) -> bool {
 async fn a_failover_that_loses_the_lock_is_noticed() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let ann = client(&sentinels).await;
+    let careless = Locks::builder().without(Protection::LookWhenReconnected);
+    let careless = careless.connect(options(&sentinels)).await.unwrap();
     take(&ann.lock("warm").unwrap()).await.release().await.unwrap();
     sentinels.sever_replica();
     let renewed = take(&ann.lock("x").unwrap()).await;
     let fixed = take(&ann.lock("y").unwrap().lease(600 * SECOND)).await;
+    let twin = take(&careless.lock("twin").unwrap().lease(600 * SECOND)).await;
+    // New connections have to log in since the replica was severed.
+    let counted = sentinels.servers()[0].ask("AUTH x\r\nINCR counter\r\nINCR counter");
+    assert!(counted.ends_with(":2"), "{counted}");
     sentinels.fail_over();
     assert_eq!(renewed.lost().await, Loss::Taken);
     assert_eq!(fixed.lost().await, Loss::Taken);
     let next = ann.lock("x").unwrap().lock().await.unwrap();
     assert!(next.fence() > renewed.fence(), "the fence grew all the same");
+
+    // The twins: one that does not look when it reconnects believes in a lock that another has, and a fence that is
+    // only counted begins anew.
+    until("it works again", async || careless.inspect("x").await.is_ok()).await;
+    let thief = take(&ann.lock("twin").unwrap()).await;
+    assert!(twin.is_valid() && thief.is_valid());
+    assert!(thief.fence() > twin.fence());
+    assert!(sentinels.servers()[1].ask("INCR counter").ends_with(":1"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

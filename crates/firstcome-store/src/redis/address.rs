@@ -1,4 +1,11 @@
 use crate::Failure;
+use crate::host::{decode, read_host};
+
+pub(crate) use crate::host::Host;
+
+/// What an address looks like.
+pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \
+    redis+sentinel://host:port,host:port/master[/database]";
 
 /// A URL, read.
 #[derive(Clone, PartialEq, Eq)]
@@ -15,23 +22,6 @@ pub(crate) struct Address {
 pub(crate) enum Place {
     At(Host),
     Behind { sentinels: Vec<Host>, master: String },
-}
-
-/// A host and a port.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Host {
-    pub(crate) name: String,
-    pub(crate) port: u16,
-}
-
-impl std::fmt::Display for Host {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.name.contains(':') {
-            write!(f, "[{}]:{}", self.name, self.port)
-        } else {
-            write!(f, "{}:{}", self.name, self.port)
-        }
-    }
 }
 
 impl std::fmt::Debug for Address {
@@ -61,18 +51,23 @@ impl Address {
         let (user, password) = match login.map(|login| login.split_once(':').unwrap_or((login, "")))
         {
             None => (None, None),
-            Some((user, password)) => (decode(user)?, decode(password)?),
+            Some((user, password)) => {
+                (decode(user).map_err(wrong)?, decode(password).map_err(wrong)?)
+            }
         };
         if user.is_some() && password.is_none() {
             return Err(wrong("it names a user without a password"));
         }
 
         let default_port = if sentinel { 26_379 } else { 6379 };
-        let mut hosts: Vec<Host> =
-            hosts.split(',').map(|host| read_host(host, default_port)).collect::<Result<_, _>>()?;
+        let mut hosts: Vec<Host> = hosts
+            .split(',')
+            .map(|host| read_host(host, default_port).map_err(wrong))
+            .collect::<Result<_, _>>()?;
         let (place, database) = if sentinel {
             let (master, database) = path.split_once('/').unwrap_or((path, ""));
-            let master = decode(master)?.ok_or_else(|| wrong("it names no master"))?;
+            let master =
+                decode(master).map_err(wrong)?.ok_or_else(|| wrong("it names no master"))?;
             (Place::Behind { sentinels: hosts, master }, database)
         } else {
             let host = hosts.pop().filter(|_| hosts.is_empty());
@@ -91,47 +86,7 @@ impl Address {
 }
 
 fn wrong(reason: impl Into<String>) -> Failure {
-    Failure::Address { reason: reason.into() }
-}
-
-fn read_host(text: &str, default_port: u16) -> Result<Host, Failure> {
-    let (name, port) = if let Some(rest) = text.strip_prefix('[') {
-        let (name, rest) = rest.split_once(']').ok_or_else(|| wrong("a [ has no ]"))?;
-        (name, rest.strip_prefix(':'))
-    } else {
-        match text.split_once(':') {
-            Some((name, port)) => (name, Some(port)),
-            None => (text, None),
-        }
-    };
-    if name.is_empty() {
-        return Err(wrong("it names no host"));
-    }
-    let port = match port {
-        None => default_port,
-        Some(port) => port.parse().map_err(|_| wrong("a port is not a number from 0 to 65535"))?,
-    };
-    Ok(Host { name: name.to_owned(), port })
-}
-
-/// Resolves `%` escapes; nothing at all is `None`.
-fn decode(text: &str) -> Result<Option<String>, Failure> {
-    if text.is_empty() {
-        return Ok(None);
-    }
-    let bad = || wrong("a % is not followed by two hexadecimal digits of UTF-8 text");
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let mut digit = || rest.next().and_then(|b| char::from(b).to_digit(16));
-            let (high, low) = (digit().ok_or_else(bad)?, digit().ok_or_else(bad)?);
-            bytes.push(u8::try_from(high * 16 + low).map_err(|_| bad())?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).map(Some).map_err(|_| bad())
+    Failure::Address { reason: reason.into(), form: FORM }
 }
 
 #[cfg(test)]

@@ -1,20 +1,18 @@
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError};
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio_rustls::TlsConnector;
 
 use super::Options;
-use super::address::{Address, Host, Place};
+use super::address::{Address, FORM, Host, Place};
 use super::sentinel;
 use crate::Failure;
+use crate::host::prepare;
+use crate::tls::Tls;
 
 /// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
 /// and then write (5.0), and SET that gives the value it replaced (6.2).
@@ -25,15 +23,7 @@ const OLDEST: ((u32, u32), &str) = ((6, 2), "6.2");
 pub(crate) struct Dialler {
     pub(crate) options: Arc<Options>,
     pub(crate) address: Arc<Address>,
-    tls: Option<TlsConfig>,
-}
-
-struct TlsConfig(TlsConnector);
-
-impl std::fmt::Debug for TlsConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("TlsConfig")
-    }
+    tls: Option<Tls>,
 }
 
 /// A command connection, its driver, and where it goes.
@@ -48,7 +38,14 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 impl Dialler {
     pub(crate) fn new(options: Arc<Options>, address: Arc<Address>) -> Result<Self, Failure> {
-        let tls = if address.tls { Some(tls(&options)?) } else { None };
+        let tls = match address.tls {
+            true => {
+                let wrong = |reason| Failure::Address { reason, form: FORM };
+                let (trust, identity) = (options.trust.as_deref(), options.identity.as_ref());
+                Some(Tls::new(trust, identity).map_err(wrong)?)
+            }
+            false => None,
+        };
         Ok(Self { options, address, tls })
     }
 
@@ -149,11 +146,11 @@ impl Dialler {
             .await
             .and_then(|stream| prepare(stream, self.options.heartbeat))
             .map_err(|error| unreachable(host, error.to_string()))?;
-        let Some(TlsConfig(connector)) = &self.tls else {
+        let Some(Tls(connector)) = &self.tls else {
             return Ok(Box::new(stream));
         };
         let name = ServerName::try_from(host.name.clone())
-            .map_err(|error| Failure::Address { reason: error.to_string() })?;
+            .map_err(|error| Failure::Address { reason: error.to_string(), form: FORM })?;
         match connector.connect(name, stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
@@ -192,14 +189,6 @@ fn with_password(
         Some(password) => login.set_password(password),
         None => login,
     }
-}
-
-/// Small commands must leave at once, and a peer that is gone must be noticed by the kernel, too.
-fn prepare(stream: TcpStream, heartbeat: Duration) -> io::Result<TcpStream> {
-    stream.set_nodelay(true)?;
-    let keepalive = socket2::TcpKeepalive::new().with_time(heartbeat.max(Duration::from_secs(1)));
-    socket2::SockRef::from(&stream).set_tcp_keepalive(&keepalive)?;
-    Ok(stream)
 }
 
 fn refused_login(host: &Host, error: &RedisError) -> Failure {
@@ -248,40 +237,4 @@ async fn look(
         }
     }
     Ok(())
-}
-
-fn tls(options: &Options) -> Result<TlsConfig, Failure> {
-    let wrong = |reason: String| Failure::Address { reason };
-    let mut roots = RootCertStore::empty();
-    match &options.trust {
-        Some(pem) => {
-            for certificate in CertificateDer::pem_slice_iter(pem.as_bytes()) {
-                let certificate =
-                    certificate.map_err(|error| wrong(format!("authority: {error}")))?;
-                roots.add(certificate).map_err(|error| wrong(format!("authority: {error}")))?;
-            }
-        }
-        None => {
-            let found = rustls_native_certs::load_native_certs();
-            roots.add_parsable_certificates(found.certs);
-        }
-    }
-    // The provider is named here, so that the process-wide default stays the program's own business.
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(error.to_string()))?
-        .with_root_certificates(roots);
-    let config = match &options.identity {
-        None => config.with_no_client_auth(),
-        Some((chain, key)) => {
-            let chain = CertificateDer::pem_slice_iter(chain.as_bytes())
-                .collect::<Result<Vec<_>, _>>()
-                .map_err(|error| wrong(format!("certificate: {error}")))?;
-            let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
-                .map_err(|error| wrong(format!("key: {error}")))?;
-            config.with_client_auth_cert(chain, key).map_err(|error| wrong(error.to_string()))?
-        }
-    };
-    Ok(TlsConfig(TlsConnector::from(Arc::new(config))))
 }

@@ -131,6 +131,26 @@ impl Link {
         self.shared.answer(reply)
     }
 
+    /// Sends commands once, to be carried out together or not at all.
+    pub(crate) async fn send_together(
+        &self,
+        commands: Vec<Command>,
+        deadline: Instant,
+    ) -> Result<Reply, Failure> {
+        let (mut connection, _) = self.up(deadline).await?;
+        let count = commands.len();
+        let mut words = redis::pipe();
+        words.atomic();
+        for command in commands {
+            words.add_command(command.words);
+        }
+        // One answer counts, that to EXEC, which comes after those to MULTI and to each command.
+        let sent = connection.send_packed_commands(&words, count + 1, 1);
+        let reply =
+            answered(deadline, sent).await.map(|mut values| values.pop().unwrap_or(Value::Nil));
+        self.shared.answer(reply.and_then(said))
+    }
+
     pub(crate) async fn close(&self) {
         self.shared.stop.notify_one();
         let keeper = self.keeper.lock().ok().and_then(|mut keeper| keeper.take());
@@ -155,12 +175,23 @@ pub(super) async fn exchange(
     words: &redis::Cmd,
     deadline: Instant,
 ) -> Result<Value, Trouble> {
-    let sent = connection.send_packed_command(words);
+    answered(deadline, connection.send_packed_command(words)).await.and_then(said)
+}
+
+/// Waits for an answer, but not too long.
+async fn answered<T>(
+    deadline: Instant,
+    sent: impl Future<Output = Result<T, RedisError>>,
+) -> Result<T, Trouble> {
     match tokio::time::timeout_at(deadline, sent).await {
-        Ok(Ok(value)) => value.extract_error().map_err(Trouble::from),
-        Ok(Err(error)) => Err(Trouble::from(error)),
+        Ok(answer) => answer.map_err(Trouble::from),
         Err(_) => Err(Trouble::Lost("it did not come in time".to_owned())),
     }
+}
+
+/// Takes the errors out of an answer.
+fn said(value: Value) -> Result<Value, Trouble> {
+    value.extract_error().map_err(Trouble::from)
 }
 
 impl Shared {
@@ -226,8 +257,19 @@ pub(super) enum Trouble {
     Lost(String),
 }
 
+/// Gives the error that kept commands sent together from being done, in place of the one that says there was one.
+fn first_of(error: RedisError) -> RedisError {
+    if error.kind() != ErrorKind::Server(ServerErrorKind::ExecAbort) {
+        return error;
+    }
+    let errors = error.clone().into_server_errors();
+    let first = errors.and_then(|errors| errors.first().map(|(_, first)| first.clone()));
+    first.map_or(error, RedisError::from)
+}
+
 impl From<RedisError> for Trouble {
     fn from(error: RedisError) -> Self {
+        let error = first_of(error);
         let kind = error.kind();
         if kind == ErrorKind::Server(ServerErrorKind::NoScript) {
             Self::NoScript

@@ -1,5 +1,10 @@
 use std::time::Duration;
 
+use crate::Failure;
+
+/// What one request may take at most, and a sign of life: beyond that nobody is there.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 /// Where a Redis or Valkey is and how long to wait for it.
 ///
 /// # Examples
@@ -41,21 +46,21 @@ impl Options {
         }
     }
 
-    /// Sets how long one try to connect may take, default 5 s: TCP, TLS and log-in together.
+    /// Sets how long one try to connect may take, 1 ms to an hour, default 5 s: TCP, TLS and log-in together.
     #[must_use]
     pub fn connect_within(mut self, time: Duration) -> Self {
         self.connect_within = time;
         self
     }
 
-    /// Sets how long a command may take, default 3 s, the wait for a connection included.
+    /// Sets how long a command may take, 1 ms to an hour, default 3 s, the wait for a connection included.
     #[must_use]
     pub fn answer_within(mut self, time: Duration) -> Self {
         self.answer_within = time;
         self
     }
 
-    /// Sets how often both connections are asked for a sign of life, default 5 s.
+    /// Sets how often both connections are asked for a sign of life, 10 ms to an hour, default 5 s.
     ///
     /// A connection that does not answer a ping within the same time, at most 2 s, is left and dialled again. One
     /// that let a command time out is asked at once.
@@ -63,6 +68,21 @@ impl Options {
     pub fn heartbeat(mut self, time: Duration) -> Self {
         self.heartbeat = time;
         self
+    }
+
+    /// Checks that every time is one that can be counted with.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let (short, beat) = (Duration::from_millis(1), Duration::from_millis(10));
+        for (what, given, least) in [
+            ("the time to connect", self.connect_within, short),
+            ("the time for an answer", self.answer_within, short),
+            ("the heartbeat", self.heartbeat, beat),
+        ] {
+            if !(least..=LONGEST).contains(&given) {
+                return Err(Failure::OutOfRange { what, given, least, most: LONGEST });
+            }
+        }
+        Ok(())
     }
 
     /// Trusts these authorities, PEM text, for TLS, instead of those of the operating system.

@@ -1,7 +1,7 @@
 use futures_util::StreamExt;
 use tokio::sync::Notify;
 
-use super::address::{Host, Place};
+use super::address::{FORM, Host, Place};
 use super::dial::{Dialler, unreachable};
 use crate::Failure;
 
@@ -21,7 +21,7 @@ pub(crate) async fn master(
             Err(_) => last = Some(unreachable(sentinel, format!("no answer within {share:?}"))),
         }
     }
-    Err(last.unwrap_or(Failure::Address { reason: "it names no sentinel".to_owned() }))
+    Err(last.unwrap_or(Failure::Address { reason: "it names no sentinel".to_owned(), form: FORM }))
 }
 
 async fn ask(dialler: &Dialler, sentinel: &Host, name: &str) -> Result<Host, Failure> {

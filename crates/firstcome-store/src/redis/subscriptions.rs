@@ -21,7 +21,9 @@ const BACKLOG: usize = 16;
 pub enum Event {
     /// A message with this content.
     Message(Vec<u8>),
-    /// Messages may have been missed: the connection was lost, or too many came at once.
+    /// The connection was lost: nothing is heard from here until a [`Event::Gap`] says that it is there again.
+    Cut,
+    /// Messages may have been missed: the connection had been lost, or too many came at once.
     Gap,
     /// The connection was closed; nothing will follow.
     Closed,
@@ -148,11 +150,14 @@ impl Shared {
 
     fn stand_all(&self, standing: Standing) {
         for channel in self.channels().values() {
-            channel.state.send_replace(standing);
-            if standing == Standing::Closed {
-                // Nobody listening is fine.
-                drop(channel.events.send(Event::Closed));
-            }
+            let before = channel.state.send_replace(standing);
+            let event = match standing {
+                Standing::Closed => Event::Closed,
+                Standing::Wanted if before == Standing::Live => Event::Cut,
+                Standing::Wanted | Standing::Live | Standing::Denied => continue,
+            };
+            // Nobody listening is fine.
+            drop(channel.events.send(event));
         }
     }
 

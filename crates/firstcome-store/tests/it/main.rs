@@ -5,8 +5,9 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
-use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script};
-use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels};
+use firstcome_store::{Command, Effect, Event, Failure, Options, Redis, Reply, Script, Wire};
+use firstcome_testbed::{Fault, Proxy, Redis as Server, Sentinels, Settings};
+use tokio::time::Instant;
 
 static TWICE: LazyLock<Script> = LazyLock::new(|| {
     Script::new("redis.call('INCR', KEYS[1]) return {ARGV[1] * 2, KEYS[1], false}")
@@ -33,6 +34,37 @@ async fn scripts_are_loaded_when_the_server_does_not_know_them() {
         assert!(server.ask("GET n").ends_with(&run.to_string()), "it ran once each time");
         assert_eq!(server.ask("SCRIPT FLUSH"), "+OK");
     }
+}
+
+#[tokio::test]
+async fn what_is_sent_together_is_done_together() {
+    let Some(server) = Server::start() else { return };
+    let redis = Redis::connect(Options::new(server.url())).await.unwrap();
+    let count = || Command::new("INCR").arg("n");
+    let replies = redis.send_together(vec![count(), count()]).await.unwrap();
+    assert_eq!(replies, [Reply::Number(1), Reply::Number(2)]);
+    // What the server refuses beforehand keeps the others from being done, too.
+    let failure = redis.send_together(vec![count(), Command::new("NONSENSE")]).await.unwrap_err();
+    assert!(matches!(failure, Failure::Refused { .. }), "{failure}");
+    assert!(server.ask("GET n").ends_with('2'));
+    // What turns out to be wrong only when it is done does not.
+    let wrong = Command::new("HDEL").arg("n").arg("field");
+    let failure = redis.send_together(vec![wrong, count()]).await.unwrap_err();
+    assert!(matches!(failure, Failure::WrongKind { .. }), "{failure}");
+    assert!(server.ask("GET n").ends_with('3'));
+    assert_eq!(server.ask("ACL SETUSER default resetkeys ~x"), "+OK");
+    let failure = redis.send_together(vec![count()]).await.unwrap_err();
+    assert!(matches!(failure, Failure::Denied { .. }), "{failure}");
+}
+
+#[tokio::test]
+async fn a_replica_does_nothing_of_what_is_sent_together() {
+    let Some(master) = Server::start() else { return };
+    let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
+    let Some(replica) = Server::with(settings) else { return };
+    let redis = Redis::connect(Options::new(replica.url())).await.unwrap();
+    let failure = redis.send_together(vec![Command::new("INCR").arg("n")]).await.unwrap_err();
+    assert!(matches!(failure, Failure::ReadOnly { .. }), "{failure}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -81,10 +113,11 @@ async fn a_subscription_says_when_it_may_have_missed_something() {
     let first = Event::Message(b"1".to_vec());
     assert_eq!((one.next().await, two.next().await), (first.clone(), first));
     proxy.cut();
+    assert_eq!(one.next().await, Event::Cut);
     assert_eq!(one.next().await, Event::Gap);
     assert!(server.ask("PUBLISH news 2").ends_with(":1"));
     assert_eq!(one.next().await, Event::Message(b"2".to_vec()));
-    assert_eq!(two.next().await, Event::Gap);
+    assert_eq!((two.next().await, two.next().await), (Event::Cut, Event::Gap));
     redis.close().await;
     assert!(matches!(two.next().await, Event::Message(_) | Event::Closed));
     assert!(matches!(redis.subscribe("news").await, Err(Failure::Closed)));
@@ -104,6 +137,59 @@ async fn a_master_is_followed() {
     tokio::time::timeout(ms(20_000), next).await.expect("a new master").unwrap();
     redis.send(&Command::new("SET").arg("k").arg(2)).await.unwrap();
     assert!(sentinels.servers()[1].ask("GET k").ends_with('2'));
+    assert_eq!(heard.next().await, Event::Cut);
     assert_eq!(heard.next().await, Event::Gap, "the subscription has followed, too");
     assert!(sentinels.servers()[1].ask("PUBLISH news 1").ends_with(":1"));
+}
+
+#[tokio::test]
+async fn what_is_handed_over_leaves_in_order_and_is_answered_one_by_one() {
+    let Some(server) = Server::start() else { return };
+    let wire = Wire::connect(Options::new(server.url())).await.unwrap();
+    let deadline = Instant::now() + ms(20_000);
+    let pinned = wire.pin(deadline).await.unwrap();
+    let first = pinned.send(Command::new("INCR").arg("n"), deadline);
+    let second = pinned.send(Command::new("INCR").arg("n"), deadline);
+    // It waits in the server until somebody comes along, which is after the first two answers.
+    let third = pinned.send(Command::new("BLPOP").arg("list").arg(0), deadline);
+    let fourth = pinned.send(Command::new("INCR").arg("n"), deadline);
+    assert_eq!(second.await.unwrap().number().unwrap(), 2);
+    assert_eq!(first.await.unwrap().number().unwrap(), 1);
+    drop(third);
+    assert_eq!(server.ask("LPUSH list x"), ":1");
+    assert_eq!(fourth.await.unwrap().number().unwrap(), 3, "a dropped answer harms nobody");
+    // A script is not given again behind the caller's back: what came behind it has run without it.
+    let script = pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline);
+    let behind = pinned.send(Command::new("GET").arg("n"), deadline);
+    assert!(matches!(script.await, Err(Failure::UnknownScript)));
+    assert_eq!(behind.await.unwrap().number().unwrap(), 3);
+    pinned.load(&TWICE, deadline).await.unwrap();
+    pinned.send(Command::script(&TWICE, &["n"]).arg(21), deadline).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pinned_connection_is_never_replaced() {
+    let Some(server) = Server::start() else { return };
+    let proxy = Proxy::start(server.port()).await;
+    let wire = Wire::connect(Options::new(server.url_through(proxy.port()))).await.unwrap();
+    let deadline = Instant::now() + ms(20_000);
+    let pinned = wire.pin(deadline).await.unwrap();
+    assert!(pinned.is_up() && pinned.is_same(&wire.pin(deadline).await.unwrap()));
+    let waiting = pinned.send(Command::new("BLPOP").arg("list").arg(0), deadline);
+    proxy.cut();
+    let failure = waiting.await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::Unknown, "{failure}");
+    pinned.lost().await;
+    assert!(!pinned.is_up());
+    let failure = pinned.send(Command::new("INCR").arg("n"), deadline).await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::None, "{failure}");
+    // The wire goes on over another connection, on which the old handle still sends nothing.
+    let next = wire.pin(deadline).await.unwrap();
+    assert!(!next.is_same(&pinned));
+    assert_eq!(next.send(Command::new("INCR").arg("n"), deadline).await.unwrap(), Reply::Number(1));
+    pinned.send(Command::new("INCR").arg("n"), deadline).await.unwrap_err();
+    let other = wire.another().await.unwrap();
+    assert_eq!(other.send(&Command::new("GET").arg("n")).await.unwrap().number().unwrap(), 1);
+    wire.close().await;
+    assert!(matches!(wire.send(&Command::new("PING")).await, Err(Failure::Closed)));
 }

@@ -5,7 +5,11 @@
 mod bare;
 mod embedded;
 mod http;
+#[cfg(feature = "postgres")]
+mod ledger;
 mod loader;
+#[cfg(feature = "redis")]
+mod locks;
 mod rules;
 mod table;
 
@@ -13,7 +17,7 @@ use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|rules] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|locks] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part
   --rounds N      rounds of the HTTP part, the median counts (3)
@@ -44,6 +48,8 @@ fn main() -> Result<()> {
             "--bench" => {}
             "--bare" => return bare::serve(),
             "--state-memory" => return rules::print_memory(value()?.parse()?),
+            #[cfg(feature = "redis")]
+            "--take-turns" => return locks::take_turns(&value()?),
             "--only" => plan.only = Some(value()?),
             "--rounds" => plan.rounds = value()?.parse()?,
             "--requests" => plan.requests = value()?.parse()?,
@@ -63,8 +69,16 @@ fn main() -> Result<()> {
     if wanted("embedded") {
         embedded::run(&mut table)?;
     }
+    #[cfg(feature = "postgres")]
+    if wanted("ledger") {
+        ledger::run(&mut table)?;
+    }
     if wanted("http") {
         http::run(&plan, &mut table)?;
+    }
+    #[cfg(feature = "redis")]
+    if wanted("locks") {
+        locks::run(&mut table)?;
     }
     table.print();
     table.write(&plan.json)?;

@@ -39,7 +39,7 @@ impl Table {
     }
 
     pub(crate) fn print(&self) {
-        let head = ["what", "ours", "against", "ratio", "budget", ""].map(str::to_owned);
+        let head = ["what", "ours", "against", "figure", "budget", ""].map(str::to_owned);
         let rows = self.0.iter().map(|row| {
             [
                 row.what.clone(),

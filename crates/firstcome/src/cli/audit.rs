@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::complaint::{Complaint, Exit};
-use super::connect::FolderArgs;
+use super::connect::{FolderArgs, LedgerArgs};
 use super::out;
 use crate::audit::{Report, run as audit};
 use crate::client::{Ask, Client, Reply, Server};
@@ -24,16 +24,21 @@ Exit code 1, and the first position that differs, when something differs.
 
 Examples:
   firstcome audit
-  firstcome audit --data /var/lib/firstcome --json")]
+  firstcome audit --data /var/lib/firstcome --json
+  FIRSTCOME_LEDGER=postgres://ann:secret@db/shop firstcome audit")]
 pub(super) struct AuditArgs {
     #[command(flatten)]
     folder: FolderArgs,
+    #[command(flatten)]
+    ledger: LedgerArgs,
 }
 
 pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
+    let ledger = args.ledger.ledger()?;
     let meter = progress_bar();
     let mut ask = |position| live_digest(&args.folder, position);
-    let report = audit(&args.folder.data, &mut ask, |position, head| {
+    let named = (&ledger, args.ledger.space.as_str());
+    let report = audit(&args.folder.data, named, &mut ask, |position, head| {
         meter.set_length(head);
         meter.set_position(position);
     });

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::complaint::{Complaint, Exit};
 use super::out;
 use crate::client::{Ask, Client, Reply, Server};
-use crate::config::{Secret, duration_from_text};
+use crate::config::{self, Secret, duration_from_text};
 use crate::picture;
 
 /// Options of every verb that talks to a server.
@@ -33,6 +33,31 @@ pub(super) struct FolderArgs {
     /// The server's data folder; its admin key is used unless FIRSTCOME_KEY is set.
     #[arg(long, env = "FIRSTCOME_DATA", default_value = "./firstcome-data", value_name = "FOLDER")]
     pub(super) data: PathBuf,
+}
+
+/// Which ledger belongs to a data folder.
+#[derive(Debug, Args)]
+pub(super) struct LedgerArgs {
+    /// The server's ledger, as `serve` has it; a password belongs into the environment, where nobody else reads it.
+    #[arg(
+        long,
+        env = "FIRSTCOME_LEDGER",
+        hide_env_values = true,
+        default_value = "sqlite",
+        value_name = "KIND"
+    )]
+    // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
+    ledger: String,
+    /// The name of the space, as `serve` has it.
+    #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
+    pub(super) space: String,
+}
+
+impl LedgerArgs {
+    /// The ledger.
+    pub(super) fn ledger(&self) -> Result<config::Ledger, Complaint> {
+        self.ledger.parse().map_err(|why| Complaint::usage(format!("the ledger: it {why}")))
+    }
 }
 
 impl ServerArgs {

@@ -63,7 +63,7 @@ pub(super) struct ServeArgs {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Where results are settled: sqlite or none [default: sqlite].
+    /// Where results are settled: sqlite, none or postgres://…; a password belongs into FIRSTCOME_LEDGER [default: sqlite].
     #[arg(long, value_name = "KIND")]
     ledger: Option<String>,
     /// Commands that may wait for the journal; more are answered `busy` [default: 16384].

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::span::text_from_duration;
-use super::{Config, Resolved, SETTINGS};
+use super::{Config, Ledger, Resolved, SETTINGS};
 
 /// Writes the configuration as TOML with each value's origin behind it; secrets are named, not shown.
 pub fn print(resolved: &Resolved) -> String {
@@ -40,6 +40,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": key.sha256, "role": key.role.as_str(), "campaigns": key.campaigns})).collect(),
             // A quoted TOML string, number or truth value of this table is JSON too.
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
+            ("ledger", None) => json!({"without_password": config.ledger.to_string()}),
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
             (_, None) => serde_json::Value::Null,
         };
@@ -60,7 +61,12 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),
         "listen" => quoted(&config.listen),
-        "ledger" => quoted(&config.ledger.to_string()),
+        "ledger" => match &config.ledger {
+            Ledger::Postgres(url) if url.has_password() => return None,
+            ledger @ (Ledger::Sqlite | Ledger::Postgres(_) | Ledger::None) => {
+                quoted(&ledger.to_string())
+            }
+        },
         "queue" => config.queue.to_string(),
         "command_wait_ms" => config.command_wait.as_millis().to_string(),
         "connections" => config.connections.to_string(),
@@ -86,6 +92,7 @@ fn unshown(config: &Config, key: &str) -> String {
     match key {
         "data" => config.data.to_string_lossy().into_owned(),
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
+        "ledger" => format!("{}, its password not shown", config.ledger),
         "admin_key" => "generated into the data folder".to_owned(),
         "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),
         _ => "none".to_owned(),

@@ -38,6 +38,9 @@ impl Setting {
     }
 }
 
+/// Characters of a space's name that fit, behind `firstcome_`, into the name of a schema.
+const LONGEST_WITH_POSTGRES: usize = 53;
+
 /// All settings, in the order they are documented and printed.
 pub const SETTINGS: [Setting; 26] = [
     Setting::new(
@@ -68,7 +71,11 @@ pub const SETTINGS: [Setting; 26] = [
     Setting::new("advertise", "the address it listens on", "URL of this server, for the others"),
     Setting::new("space", "main", "name of this deployment in its store, [a-z0-9][a-z0-9_-]{0,63}"),
     Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
-    Setting::new("ledger", "sqlite", "where results are settled: sqlite or none"),
+    Setting::new(
+        "ledger",
+        "sqlite",
+        "where results are settled: sqlite, none, or the URL of a PostgreSQL database",
+    ),
     Setting {
         secret: true,
         ..Setting::new(
@@ -137,7 +144,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
-        ledger: layers.take("ledger", || Ledger::Sqlite, ledger)?,
+        ledger: layers.take("ledger", || Ledger::Sqlite, str::parse)?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
         keys: std::mem::take(&mut layers.contents.keys),
         queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
@@ -159,6 +166,17 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     };
     let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
     layers.origins.insert("keys", keys_origin);
+    let is_long = config.space.len() > LONGEST_WITH_POSTGRES;
+    if matches!(config.ledger, Ledger::Postgres(_)) && is_long {
+        return Err(ConfigError::BadValue {
+            origin: layers.origins.get("space").cloned().unwrap_or(super::Origin::Default),
+            key: "space".to_owned(),
+            reason: format!(
+                "may have {LONGEST_WITH_POSTGRES} characters where the ledger is in PostgreSQL: \
+                 its tables are in the schema `firstcome_SPACE`"
+            ),
+        });
+    }
     Ok(config)
 }
 
@@ -227,14 +245,6 @@ fn address(text: &str) -> Result<String, String> {
         Some(Err(_)) | None => Err(format!(
             "must be an address with a port, like `127.0.0.1:8080` or `[::1]:0`, not `{text}`"
         )),
-    }
-}
-
-fn ledger(text: &str) -> Result<Ledger, String> {
-    match text {
-        "sqlite" => Ok(Ledger::Sqlite),
-        "none" => Ok(Ledger::None),
-        _ => Err(format!("must be sqlite or none, not `{text}`")),
     }
 }
 

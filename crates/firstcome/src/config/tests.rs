@@ -146,6 +146,31 @@ fn a_secret_shows_itself_nowhere() {
     assert!(!refused.contains("tooshort"));
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+fn a_ledger_in_postgres_is_named_by_its_url_and_its_password_is_not_shown() {
+    let url = "postgres://ann:hunter2-secret@db:5433/shop?sslmode=disable";
+    let resolved = nothing().env("FIRSTCOME_LEDGER", url).resolve().unwrap();
+    assert!(matches!(&resolved.config.ledger, Ledger::Postgres(found) if found.reveal() == url));
+    let page = print(&resolved);
+    assert!(page.contains("# ledger: postgres://ann@db:5433/shop?sslmode=disable"), "{page}");
+    let everything = format!("{resolved:?} {page} {}", print_json(&resolved));
+    assert!(!everything.contains("hunter2"), "{everything}");
+    let open = nothing().flag("ledger", "postgres://ann@localhost/shop").resolve().unwrap();
+    assert!(print(&open).contains("\nledger = \"postgres://ann@localhost/shop\""));
+    for (bad, named) in [
+        ("postgres://ann:hunter2@/shop", "it names no host"),
+        ("mysql://ann:hunter2@db/shop", "names a `mysql` database"),
+        ("postgres", "must be sqlite, none or postgres://…, not `postgres`"),
+    ] {
+        let refused = nothing().flag("ledger", bad).refused();
+        assert!(refused.contains(named) && !refused.contains("hunter2"), "{refused}");
+    }
+    let space = "x".repeat(54);
+    let refused = nothing().flag("ledger", url).flag("space", &space).refused();
+    assert!(refused.starts_with("flag --space: `space` may have 53 characters"), "{refused}");
+}
+
 #[test]
 fn what_is_printed_can_be_read_again() {
     let hash = "0f".repeat(32);

@@ -26,19 +26,18 @@ pub(super) async fn live() -> Json<serde_json::Value> {
     responses((status = 200, description = "ready"), (status = 503, description = "not ready, with reasons")))]
 pub(super) async fn ready(Extract(app): Extract<Arc<App>>) -> Response<Body> {
     let reasons = app.not_ready();
-    let standing = app.leader.standing();
-    let (position, settled, last) = app
-        .node
-        .replica
-        .look(|state| (state.token().to_string(), state.settled(), state.last_result()));
+    let settling = app.settling();
+    let position = app.node.replica.look(State::token).to_string();
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let document = json!({
         "status": if reasons.is_empty() { "ready" } else { "not_ready" },
         "reasons": reasons,
         "position": position,
-        "settled": settled,
-        "last_result": last,
-        "settle_trouble": standing.trouble,
+        "settled": settling.settled,
+        "last_result": settling.last_result,
+        "lag": settling.lag,
+        "lag_ms": settling.lag_ms,
+        "settle_trouble": settling.trouble,
     });
     (status, Json(document)).into_response()
 }
@@ -257,6 +256,9 @@ pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap)
         metrics.set("results_settled", state.settled());
         metrics.set("state_memory_bytes", state.memory() as u64);
     });
+    let settling = app.settling();
+    metrics.set("results_waiting", settling.lag);
+    metrics.set("results_lag_seconds", settling.lag_ms.div_ceil(1_000));
     let limits = app.node.intake.limits;
     metrics.set("queue_waiting", app.node.waiting() as u64);
     metrics.set("queue_limit", limits.queue as u64);

@@ -60,14 +60,14 @@ impl Settle {
             Err(failure) => return End::Again(failure.to_string()),
         };
         let (term, mut through) = (minted.term, minted.through);
+        let history = self.intake.replica.durable().history;
         if let Err(why) = self.check(through).await {
             return End::Again(why);
         }
         self.stand(|standing| *standing = Standing { term, trouble: None });
-        self.mark(through, term).await;
+        self.mark(through, term, history).await;
         let mut applied = self.intake.replica.watch();
         loop {
-            let history = self.intake.replica.durable().history;
             let rows = self.rows_after(through);
             let stopping = *stop.borrow();
             let Some(last) = rows.last().map(|row| row.number) else {
@@ -95,7 +95,7 @@ impl Settle {
             }
             through = last;
             self.metrics.settlements.inc();
-            self.mark(through, term).await;
+            self.mark(through, term, history).await;
             if full && !stopping {
                 stopped_within(stop, begun.elapsed() * YIELD).await;
             }
@@ -143,26 +143,40 @@ impl Settle {
         if through > last {
             return Err(format!(
                 "ledger_ahead: the ledger has results up to {through}, this journal made {last}: \
-                 it belongs to another journal or the journal lost its end; \
-                 give the right ledger, or move ledger.sqlite away to have it written anew where the journal still has all results"
+                 it belongs to another journal, or the journal lost its end. Name the right ledger; or stop the \
+                 server, run `firstcome settle set-aside`, which renames this one, then `firstcome settle rebuild`, \
+                 which writes another from the journal"
             ));
         }
         if through < settled {
             return Err(format!(
                 "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
-                 settled and dropped here: restore a newer copy of the ledger"
+                 settled and dropped from memory here. Restore a newer copy of the ledger; or stop the server and \
+                 run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
             ));
         }
-        let Some(number) = through.checked_sub(1) else { return Ok(()) };
-        let theirs = self.ledger.results(number, 1, None).await.map_err(|why| why.to_string())?;
-        let ours = self.rows_after(number).into_iter().find(|row| row.number == through);
-        match (ours, theirs.first()) {
-            (Some(ours), Some(theirs)) if !ours.is_same_result(theirs) => Err(format!(
-                "ledger_other: result {through} in the ledger is not the one of this journal: \
-                 it belongs to another history; give the right ledger"
-            )),
-            _ => Ok(()),
+        // Every result that both still have: after a fork of the journal they may differ anywhere.
+        let mut number = settled.min(through.saturating_sub(1));
+        while number < through {
+            let ours = self.rows_after(number);
+            let theirs = self.ledger.results(number, ROWS, None).await;
+            let theirs = theirs.map_err(|why| why.to_string())?;
+            for ours in ours.iter().filter(|ours| ours.number <= through) {
+                let found = theirs.iter().find(|theirs| theirs.number == ours.number);
+                if !found.is_some_and(|found| found.is_same_result(ours)) {
+                    return Err(format!(
+                        "ledger_other: result {} in the ledger is not the one of this journal: \
+                         it belongs to another history. Name the right ledger; or stop the server, run \
+                         `firstcome settle set-aside`, which renames this one, then \
+                         `firstcome settle rebuild`",
+                        ours.number
+                    ));
+                }
+            }
+            let Some(last) = ours.last().or(theirs.last()) else { return Ok(()) };
+            number = last.number.max(number + 1);
         }
+        Ok(())
     }
 
     fn rows_after(&self, number: u64) -> Vec<Row> {
@@ -171,10 +185,10 @@ impl Settle {
     }
 
     /// Lets every replica drop what the ledger has.
-    async fn mark(&self, through: u64, term: u64) {
+    async fn mark(&self, through: u64, term: u64, history: u64) {
         if self.intake.replica.look(State::settled) < through {
             // If it fails now, the mark after the next transaction says it too.
-            drop(self.intake.enqueue(Ask::Settled { through, term }).await);
+            drop(self.intake.enqueue(Ask::Settled { through, term, history }).await);
         }
     }
 

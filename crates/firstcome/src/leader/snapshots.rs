@@ -4,7 +4,7 @@ use crate::metrics::Metrics;
 use crate::node::{Replica, stopped_within};
 use firstcome_core::State;
 use firstcome_core::snapshot::Piece;
-use firstcome_journal::{Failure, Journal};
+use firstcome_journal::{Failure, Journal, Name, Tip};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -65,7 +65,7 @@ impl Snapshots {
         stop: &mut watch::Receiver<bool>,
     ) -> Result<Option<u64>, Failure> {
         let term = self.journal.mint_term().await?;
-        let mut frozen = self.replica.look(|state| state.freeze(whole));
+        let (mut frozen, stamp) = self.replica.look(|state| (state.freeze(whole), state.stamp()));
         let mut written = Vec::new();
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
@@ -80,7 +80,9 @@ impl Snapshots {
         let position = frozen.position();
         let manifest = frozen.finish();
         let pieces = manifest.pieces.clone();
-        self.journal.install(position, manifest.encode(), pieces, term).await?;
+        let name = Name { node: stamp.node, number: stamp.number };
+        let tip = Tip { position, name, at: stamp.at };
+        self.journal.install(tip, manifest.encode(), pieces, term).await?;
         // Only what a manifest names is kept: not before now may a later snapshot rest on it.
         written.iter().for_each(Piece::stored);
         self.journal.trim(term).await?;

@@ -24,6 +24,9 @@ pub enum LedgerFailure {
     /// The file is not a ledger, or is damaged.
     #[error("the ledger is damaged: {0}")]
     Broken(String),
+    /// The database cannot be used until somebody changes something: its address, a password, a right.
+    #[error("the ledger's database cannot be used: {0}")]
+    Denied(String),
     /// The ledger minted another term since: another leader took over.
     #[error("term {ours} is over, the ledger is at term {theirs}")]
     OldTerm {
@@ -57,7 +60,7 @@ pub enum LedgerFailure {
         wanted: SpaceId,
     },
     /// The ledger was written by a newer build.
-    #[error("the ledger's tables are of version {0}, this build knows version {VERSION}", VERSION = super::sqlite::VERSION)]
+    #[error("the ledger's tables are of version {0}, this build knows version {VERSION}", VERSION = super::VERSION)]
     TooNew(u32),
 }
 
@@ -77,5 +80,58 @@ impl From<Trouble> for LedgerFailure {
 impl From<rusqlite::Error> for LedgerFailure {
     fn from(error: rusqlite::Error) -> Self {
         Trouble::from(error).into()
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<firstcome_store::Failure> for LedgerFailure {
+    fn from(failure: firstcome_store::Failure) -> Self {
+        use firstcome_store::Failure;
+        let text = match failure.hint() {
+            Some(hint) => format!("{failure}; {hint}"),
+            None => failure.to_string(),
+        };
+        match failure {
+            Failure::Unknown { .. } => Self::Unknown(text),
+            Failure::Full { .. } => Self::Full(text),
+            Failure::ReadOnly { .. } | Failure::ReadOnlySession { .. } => Self::ReadOnly(text),
+            Failure::Address { .. }
+            | Failure::Denied { .. }
+            | Failure::NoDatabase { .. }
+            | Failure::TooOld { .. }
+            | Failure::Tls { .. }
+            | Failure::NoTls { .. } => Self::Denied(text),
+            // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
+            Failure::Statement { ref code, .. }
+                if ["22", "23", "42", "P0", "XX"].iter().any(|class| code.starts_with(class)) =>
+            {
+                Self::Broken(text)
+            }
+            Failure::Unreachable { .. }
+            | Failure::WrongKind { .. }
+            | Failure::Refused { .. }
+            | Failure::Unexpected { .. }
+            | Failure::Held { .. }
+            | Failure::Statement { .. }
+            | Failure::Closed
+            | _ => Self::Unavailable(text),
+        }
+    }
+}
+
+impl LedgerFailure {
+    /// Says whether it may pass without anybody changing anything.
+    pub fn passes_by_itself(&self) -> bool {
+        match self {
+            Self::Unknown(_) | Self::Unavailable(_) | Self::Full(_) => true,
+            Self::ReadOnly(_)
+            | Self::Broken(_)
+            | Self::Denied(_)
+            | Self::OldTerm { .. }
+            | Self::Moved { .. }
+            | Self::Differs { .. }
+            | Self::OtherSpace { .. }
+            | Self::TooNew(_) => false,
+        }
     }
 }

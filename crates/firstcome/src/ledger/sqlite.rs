@@ -14,8 +14,6 @@ use firstcome_journal::worker::{Lost, Owned, Worker};
 use std::path::Path;
 use writer::Writer;
 
-/// The version of the tables this build writes and the highest it reads.
-pub(super) const VERSION: u32 = 1;
 /// How many calls wait for each of the two threads at most.
 const QUEUE: usize = 64;
 

@@ -1,13 +1,18 @@
-//! The ledger against real files.
+//! The ledger against real files and a real server.
 
 mod doc;
+mod files;
 mod full_disk;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod settling;
 
 use super::{Batch, Ledger, LedgerFailure, Reader, Row, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
+#[cfg(feature = "postgres")]
+use firstcome_testbed::Postgres;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
@@ -16,27 +21,83 @@ const SPACE: SpaceId = SpaceId([7; 16]);
 /// 2027-03-01T10:00:00Z, in microseconds.
 const TEN: i64 = 1_803_895_200_000_000;
 
-/// A ledger in a folder that goes with it.
+/// Runs each test of a list on each of the databases.
+macro_rules! on_each_store {
+    ($($test:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::ledger::tests::Stage::sqlite().await).await;
+            })*
+        }
+        #[cfg(feature = "postgres")]
+        mod on_postgres {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                // Nothing where there is no server, which was said loudly.
+                if let Some(stage) = crate::ledger::tests::Stage::postgres().await {
+                    super::$test(stage).await;
+                }
+            })*
+        }
+    };
+}
+use on_each_store;
+
+/// A ledger in a place of its own, which goes with it.
 struct Stage {
-    folder: TempDir,
+    place: Place,
     ledger: Ledger,
 }
 
+enum Place {
+    Folder(TempDir),
+    /// A schema of the server that all tests share, by the name of the space.
+    #[cfg(feature = "postgres")]
+    Space(&'static Postgres, String),
+}
+
+impl Place {
+    async fn open(&self, space: SpaceId, shard: u32) -> Result<Ledger, LedgerFailure> {
+        match self {
+            Self::Folder(folder) => Ledger::open_sqlite(&file(folder), space, shard).await,
+            #[cfg(feature = "postgres")]
+            Self::Space(server, name) => {
+                let ledger = Ledger::postgres(&server.url(), name, space, shard)?;
+                ledger.ready().await?;
+                Ok(ledger)
+            }
+        }
+    }
+}
+
+fn file(folder: &TempDir) -> PathBuf {
+    folder.path().join("ledger.sqlite")
+}
+
 impl Stage {
-    async fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = open(&folder.path().join("ledger.sqlite")).await;
-        Self { folder, ledger }
+    async fn sqlite() -> Self {
+        let place = Place::Folder(tempfile::tempdir().unwrap());
+        let ledger = place.open(SPACE, 0).await.unwrap();
+        Self { place, ledger }
     }
 
-    fn path(&self) -> PathBuf {
-        self.folder.path().join("ledger.sqlite")
+    #[cfg(feature = "postgres")]
+    async fn postgres() -> Option<Self> {
+        let place = Place::Space(Postgres::shared()?, fresh_space());
+        let ledger = place.open(SPACE, 0).await.unwrap();
+        Some(Self { place, ledger })
+    }
+
+    /// Opens it once more, for another shard or space.
+    async fn open(&self, space: SpaceId, shard: u32) -> Result<Ledger, LedgerFailure> {
+        self.place.open(space, shard).await
     }
 
     /// Closes the ledger and opens it again, as a restart does.
     async fn restart(&mut self) {
         self.ledger.close().await;
-        self.ledger = open(&self.path()).await;
+        self.ledger = self.open(SPACE, 0).await.unwrap();
     }
 
     async fn settle(
@@ -48,10 +109,57 @@ impl Stage {
         self.ledger.settle(Batch { after, term, rows }).await
     }
 
-    /// The numbers that are there, in the order of the table.
+    /// The numbers that are there, in order.
     fn numbers(&self) -> Vec<u64> {
-        numbers(&self.path())
+        let lines = self.sql("SELECT number FROM results ORDER BY number");
+        lines.iter().map(|line| line.parse().unwrap()).collect()
     }
+
+    /// Does something beside the ledger, with the database's own means; gives a line for each row.
+    fn sql(&self, sql: &str) -> Vec<String> {
+        self.try_sql(sql).unwrap_or_else(|error| panic!("{error} in\n{sql}"))
+    }
+
+    fn try_sql(&self, sql: &str) -> Result<Vec<String>, String> {
+        match &self.place {
+            Place::Folder(folder) => lines(&Connection::open(file(folder)).unwrap(), sql),
+            #[cfg(feature = "postgres")]
+            Place::Space(server, name) => {
+                let sql = format!("SET search_path TO firstcome_{name}; {sql}");
+                let text = server.try_sql("ledger", &sql)?;
+                // What SQLite calls 1 is `t` here.
+                let cell = |cell: &str| if cell == "t" { "1".to_owned() } else { cell.to_owned() };
+                let line = |line: &str| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ");
+                Ok(text.lines().map(line).collect())
+            }
+        }
+    }
+}
+
+/// A name no other test here has.
+#[cfg(feature = "postgres")]
+fn fresh_space() -> String {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// Runs statements, and gives what the last of them gives, a line for each row.
+fn lines(connection: &Connection, sql: &str) -> Result<Vec<String>, String> {
+    let mut statement = connection.prepare(sql).map_err(|error| error.to_string())?;
+    let columns = statement.column_count();
+    let cell = |cell: rusqlite::types::Value| match cell {
+        rusqlite::types::Value::Null => String::new(),
+        rusqlite::types::Value::Integer(number) => number.to_string(),
+        rusqlite::types::Value::Real(number) => number.to_string(),
+        rusqlite::types::Value::Text(text) => text,
+        rusqlite::types::Value::Blob(bytes) => format!("{} bytes", bytes.len()),
+    };
+    let rows = statement.query_map([], |row| {
+        let cells = (0..columns).map(|column| row.get(column).map(cell));
+        Ok(cells.collect::<Result<Vec<_>, _>>()?.join(" | "))
+    });
+    rows.and_then(Iterator::collect).map_err(|error| error.to_string())
 }
 
 async fn open(path: &Path) -> Ledger {
@@ -60,9 +168,8 @@ async fn open(path: &Path) -> Ledger {
 
 fn numbers(path: &Path) -> Vec<u64> {
     let connection = Connection::open(path).unwrap();
-    let mut statement = connection.prepare("SELECT number FROM results").unwrap();
-    let numbers = statement.query_map([], |row| row.get::<_, i64>(0)).unwrap();
-    numbers.map(|number| number.unwrap() as u64).collect()
+    let lines = lines(&connection, "SELECT number FROM results ORDER BY number").unwrap();
+    lines.iter().map(|line| line.parse().unwrap()).collect()
 }
 
 fn claim(number: u64, campaign: &str, rank: u32, subject: &str) -> Row {

@@ -6,6 +6,7 @@
 //! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
 //! entries, and it alone mends a journal that lost some: see `heal`.
 
+use super::ask::Ask;
 use super::batch::{Answers, Batch, answer_overdue};
 use super::calls::Calls;
 use super::clock::StoreClock;
@@ -18,7 +19,7 @@ use super::replica::{Replica, Stop};
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use firstcome_core::NodeId;
-use firstcome_core::command::BodyWriter;
+use firstcome_core::command::{BadBody, BodyWriter};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::{News, Roll};
 use firstcome_journal::{Append, Confirm, Entry, Failure as Broken, Journal, Name, Shared};
@@ -205,7 +206,7 @@ impl Appender {
         if self.is_lost(broken) {
             return self.heal(None).await;
         }
-        self.broken(broken);
+        self.broken(broken)?;
         Ok(())
     }
 
@@ -262,13 +263,19 @@ impl Appender {
     fn gather(&mut self) -> Batch {
         self.number += 1;
         let mark = self.replica.look(|state| state.mark());
-        let durable = self.replica.durable().position.min(mark.position);
+        let current = self.replica.durable();
+        let durable = current.position.min(mark.position);
         let name = Name { node: self.writer, number: self.number };
         let mut body = BodyWriter::new(name.node, name.number, durable);
         let mut waiting = Vec::new();
         self.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
             if next.reply.is_closed() {
+                return Ok(());
+            }
+            if matches!(next.ask, Ask::Settled { history, .. } if history != current.history) {
+                let why = "the journal's history was replaced".to_owned();
+                super::batch::answer(next, Err(Failure::Unavailable(why)));
                 return Ok(());
             }
             if !body.push(&next.ask.command(mark)) {
@@ -319,7 +326,7 @@ impl Appender {
                     continue;
                 }
                 Err(broken) => {
-                    let failure = self.broken(&broken);
+                    let failure = self.broken(&broken)?;
                     if !batch.maybe_sent {
                         batch.answer_all(&failure);
                         return Ok(());
@@ -397,7 +404,7 @@ impl Appender {
                     if self.is_lost(&broken) {
                         self.calls.suspect();
                     } else {
-                        self.broken(&broken);
+                        self.broken(&broken)?;
                     }
                     return Ok(false);
                 }
@@ -427,6 +434,9 @@ impl Appender {
                 }
             };
             let Some(applied) = applied else { continue };
+            if let Some(difference) = applied.differs {
+                self.calls.doubt(difference);
+            }
             if self.shared.is_some() {
                 if applied.name.node != self.writer {
                     self.pace.saw(applied.name.node, now);
@@ -466,15 +476,32 @@ impl Appender {
         self.queue.is_over() && batch.waiting.iter().all(Option::is_none)
     }
 
-    pub(super) fn broken(&self, broken: &Broken) -> Failure {
+    /// Notes that the journal failed; what the next try cannot change ends this node.
+    pub(super) fn broken(&self, broken: &Broken) -> Result<Failure, Stop> {
+        self.metrics.journal_failures.inc();
+        match broken {
+            // Sent again, a batch would be stored again and never be seen.
+            Broken::TooNew(level) => {
+                let position = self.replica.applied().0 + 1;
+                return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
+            }
+            Broken::Damaged { position, why } => {
+                let why = format!("is damaged: {why}");
+                return Err(Stop::Unreadable { position: *position, why });
+            }
+            Broken::Broken(why) => {
+                let position = self.replica.applied().0 + 1;
+                return Err(Stop::Unreadable { position, why: format!("cannot be read: {why}") });
+            }
+            _ => {}
+        }
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull
         } else {
             Failure::Unavailable(broken.to_string())
         };
         self.health.trouble(failure.clone(), broken.to_string());
-        self.metrics.journal_failures.inc();
-        failure
+        Ok(failure)
     }
 
     async fn pause(&self, batch: &mut Batch, pause: Duration) {

@@ -80,6 +80,8 @@ pub enum Ask {
         through: u64,
         /// The term under which it was written.
         term: u64,
+        /// This node's history the number is of: in another one it would be another result.
+        history: u64,
     },
 }
 
@@ -103,7 +105,7 @@ impl Ask {
                 Command::Steer { campaign, steer: *steer, order: ordered.order() }
             }
             Self::Tick => Command::Tick { mark },
-            Self::Settled { through, term } => {
+            Self::Settled { through, term, history: _ } => {
                 Command::Settled { through: *through, term: *term, mark }
             }
         }

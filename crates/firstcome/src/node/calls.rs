@@ -1,6 +1,8 @@
 //! What the rest of a node calls on the appender for.
 
+use super::doubt::Difference;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// Calls that wait to be heard; two of the same kind are one.
@@ -12,6 +14,8 @@ pub(crate) struct Calls {
     readers: AtomicBool,
     reseed: AtomicBool,
     without_store: AtomicBool,
+    differs: Mutex<Option<Difference>>,
+    doubt: Notify,
 }
 
 impl Calls {
@@ -34,6 +38,24 @@ impl Calls {
     pub(crate) fn reseed(&self) {
         self.reseed.store(true, Ordering::Relaxed);
         self.suspect();
+    }
+
+    /// Says that another node had another digest than this one.
+    pub(super) fn doubt(&self, difference: Difference) {
+        *self.differs.lock().unwrap_or_else(PoisonError::into_inner) = Some(difference);
+        self.doubt.notify_one();
+    }
+
+    /// Waits for [`Calls::doubt`].
+    pub(super) async fn doubted(&self) -> Difference {
+        loop {
+            if let Some(difference) =
+                self.differs.lock().unwrap_or_else(PoisonError::into_inner).take()
+            {
+                return difference;
+            }
+            self.doubt.notified().await;
+        }
     }
 
     /// Notes whether the store has nothing of the space any more.

@@ -13,12 +13,11 @@
 
 use super::appender::{Appender, Applying};
 use super::batch::Batch;
-use super::recent::Tip;
 use super::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
 use firstcome_journal::shared::Seed;
-use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared};
+use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -65,7 +64,7 @@ impl Appender {
                 }
                 Ok(Step::Whole | Step::Again) => pause = FIRST,
                 Err(broken) => {
-                    self.broken(&broken);
+                    self.broken(&broken)?;
                     self.wait_with(batch.as_deref_mut(), Instant::now() + pause).await;
                     pause = (pause * 2).min(LONGEST);
                 }
@@ -104,7 +103,7 @@ impl Appender {
             return Err(Stop::Unreadable { position: head.position, why });
         }
         let ours = self.replica.look(State::stamp);
-        let tip = Tip { position: head.position, name: head.name, at: head.at };
+        let tip = head.tip();
         if tip.position < ours.position {
             return match self.recent.has(tip) {
                 Some(true) => Ok(self.put_back(shared, head).await),
@@ -165,8 +164,7 @@ impl Appender {
 
     /// Says whether the store has what this node has at a position.
     async fn is_in_store(&self, position: u64, head: Head) -> Result<bool, Broken> {
-        let head = Tip { position: head.position, name: head.name, at: head.at };
-        let found = self.tip_in_store(position, head).await?;
+        let found = self.tip_in_store(position, head.tip()).await?;
         Ok(found.is_some_and(|found| self.recent.has(found) == Some(true)))
     }
 

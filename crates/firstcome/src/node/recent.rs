@@ -1,7 +1,6 @@
 //! The entries applied last, whole: what a store that lost its newest writes gets back.
 
-use firstcome_core::Timestamp;
-use firstcome_journal::{Entry, Name};
+use firstcome_journal::{Entry, Name, Tip};
 use std::collections::VecDeque;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -12,14 +11,6 @@ const KEEP_FOR: Duration = Duration::from_secs(60);
 const MOST: usize = 64 << 20;
 /// Bytes of bodies kept however old they are: where little happens, a copy may lag for long.
 const LEAST: usize = 4 << 20;
-
-/// What stands at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tip {
-    pub(super) position: u64,
-    pub(super) name: Name,
-    pub(super) at: Timestamp,
-}
 
 /// The entries applied last, in order and without a gap.
 #[derive(Debug, Default)]

@@ -1,8 +1,9 @@
 //! This node's state, and the one place where entries are applied to it.
 
+use super::doubt::Difference;
 use firstcome_core::names::Position;
 use firstcome_core::state::Applied as Became;
-use firstcome_core::{Command, Outcome, State};
+use firstcome_core::{Command, NodeId, Outcome, State};
 use firstcome_journal::{Entry, Name};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -45,6 +46,8 @@ pub(crate) struct Applied {
     pub(crate) position: Position,
     /// Up to where its writer knew the journal to be durable.
     pub(crate) durable: u64,
+    /// A digest its writer had and this node has not.
+    pub(crate) differs: Option<Difference>,
 }
 
 /// An entry this node could not apply because a rule's own invariant broke.
@@ -119,6 +122,12 @@ impl Replica {
     /// Says whether this node is stuck, and where.
     pub fn stuck(&self) -> Option<Stuck> {
         self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
+    }
+
+    /// Applies nothing any more: the state after a position is not what the journal makes of it.
+    pub(crate) fn stick(&self, position: u64) {
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        inside.stuck = Some(Stuck { position, campaign: None });
     }
 
     /// Gives the bytes of all bodies applied since the start.
@@ -221,6 +230,8 @@ impl Replica {
         }
         inside.follows(entry)?;
         let before = outcomes.len();
+        let differs =
+            commands.iter().find_map(|command| differs(&inside.state, name.node, command));
         let state = &mut inside.state;
         // A rule that breaks must stop this node here and nothing else: see `Stuck`.
         let ran = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
@@ -238,8 +249,22 @@ impl Replica {
         self.confirm(history, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
         self.applied.send_replace(position);
-        Ok(Some(Applied { name, position: token, durable }))
+        Ok(Some(Applied { name, position: token, durable, differs }))
     }
+}
+
+/// Compares the digest a tick or a settle mark carries with this node's.
+fn differs(state: &State, node: NodeId, command: &Command<'_>) -> Option<Difference> {
+    let mark = match command {
+        Command::Tick { mark } | Command::Settled { mark, .. } => mark,
+        Command::Claim { .. }
+        | Command::Cancel { .. }
+        | Command::Put { .. }
+        | Command::Steer { .. } => return None,
+    };
+    let (position, theirs) = (mark.position, mark.digest);
+    let ours = state.digest_at(position)?;
+    (ours != theirs).then_some(Difference { node, position, theirs, ours })
 }
 
 impl Inside {

@@ -2,9 +2,10 @@
 
 use super::calls::Calls;
 use super::clock::StoreClock;
+use super::doubt::{Difference, Doubt};
 use super::replica::Replica;
 use super::told;
-use firstcome_core::{LEVEL, NodeId, State, Timestamp};
+use firstcome_core::{LEVEL, NodeId, Timestamp};
 use firstcome_journal::shared::{Announcement, Roll};
 use firstcome_journal::{Failure, Shared};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(super) struct Announcer {
 
 impl Announcer {
     /// Announces until told to stop, then takes this node off the roll.
-    pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+    pub(super) async fn run(self, mut doubt: Doubt, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
         loop {
             let before = Instant::now();
@@ -50,6 +51,8 @@ impl Announcer {
             tokio::select! {
                 () = sleep_until(before + EVERY) => {}
                 () = soon => {}
+                // Nobody hears of this node meanwhile, which is right.
+                difference = self.calls.doubted() => doubt.resolve(difference).await,
                 () = told(&mut stop) => break,
             }
         }
@@ -60,12 +63,14 @@ impl Announcer {
     async fn announce(&self) {
         let (applied, name) = self.replica.applied();
         let durable = self.replica.durable();
-        let epoch = self.replica.look(State::token).epoch;
+        let (epoch, digest) =
+            self.replica.look(|state| (state.token().epoch, state.digest_at(applied)));
         let me = Announcement {
             node: self.node,
             position: applied,
             durable: durable.position.min(applied),
             epoch,
+            digest: digest.unwrap_or_default(),
             level: LEVEL,
             memory: self.memory,
             since: self.since,
@@ -79,15 +84,32 @@ impl Announcer {
                 if head.position < applied || head.position == applied && head.name != name {
                     self.calls.suspect();
                 }
-                let same = roll.nodes.iter().filter(|(node, _)| node.epoch == epoch);
-                if let Some(most) = same.map(|(node, _)| node.durable).max() {
-                    self.replica.confirm(durable.history, most);
+                for (node, _) in &roll.nodes {
+                    self.compare(node, durable.history, epoch);
                 }
                 self.seen.send_replace(Some(roll));
             }
+            // What this node has is of another history, or of none any more.
             Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.calls.suspect(),
             // The appender finds out for itself.
             Err(_) => {}
         }
+    }
+
+    /// Learns from what a node says of its state, where this one was at the same position.
+    fn compare(&self, node: &Announcement, history: u64, epoch: u32) {
+        let ours = self.replica.look(|state| state.digest_at(node.position));
+        let Some(ours) = ours.filter(|_| node.epoch == epoch && node.node != self.node) else {
+            return;
+        };
+        if ours == node.digest {
+            // It is the same history: what it knows to be durable is durable here.
+            self.replica.confirm(history, node.durable);
+            return;
+        }
+        let (position, theirs) = (node.position, node.digest);
+        // One of the two may follow a history that is over: this node looks whether it is the one.
+        self.calls.suspect();
+        self.calls.doubt(Difference { node: node.node, position, theirs, ours });
     }
 }

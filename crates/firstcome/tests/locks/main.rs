@@ -7,5 +7,8 @@ mod elections;
 mod examples;
 mod locking;
 mod looking;
+mod losing;
+mod places;
 mod scene;
+mod terminal;
 mod trouble;

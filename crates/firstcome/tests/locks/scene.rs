@@ -1,7 +1,7 @@
 //! A real server, and the program run against it with nothing else in its environment.
 
 use std::io::{BufRead, BufReader, Lines};
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
 
 use firstcome_testbed::Redis;
 use rustix::process::{Pid, Signal, kill_process};
@@ -96,6 +96,11 @@ impl Shell {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
+    }
+
+    /// Gives the way to write to it, where it was started with one.
+    pub(crate) fn input(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
     }
 
     /// Waits for the command's next line.

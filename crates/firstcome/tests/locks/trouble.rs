@@ -1,6 +1,6 @@
 //! Whatever is in the way is named, with what to do.
 
-use firstcome_testbed::{Redis, Settings, free_port};
+use firstcome_testbed::{OldServer, Redis, Settings, free_port};
 
 use crate::scene::{program, said};
 
@@ -67,6 +67,25 @@ fn what_cannot_be_used_is_said_before_anything_happens() {
     };
     lock("", &[]).complains(125, "the lock's name cannot be used: it is empty", "4096");
     lock("a", &["--lease", "1ms"]).complains(125, "a lease of 1ms is outside", "range");
+    lock("a", &["--lease", "0s"]).complains(125, "a lease of 0ns is outside", "range");
+    lock(&"x".repeat(65_536), &[]).complains(125, "the lock's name cannot be used: it is", "4096");
+    for name in ["{", "}", "{}", "a{", "{a", "a{}b", "a}b", "}a{", "a}", "{}a{b}"] {
+        lock(name, &[]).complains(125, "the lock's name cannot be used: its braces", "user:{42}");
+        let said = with_store(&url, &["elect", name, "--", "echo", "ran"]);
+        said.complains(125, "the lock's name cannot be used: its braces", "user:{42}");
+        let said = with_store(&url, &["locks", "inspect", name]);
+        said.complains(2, "the lock's name cannot be used: its braces", "user:{42}");
+    }
+    for name in ["{a}", "a{b}", "{a}b", "a{b}c"] {
+        assert_eq!(lock(name, &["--lease", "36525d", "--wait", "36525d"]).ends(0), "ran");
+    }
+    for option in ["--lease", "--wait", "--grace"] {
+        for time in ["36526d", "99999999999999999999d", "18446744073709551615ms"] {
+            let said = lock("a", &[option, time]);
+            assert!(said.code == 125 && said.out.is_empty(), "{said:?}");
+            assert!(said.talk.contains(time), "{said:?}");
+        }
+    }
     for said in [lock("a", &["--wait", "soon"]), lock("a", &["--lease", "5"]), lock("a", &["--x"])]
     {
         assert!(said.code == 125 && said.out.is_empty(), "{said:?}");
@@ -74,4 +93,39 @@ fn what_cannot_be_used_is_said_before_anything_happens() {
     assert_eq!(with_store(&url, &["lock", "a"]).code, 125);
     assert_eq!(with_store(&url, &["elect", "a", "--every", "0s", "--", "true"]).code, 125);
     with_store(&url, &["lock", "--help"]).ends(0);
+}
+
+/// A second shell's verbs on a store that refuses: each names what is in the way.
+#[test]
+fn a_store_that_cannot_be_used_is_named() {
+    let old = OldServer::start();
+    for args in [LOCK, ELECT] {
+        let said = with_store(&old.url(), &args);
+        assert!(said.talk.contains("4.0.14") && said.talk.contains("clock"), "{said:?}");
+        said.complains(125, "the store runs version", "newer server");
+    }
+    with_store(&old.url(), &["locks", "list"]).complains(3, "the store runs version", "newer");
+
+    let Some(redis) = Redis::start() else { return };
+    let settings = Settings { replica_of: Some(redis.port()), ..Settings::default() };
+    let Some(replica) = Redis::with(settings) else { return };
+    with_store(&replica.url(), &LOCK).complains(125, "the store at", "master's address");
+    let said = with_store(&replica.url(), &["lock", "a", "--wait", "0s", "--", "true"]);
+    said.complains(125, "the store at", "Sentinel");
+    with_store(&replica.url(), &["locks", "release", "a"]).complains(3, "the store at", "master");
+
+    assert_eq!(redis.ask("ACL SETUSER ann on >pw ~b ~fc:fence:{b} +@all"), "+OK");
+    let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
+    with_store(&url, &LOCK).complains(125, "the store denies access", "may use the keys");
+    with_store(&url, &["locks", "inspect", "a"]).complains(3, "the store denies access", "keys");
+
+    for words in ["SET a 1", "LPUSH boss 1", "HSET hash name bob"] {
+        assert!(!redis.ask(words).starts_with('-'));
+    }
+    let url = redis.url();
+    with_store(&url, &LOCK).complains(125, "a key holds a value of another kind", "another name");
+    let said = with_store(&url, &["elect", "boss", "--", "true"]);
+    said.complains(125, "a key holds a value of another kind", "another name");
+    let said = with_store(&url, &["locks", "inspect", "hash"]);
+    said.complains(3, "a key holds a value of another kind", "another name");
 }

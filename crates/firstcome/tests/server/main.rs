@@ -12,8 +12,11 @@ mod kill;
 mod limits;
 mod lost;
 mod memory;
+mod mending;
 mod outcomes;
 mod pages;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod process;
 mod results;
 mod settling;

@@ -110,6 +110,22 @@ impl Drop for Server {
     }
 }
 
+/// Runs a verb on a folder to its end; gives its exit code, what it said on standard output and on standard error.
+pub(crate) fn verb(
+    folder: &Path,
+    settings: &[(&str, &str)],
+    args: &[&str],
+) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+    command.args(args).env_clear().env("FIRSTCOME_DATA", folder).env("FIRSTCOME_KEY", KEY);
+    for (name, value) in settings {
+        command.env(format!("FIRSTCOME_{name}"), value);
+    }
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap_or(-1), text(output.stdout), text(output.stderr))
+}
+
 /// Runs a command that must not serve; gives what it says on standard error.
 pub(crate) fn cannot_serve(mut command: Command) -> String {
     let output = command.output().unwrap();

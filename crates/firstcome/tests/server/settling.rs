@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Looks until everything is settled.
-fn settled(talk: &mut Talk) -> u64 {
+pub(crate) fn settled(talk: &mut Talk) -> u64 {
     for _ in 0..100_000 {
         let audit = talk.get("/v1/audit").json();
         if audit["settled"] == audit["last_result"] {

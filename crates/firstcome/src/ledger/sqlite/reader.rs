@@ -1,7 +1,6 @@
 //! Reading a ledger beside whoever writes it.
 
-use super::VERSION;
-use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim, Standing};
+use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim, Standing, VERSION};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};

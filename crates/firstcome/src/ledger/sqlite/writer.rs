@@ -26,7 +26,7 @@ impl Writer {
         let mut file = Durable::open(path, FORM, |connection| {
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO meta (one, version, space, retried) VALUES (1, ?1, ?2, 0)";
-            execute(connection, sql, (super::VERSION, space.0))?;
+            execute(connection, sql, (crate::ledger::VERSION, space.0))?;
             Ok::<_, LedgerFailure>(())
         })?;
         check_meta(file.connection(), space)?;

@@ -3,9 +3,21 @@
 use super::*;
 use crate::ledger::{SettledCancel, SettledClaim};
 
-#[tokio::test]
-async fn results_are_settled_and_read_back() {
-    let stage = Stage::new().await;
+on_each_store! {
+    results_are_settled_and_read_back,
+    a_batch_that_comes_twice_counts_once,
+    twin_without_the_comparison_there_is_a_gap,
+    a_leader_that_was_replaced_writes_nothing,
+    after_a_lost_answer_through_says_whether_it_was_written,
+    it_goes_on_after_a_restart,
+    a_result_that_contradicts_the_ledger_is_named,
+    results_cannot_be_changed_by_mistake,
+    a_ledger_of_another_space_or_a_newer_version_is_refused,
+    each_shard_has_its_own_numbers,
+    readers_see_whole_batches_while_they_are_written,
+}
+
+async fn results_are_settled_and_read_back(stage: Stage) {
     assert_eq!(stage.ledger.standing().await.unwrap(), Standing { through: 0, term: 0 });
     let minted = stage.ledger.mint_term().await.unwrap();
     assert_eq!(minted, Standing { through: 0, term: 1 });
@@ -54,15 +66,9 @@ async fn results_are_settled_and_read_back() {
     let page = stage.ledger.claims("spring", Some(("main", 1)), 1).await.unwrap();
     assert_eq!((page.len(), page[0].rank), (1, 2));
     assert_eq!(stage.ledger.claims("spring", None, 100).await.unwrap().len(), 3);
-
-    let reader = Reader::open(&stage.path(), SPACE, 0).unwrap();
-    assert_eq!(reader.through().unwrap(), 6);
-    assert_eq!(reader.results(0, 100).unwrap(), all);
 }
 
-#[tokio::test]
-async fn a_batch_that_comes_twice_counts_once() {
-    let stage = Stage::new().await;
+async fn a_batch_that_comes_twice_counts_once(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=10)).await.unwrap();
     let failure = stage.settle(term, 0, claims(1..=10)).await.unwrap_err();
@@ -73,32 +79,38 @@ async fn a_batch_that_comes_twice_counts_once() {
 }
 
 /// The twin: without the comparison, a leader that is wrong about `through` leaves a gap.
-#[tokio::test]
-async fn twin_without_the_comparison_there_is_a_gap() {
-    let stage = Stage::new().await;
+async fn twin_without_the_comparison_there_is_a_gap(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=10)).await.unwrap();
     stage.ledger.close().await;
-    let connection = Connection::open(stage.path()).unwrap();
-    let with = include_str!("../sqlite/settle.sql");
-    let without = with.replace("AND through = ?3", "AND ?3 = ?3");
+    let with = match &stage.place {
+        Place::Folder(_) => include_str!("../sqlite/settle.sql").replace('?', "$"),
+        #[cfg(feature = "postgres")]
+        Place::Space(..) => include_str!("../postgres/settle.sql").to_owned(),
+    };
+    let without = with.replace("through = $3", "0 = 0");
     assert_ne!(with, without);
-    assert_eq!(connection.execute(with, (30, 0, 20, term as i64)).unwrap(), 0);
-    assert_eq!(connection.execute(&without, (30, 0, 20, term as i64)).unwrap(), 1);
+    let values = [("$1", 30), ("$2", 0), ("$3", 20), ("$4", term)];
+    let moved = |sql: &str| {
+        let fill =
+            |sql: String, (place, value): &(&str, u64)| sql.replace(place, &value.to_string());
+        stage.sql(&(values.iter().fold(sql.to_owned(), fill) + " RETURNING 'moved'")).len()
+    };
+    assert_eq!(moved(&with), 0);
+    assert_eq!(moved(&without), 1);
     for row in claims(21..=30) {
-        let values = (0, row.number as i64, "claim", "spring", "main", row.rank, &row.subject);
-        let sql = "INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, settled_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0)";
-        connection.execute(sql, values).unwrap();
+        let (number, rank, subject) = (row.number, row.rank, &row.subject);
+        stage.sql(&format!(
+            "INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, settled_at)
+             VALUES (0, {number}, 'claim', 'spring', 'main', {rank}, '{subject}', 0, 0)"
+        ));
     }
     let numbers = stage.numbers();
     assert_eq!(numbers.len(), 20);
     assert_eq!(numbers[9..11], [10, 21], "a gap, and the ledger says it has all up to 30");
 }
 
-#[tokio::test]
-async fn a_leader_that_was_replaced_writes_nothing() {
-    let stage = Stage::new().await;
+async fn a_leader_that_was_replaced_writes_nothing(stage: Stage) {
     let old = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(old, 0, claims(1..=5)).await.unwrap();
     let new = stage.ledger.mint_term().await.unwrap();
@@ -111,9 +123,7 @@ async fn a_leader_that_was_replaced_writes_nothing() {
     assert_eq!(stage.numbers(), (1..=7).collect::<Vec<_>>());
 }
 
-#[tokio::test]
-async fn after_a_lost_answer_through_says_whether_it_was_written() {
-    let stage = Stage::new().await;
+async fn after_a_lost_answer_through_says_whether_it_was_written(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     {
         // The leader stops waiting; the ledger does not stop writing.
@@ -132,9 +142,7 @@ async fn after_a_lost_answer_through_says_whether_it_was_written() {
     assert_eq!(stage.numbers(), (1..=11).collect::<Vec<_>>());
 }
 
-#[tokio::test]
-async fn it_goes_on_after_a_restart() {
-    let mut stage = Stage::new().await;
+async fn it_goes_on_after_a_restart(mut stage: Stage) {
     for round in 0..5 {
         let minted = stage.ledger.mint_term().await.unwrap();
         assert_eq!(minted, Standing { through: round * 10, term: round + 1 });
@@ -144,14 +152,11 @@ async fn it_goes_on_after_a_restart() {
     }
     assert_eq!(stage.numbers(), (1..=50).collect::<Vec<_>>());
     stage.ledger.close().await;
-    assert!(!stage.folder.path().join("ledger.sqlite-wal").exists(), "what is closed is one file");
     let failure = stage.ledger.standing().await.unwrap_err();
     assert!(matches!(failure, LedgerFailure::Unavailable(_)), "{failure}");
 }
 
-#[tokio::test]
-async fn a_result_that_contradicts_the_ledger_is_named() {
-    let stage = Stage::new().await;
+async fn a_result_that_contradicts_the_ledger_is_named(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=3)).await.unwrap();
     let cases = [
@@ -177,52 +182,36 @@ async fn a_result_that_contradicts_the_ledger_is_named() {
 #[tokio::test]
 #[should_panic(expected = "in order")]
 async fn rows_out_of_order_are_a_bug() {
-    let stage = Stage::new().await;
+    let stage = Stage::sqlite().await;
     let rows = vec![claim(3, "spring", 2, "bob"), claim(1, "spring", 1, "ann")];
     drop(stage.settle(0, 0, rows).await);
 }
 
-#[tokio::test]
-async fn results_cannot_be_changed_by_mistake() {
-    let stage = Stage::new().await;
+async fn results_cannot_be_changed_by_mistake(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=3)).await.unwrap();
-    let connection = Connection::open(stage.path()).unwrap();
     for sql in ["UPDATE results SET subject = 'eve'", "DELETE FROM results WHERE number = 3"] {
-        let error = connection.execute(sql, []).unwrap_err();
-        assert!(error.to_string().contains("results are never"), "{error}");
+        let error = stage.try_sql(sql).unwrap_err();
+        assert!(error.contains("results are never"), "{error}");
     }
 }
 
-#[tokio::test]
-async fn a_ledger_of_another_space_or_a_newer_version_is_refused() {
-    let stage = Stage::new().await;
+async fn a_ledger_of_another_space_or_a_newer_version_is_refused(stage: Stage) {
     stage.ledger.close().await;
     let wanted = SpaceId([1; 16]);
     let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
-    assert_eq!(Ledger::open_sqlite(&stage.path(), wanted, 0).await.unwrap_err(), other);
-    assert_eq!(Reader::open(&stage.path(), wanted, 0).unwrap_err(), other);
-    let connection = Connection::open(stage.path()).unwrap();
-    connection.execute("UPDATE meta SET version = 2", []).unwrap();
-    drop(connection);
-    let newer = LedgerFailure::TooNew(2);
-    assert_eq!(Ledger::open_sqlite(&stage.path(), SPACE, 0).await.unwrap_err(), newer);
-    assert_eq!(Reader::open(&stage.path(), SPACE, 0).unwrap_err(), newer);
-    std::fs::write(stage.path(), "a text somebody left here, longer than a header would be")
-        .unwrap();
-    let failure = Ledger::open_sqlite(&stage.path(), SPACE, 0).await.unwrap_err();
-    assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
-    let missing = stage.folder.path().join("nothing.sqlite");
-    assert!(matches!(Reader::open(&missing, SPACE, 0), Err(LedgerFailure::Unavailable(_))));
+    assert_eq!(stage.open(wanted, 0).await.unwrap_err(), other);
+    stage.sql("UPDATE meta SET version = 2");
+    assert_eq!(stage.open(SPACE, 0).await.unwrap_err(), LedgerFailure::TooNew(2));
+    stage.sql("UPDATE meta SET version = 1");
+    stage.open(SPACE, 0).await.unwrap();
 }
 
-#[tokio::test]
-async fn each_shard_has_its_own_numbers() {
-    let stage = Stage::new().await;
+async fn each_shard_has_its_own_numbers(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     stage.settle(term, 0, claims(1..=3)).await.unwrap();
     stage.ledger.close().await;
-    let other = Ledger::open_sqlite(&stage.path(), SPACE, 1).await.unwrap();
+    let other = stage.open(SPACE, 1).await.unwrap();
     let minted = other.mint_term().await.unwrap();
     assert_eq!(minted, Standing { through: 0, term: 1 });
     let rows = vec![claim(1, "hall", 1, "ann")];
@@ -231,20 +220,17 @@ async fn each_shard_has_its_own_numbers() {
     assert_eq!(stage.numbers().len(), 4);
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readers_see_whole_batches_while_they_are_written() {
-    let stage = Stage::new().await;
+async fn readers_see_whole_batches_while_they_are_written(stage: Stage) {
     let term = stage.ledger.mint_term().await.unwrap().term;
     let (done, stop) = tokio::sync::watch::channel(false);
     let reading = tokio::spawn({
-        let (ledger, path) = (stage.ledger.clone(), stage.path());
+        let ledger = stage.ledger.clone();
         async move {
-            let other = Reader::open(&path, SPACE, 0).unwrap();
             let mut looks = 0;
             while !*stop.borrow() {
                 let rows = ledger.results(0, 100_000, None).await.unwrap().len();
                 assert_eq!(rows % 100, 0, "a batch is there or not");
-                let (claims, _) = other.claim_counts("spring", "main").unwrap();
+                let (claims, _) = ledger.claim_counts("spring", "main").await.unwrap();
                 assert_eq!(claims % 100, 0, "a batch is there or not");
                 looks += 1;
             }

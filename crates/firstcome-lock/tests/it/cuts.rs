@@ -1,0 +1,235 @@
+//! Connections and servers that go away in the middle of things, each with the twin that does without what helps.
+
+use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Options, Protection};
+use firstcome_testbed::{Fault, Proxy, Redis};
+
+use crate::stage::{SECOND, client_of, is_held, ms, take, until};
+
+const LISTENING: &str = "PUBSUB NUMSUB redisson_lock__channel:{x}";
+
+fn without(protection: Protection) -> Builder {
+    Locks::builder().without(protection)
+}
+
+async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
+    let options = Options::new(redis.url_through(proxy.port()))
+        .answer_within(ms(400))
+        .connect_within(2 * SECOND)
+        .heartbeat(ms(500));
+    builder.connect(options).await.unwrap()
+}
+
+/// Gives whether one who waits for `x` notices a release that was announced while its connections were cut.
+async fn notices_a_release_during_a_cut(builder: Builder) -> Option<bool> {
+    let redis = Redis::start()?;
+    let proxy = Proxy::start(redis.port()).await;
+    let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
+    let lease = take(&bob.lock("x").unwrap()).await;
+    let lock = ann.lock("x").unwrap();
+    let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
+    until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
+    proxy.set(Fault::Refuse);
+    until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
+    lease.release().await.unwrap();
+    proxy.set(Fault::None);
+    // Where it does not look, the lease of 30 s it was told of is the next thing it waits for.
+    Some(waiter.await.unwrap().unwrap().got().is_some())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_release_during_a_cut_is_noticed() {
+    let Some(noticed) = notices_a_release_during_a_cut(Locks::builder()).await else { return };
+    assert!(noticed);
+    let twin = notices_a_release_during_a_cut(without(Protection::LookWhenCut)).await;
+    assert_eq!(twin, Some(false));
+}
+
+/// The connection for messages is cut and cannot be had again: the waiter goes on by asking.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_who_cannot_listen_any_more_asks() {
+    let Some(redis) = Redis::start() else { return };
+    for (builder, notices) in [(Locks::builder(), true), (without(Protection::LookWhenCut), false)]
+    {
+        assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
+        let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
+        let options = Options::new(url).heartbeat(ms(500));
+        let (ann, bob) = (builder.connect(options).await.unwrap(), client_of(&redis).await);
+        // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
+        let lease = take(&bob.lock("x").unwrap().lease(3600 * SECOND)).await;
+        let lock = ann.lock("x").unwrap();
+        let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
+        until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
+        assert_eq!(redis.ask("ACL SETUSER ann resetchannels"), "+OK");
+        until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
+        lease.release().await.unwrap();
+        assert_eq!(waiter.await.unwrap().is_ok_and(|tried| tried.got().is_some()), notices);
+        ann.close().await;
+    }
+}
+
+/// A holder dies, and nobody says so: the waiter looks when the lease should have ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_end_of_a_lease_is_looked_for() {
+    let Some(redis) = Redis::start() else { return };
+    let bob = client_of(&redis).await;
+    for (builder, noticed) in [(Locks::builder(), true), (without(Protection::LookAtTheEnd), false)]
+    {
+        let name = if noticed { "x" } else { "twin" };
+        let ann = builder.connect(Options::new(redis.url())).await.unwrap();
+        take(&bob.lock(name).unwrap().lease(ms(500))).await.leak();
+        let waited = ann.lock(name).unwrap().lock_within(4 * SECOND).await.unwrap();
+        assert_eq!(waited.got().is_some(), noticed);
+    }
+}
+
+/// What keeps answers from a holder for two renewals.
+enum Silence {
+    Network,
+    Server,
+}
+
+/// Gives whether a holder that got no answer to two renewals in a row has its lease in the end, once there are answers
+/// again before its trust is over.
+async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
+    let redis = Redis::start()?;
+    let proxy = Proxy::start(redis.port()).await;
+    let ann = through(&proxy, &redis, builder.watchdog(12 * SECOND)).await;
+    let lease = take(&ann.lock("x").unwrap()).await;
+    // The first renewal, after a third of the lease, is answered.
+    let mut left = lease.remaining();
+    until("it is renewed", || {
+        let before = std::mem::replace(&mut left, lease.remaining());
+        std::future::ready(left > before)
+    })
+    .await;
+    match silence {
+        Silence::Network => proxy.set(Fault::CutAtReply),
+        Silence::Server => redis.pause(),
+    }
+    // The next two are not; the one after them would come too late.
+    until("little trust is left", async || lease.remaining() < 2 * SECOND).await;
+    match silence {
+        Silence::Network => proxy.set(Fault::None),
+        Silence::Server => redis.resume(),
+    }
+    let lost = tokio::time::timeout(3 * SECOND, lease.lost()).await;
+    assert!(lost.is_err() || lost == Ok(Loss::RanOut), "{lost:?}");
+    Some(lost.is_err())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_renewal_whose_answer_was_lost_is_asked_again() {
+    let protected = outlasts(Silence::Network, Locks::builder());
+    let twin = outlasts(Silence::Network, without(Protection::RenewAgain));
+    let (Some(protected), Some(twin)) = tokio::join!(protected, twin) else { return };
+    assert!(protected && !twin, "{protected} {twin}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
+    let protected = outlasts(Silence::Server, Locks::builder());
+    let twin = outlasts(Silence::Server, without(Protection::RenewAgain));
+    let (Some(protected), Some(twin)) = tokio::join!(protected, twin) else { return };
+    assert!(protected && !twin, "{protected} {twin}");
+}
+
+/// Gives whether something stays held of an acquire that a server got while it stood still, and whose sender has given
+/// up.
+async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
+    let redis = Redis::start()?;
+    let options = Options::new(redis.url()).answer_within(ms(300)).heartbeat(ms(300));
+    let ann = builder.connect(options).await.unwrap();
+    let lock = ann.lock("x").unwrap();
+    take(&lock).await.release().await.unwrap();
+    let evaluated = redis.calls_of("evalsha");
+    redis.pause();
+    let failure = lock.try_lock().await.unwrap_err();
+    assert_eq!(failure.effect(), Effect::Unknown);
+    // Its time was counted from a little later than the sender's, and by another clock.
+    tokio::time::sleep(ms(100)).await;
+    redis.resume();
+    until("it arrived", async || redis.calls_of("evalsha") > evaluated).await;
+    ann.close().await;
+    Some(is_held(&client_of(&redis).await, "x").await)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_server_got_while_it_stood_still_leaves_nothing() {
+    let Some(stays) = stays_after_a_pause(Locks::builder()).await else { return };
+    assert!(!stays);
+    // Being refused for lateness and being undone are each enough.
+    assert_eq!(stays_after_a_pause(without(Protection::Undo)).await, Some(false));
+    assert_eq!(stays_after_a_pause(without(Protection::NotAfter)).await, Some(false));
+    let twin = without(Protection::Undo).without(Protection::NotAfter);
+    assert_eq!(stays_after_a_pause(twin).await, Some(true));
+}
+
+/// Acquires and releases a lot while connections are cut at random, and gives whether something of it stays held.
+async fn stays_after_random_cuts(builder: Builder) -> Option<bool> {
+    const NAMES: u32 = 40;
+    let redis = Redis::start()?;
+    let proxy = Proxy::start(redis.port()).await;
+    let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
+    let try_all = async {
+        let mut lost = 0;
+        // Until enough answers were lost for it to matter.
+        while lost < 30 {
+            let lock: Lock = ann.lock(&format!("n{}", fastrand::u32(..NAMES))).unwrap();
+            match lock.try_lock().await {
+                Ok(tried) => drop(tried),
+                Err(failure) => {
+                    lost += u32::from(failure.effect() == Effect::Unknown);
+                    // One cut is counted once.
+                    until("it works again", async || ann.inspect("n0").await.is_ok()).await;
+                }
+            }
+        }
+    };
+    let cut = async {
+        loop {
+            tokio::time::sleep(ms(fastrand::u64(5..40))).await;
+            match fastrand::u32(..4) {
+                0 => proxy.cut(),
+                1 => proxy.set(Fault::CutAtRequest),
+                _ => proxy.set(Fault::CutAtReply),
+            }
+            tokio::time::sleep(ms(fastrand::u64(1..15))).await;
+            proxy.set(Fault::None);
+        }
+    };
+    tokio::select! {
+        () = try_all => {}
+        () = cut => {}
+    }
+    proxy.set(Fault::None);
+    ann.close().await;
+    let mut held = 0;
+    for number in 0..NAMES {
+        held += u32::from(is_held(&bob, &format!("n{number}")).await);
+    }
+    Some(held > 0)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn acquires_cut_at_random_leave_nothing_held() {
+    let Some(stays) = stays_after_random_cuts(Locks::builder()).await else { return };
+    assert!(!stays);
+    assert_eq!(stays_after_random_cuts(without(Protection::Undo)).await, Some(true));
+}
+
+/// A server that comes back empty: one whose lease is fixed is told, too, because it looks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_held_is_looked_for_at_a_new_server() {
+    let Some(mut redis) = Redis::start() else { return };
+    let options = Options::new(redis.url()).heartbeat(ms(200));
+    let ann = Locks::builder().connect(options.clone()).await.unwrap();
+    let careless = without(Protection::LookWhenReconnected).connect(options).await.unwrap();
+    let lease = take(&ann.lock("x").unwrap().lease(600 * SECOND)).await;
+    let twin = take(&careless.lock("twin").unwrap().lease(600 * SECOND)).await;
+    redis.restart();
+    assert_eq!(lease.lost().await, Loss::Taken);
+    until("the twin is connected, too", async || careless.inspect("x").await.is_ok()).await;
+    let bob = client_of(&redis).await;
+    let thief = take(&bob.lock("twin").unwrap()).await;
+    assert!(twin.is_valid() && thief.is_valid(), "two believe in it");
+}

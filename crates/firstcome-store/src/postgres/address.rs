@@ -1,0 +1,129 @@
+use std::path::PathBuf;
+
+use crate::Failure;
+use crate::host::{Host, decode, read_host};
+
+/// What an address looks like.
+pub(super) const FORM: &str = "write postgres://[user[:password]@]host[:port]/database[?sslmode=disable|require|verify-full]\
+    [&sslrootcert=FILE], with % escapes for special characters";
+
+/// A URL, read.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Address {
+    pub(super) host: Host,
+    pub(super) user: String,
+    pub(super) password: Option<String>,
+    pub(super) database: String,
+    pub(super) tls: bool,
+    /// A file of authorities to trust instead of the operating system's.
+    pub(super) authorities: Option<PathBuf>,
+}
+
+impl std::fmt::Debug for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("Address");
+        shown.field("host", &self.host).field("database", &self.database).finish_non_exhaustive()
+    }
+}
+
+impl Address {
+    pub(super) fn read(url: &str) -> Result<Self, Failure> {
+        let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
+        if !["postgres", "postgresql"].contains(&scheme) {
+            return Err(wrong(format!("nothing is known of the scheme {scheme:?}")));
+        }
+        if rest.contains('#') {
+            return Err(wrong("it may have no #; write %23"));
+        }
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let (login, host) = match authority.rsplit_once('@') {
+            Some((login, host)) => (login, host),
+            None => ("", authority),
+        };
+        if host.contains(',') {
+            return Err(wrong("it names several hosts"));
+        }
+        let host = read_host(host, 5432).map_err(wrong)?;
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (user, password) = (decode(user).map_err(wrong)?, decode(password).map_err(wrong)?);
+        let database = decode(database).map_err(wrong)?;
+        let database = database.ok_or_else(|| wrong("it names no database"))?;
+        let user = user.ok_or_else(|| wrong("it names no user"))?;
+        // Beyond this machine a password would be there for everybody to read.
+        let mut tls = !["localhost", "127.0.0.1", "::1"].contains(&host.name.as_str());
+        let mut authorities = None;
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            match pair.split_once('=').unwrap_or((pair, "")) {
+                ("sslmode", "disable") => tls = false,
+                ("sslmode", "require" | "verify-full") => tls = true,
+                ("sslmode", _) => {
+                    return Err(wrong("sslmode is not one of disable, require, verify-full"));
+                }
+                ("sslrootcert", file) => {
+                    authorities = decode(file).map_err(wrong)?.map(PathBuf::from);
+                }
+                (name, _) => {
+                    return Err(wrong(format!(
+                        "{name:?} is no parameter of it: there are sslmode and sslrootcert"
+                    )));
+                }
+            }
+        }
+        Ok(Self { host, user, password, database, tls, authorities })
+    }
+}
+
+pub(super) fn wrong(reason: impl Into<String>) -> Failure {
+    Failure::Address { reason: reason.into(), form: FORM }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_part_has_its_place() {
+        let url = "postgres://ann:p%40ss@[::2]:7000/led%2Fger?sslmode=disable";
+        let address = Address::read(url).unwrap();
+        assert_eq!(address.host, Host { name: "::2".to_owned(), port: 7000 });
+        assert_eq!((address.user.as_str(), address.password.as_deref()), ("ann", Some("p@ss")));
+        assert_eq!((address.database.as_str(), address.tls), ("led/ger", false));
+    }
+
+    #[test]
+    fn tls_is_left_out_on_this_machine_only_or_where_it_is_said() {
+        let tls = |rest: &str| Address::read(&format!("postgres://a:b@{rest}")).unwrap().tls;
+        assert!(!tls("localhost/x") && !tls("127.0.0.1/x") && !tls("[::1]:1/x"));
+        assert!(tls("db/x") && tls("localhost/x?sslmode=require"));
+        assert!(!tls("db/x?sslmode=disable"));
+        let url = "postgresql://a@db/x?sslmode=verify-full&sslrootcert=/etc/ca%20.pem";
+        let address = Address::read(url).unwrap();
+        assert_eq!(address.authorities, Some(PathBuf::from("/etc/ca .pem")));
+    }
+
+    #[test]
+    fn every_mistake_is_named_and_no_password_is_shown() {
+        for (url, named) in [
+            ("localhost", "scheme"),
+            ("mysql://a@localhost/x", "mysql"),
+            ("postgres://a@/x", "no host"),
+            ("postgres://a@b,c/x", "several hosts"),
+            ("postgres://a@b:70000/x", "port"),
+            ("postgres://a@b", "no database"),
+            ("postgres://b/x", "no user"),
+            ("postgres://a:%zz@b/x", "%"),
+            ("postgres://a@b/x?sslmode=prefer", "sslmode"),
+            ("postgres://a@b/x?options=-c", "options"),
+            ("postgres://a:x#y@b/x", "%23"),
+        ] {
+            let failure = Address::read(url).unwrap_err();
+            assert!(failure.to_string().contains(named), "{url}: {failure}");
+            assert!(failure.hint().is_some_and(|hint| hint.contains("postgres://")));
+        }
+        let secret = Address::read("postgres://a:hunter2@b:x/y").unwrap_err();
+        assert!(!format!("{secret} {secret:?}").contains("hunter2"));
+        let address = Address::read("postgres://a:hunter2@b/y").unwrap();
+        assert!(!format!("{address:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,205 @@
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+
+use rustls::pki_types::ServerName;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_postgres::config::{ChannelBinding as Binding, SslMode};
+use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+use tokio_postgres::{Client, Config, NoTls};
+
+use super::address::{Address, wrong};
+use super::{Options, refusal};
+use crate::Failure;
+use crate::host::prepare;
+use crate::tls::Tls;
+
+/// The oldest server with what is asked of it, and the number it has in `server_version`.
+const OLDEST: (u32, &str) = (12, "12");
+
+/// Everything needed to make a connection.
+#[derive(Debug)]
+pub(super) struct Dialler {
+    address: Address,
+    tls: Option<Tls>,
+    pub(super) options: Options,
+    made: AtomicU64,
+}
+
+/// One connection and the task that moves its bytes.
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) client: Client,
+    driver: Option<JoinHandle<()>>,
+    /// Counts the connections of the pool.
+    pub(super) number: u64,
+    pub(super) used: Instant,
+}
+
+impl Line {
+    /// Says good-bye and waits until the connection is closed.
+    pub(super) async fn close(mut self) {
+        let driver = self.driver.take();
+        drop(self);
+        if let Some(driver) = driver {
+            // It ends once it has sent what it was given, or with the connection.
+            drop(driver.await);
+        }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Some(driver) = &self.driver {
+            driver.abort();
+        }
+    }
+}
+
+impl Dialler {
+    pub(super) fn new(options: Options) -> Result<Self, Failure> {
+        let address = Address::read(&options.url)?;
+        let tls = match address.tls {
+            false => None,
+            true => {
+                let authorities = address.authorities.as_ref().map(|file| {
+                    std::fs::read_to_string(file)
+                        .map_err(|error| wrong(format!("sslrootcert {}: {error}", file.display())))
+                });
+                Some(Tls::new(authorities.transpose()?.as_deref(), None).map_err(wrong)?)
+            }
+        };
+        Ok(Self { address, tls, options, made: AtomicU64::new(0) })
+    }
+
+    /// Names where this goes, for messages.
+    pub(super) fn place(&self) -> String {
+        self.address.host.to_string()
+    }
+
+    /// Connects, logs in, and looks at the server's version.
+    pub(super) async fn line(&self) -> Result<Line, Failure> {
+        let limit = self.options.connect_within;
+        tokio::time::timeout(limit, self.dial()).await.unwrap_or_else(|_| {
+            let reason = format!("no connection within {limit:?}");
+            Err(Failure::Unreachable { place: self.place(), reason })
+        })
+    }
+
+    async fn dial(&self) -> Result<Line, Failure> {
+        let (host, place) = (&self.address.host, self.place());
+        let stream = TcpStream::connect((host.name.as_str(), host.port))
+            .await
+            .and_then(|stream| prepare(stream, self.options.heartbeat))
+            .map_err(|error| Failure::Unreachable {
+                place: place.clone(),
+                reason: error.to_string(),
+            })?;
+        let mut config = Config::new();
+        config.user(&self.address.user).dbname(&self.address.database);
+        config.application_name("firstcome").channel_binding(Binding::Disable);
+        if let Some(password) = &self.address.password {
+            config.password(password);
+        }
+        let refused = |error| refusal::not_connected(&place, error);
+        let (client, version, driver) = match &self.tls {
+            None => {
+                config.ssl_mode(SslMode::Disable);
+                let (client, connection) =
+                    config.connect_raw(stream, NoTls).await.map_err(refused)?;
+                let version = connection.parameter("server_version").map(str::to_owned);
+                (client, version, tokio::spawn(run(connection)))
+            }
+            Some(Tls(connector)) => {
+                config.ssl_mode(SslMode::Require);
+                let name = ServerName::try_from(host.name.clone())
+                    .map_err(|error| wrong(error.to_string()))?;
+                let tls = Secured { connector: connector.clone(), name };
+                let (client, connection) =
+                    config.connect_raw(stream, tls).await.map_err(refused)?;
+                let version = connection.parameter("server_version").map(str::to_owned);
+                (client, version, tokio::spawn(run(connection)))
+            }
+        };
+        let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
+        let line = Line { client, driver: Some(driver), number, used: Instant::now() };
+        let major = version.as_deref().unwrap_or("").split(|c: char| !c.is_ascii_digit()).next();
+        match major.and_then(|major| major.parse::<u32>().ok()) {
+            Some(major) if major < OLDEST.0 => Err(Failure::TooOld {
+                version: version.unwrap_or_default(),
+                needed: OLDEST.1,
+                feature: "what is asked of PostgreSQL",
+            }),
+            _ => Ok(line),
+        }
+    }
+}
+
+/// Moves a connection's bytes until it ends; whoever waits for an answer then learns of it.
+async fn run<S, T>(connection: tokio_postgres::Connection<S, T>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    drop(connection.await);
+}
+
+/// Makes TLS out of a plain connection.
+struct Secured {
+    connector: tokio_rustls::TlsConnector,
+    name: ServerName<'static>,
+}
+
+impl TlsConnect<TcpStream> for Secured {
+    type Stream = SecuredStream;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream>> + Send>>;
+
+    fn connect(self, stream: TcpStream) -> Self::Future {
+        Box::pin(async move {
+            Ok(SecuredStream(Box::new(self.connector.connect(self.name, stream).await?)))
+        })
+    }
+}
+
+struct SecuredStream(Box<tokio_rustls::client::TlsStream<TcpStream>>);
+
+impl TlsStream for SecuredStream {
+    fn channel_binding(&self) -> ChannelBinding {
+        // The certificate is always checked, which is what binding to it would add.
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for SecuredStream {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for SecuredStream {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}

@@ -1,0 +1,124 @@
+use std::time::Duration;
+
+/// Where a PostgreSQL is and how long to wait for it.
+///
+/// # Examples
+///
+/// ```
+/// use firstcome_store::postgres::Options;
+/// let options = Options::new("postgres://ann:secret@127.0.0.1/shop").connections(2);
+/// ```
+#[derive(Clone)]
+pub struct Options {
+    pub(super) url: String,
+    pub(super) schema: Option<String>,
+    pub(super) connections: usize,
+    pub(super) connect_within: Duration,
+    pub(super) answer_within: Duration,
+    pub(super) lock_within: Duration,
+    pub(super) idle_within: Duration,
+    pub(super) heartbeat: Duration,
+}
+
+impl Options {
+    /// Begins with a URL and the defaults.
+    ///
+    /// `postgres://user[:password]@host[:port]/database[?sslmode=…][&sslrootcert=FILE]`, port 5432 where none is given;
+    /// `%` escapes are resolved. `sslmode` is `disable`, or `require` and `verify-full`, which are the same here:
+    /// certificate and host name are always checked, against the authorities in the file `sslrootcert` (PEM) or the
+    /// operating system's. Without `sslmode` it is `verify-full`, on this machine's own addresses `disable`.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            schema: None,
+            connections: 4,
+            connect_within: Duration::from_secs(5),
+            answer_within: Duration::from_secs(20),
+            lock_within: Duration::from_secs(5),
+            idle_within: Duration::from_secs(5),
+            heartbeat: Duration::from_secs(5),
+        }
+    }
+
+    /// Has names without a schema found in this one, and nowhere else.
+    #[must_use]
+    pub fn schema(mut self, name: impl Into<String>) -> Self {
+        self.schema = Some(name.into());
+        self
+    }
+
+    /// Sets how many connections there are at most, default 4.
+    ///
+    /// # Panics
+    ///
+    /// It is 0.
+    #[must_use]
+    pub fn connections(mut self, most: usize) -> Self {
+        assert!(most > 0, "a pool without connections");
+        self.connections = most;
+        self
+    }
+
+    /// Sets how long one try to connect may take, default 5 s: TCP, TLS and log-in together.
+    #[must_use]
+    pub fn connect_within(mut self, time: Duration) -> Self {
+        self.connect_within = time;
+        self
+    }
+
+    /// Sets how long a statement may take, default 20 s. The server is told to give up after three quarters of it.
+    #[must_use]
+    pub fn answer_within(mut self, time: Duration) -> Self {
+        self.answer_within = time;
+        self
+    }
+
+    /// Sets how long the server waits for a lock that another transaction holds, default 5 s.
+    #[must_use]
+    pub fn lock_within(mut self, time: Duration) -> Self {
+        self.lock_within = time;
+        self
+    }
+
+    /// Sets after how long without a statement the server ends a transaction, default 5 s.
+    #[must_use]
+    pub fn idle_within(mut self, time: Duration) -> Self {
+        self.idle_within = time;
+        self
+    }
+
+    /// What every transaction begins with.
+    ///
+    /// All of it is local to the transaction: behind a pooler the connection is not ours afterwards. A commit that is
+    /// not forced to the disk, as the operator may have it for other work, is not what an answer here stands for.
+    pub(super) fn begin(&self) -> String {
+        let ms = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
+        let mut text = format!(
+            "BEGIN ISOLATION LEVEL READ COMMITTED; \
+             SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
+             SET LOCAL idle_in_transaction_session_timeout = {}; \
+             SELECT set_config('synchronous_commit', 'on', true) \
+             WHERE current_setting('synchronous_commit') = 'off'",
+            ms(self.answer_within * 3 / 4),
+            ms(self.lock_within),
+            ms(self.idle_within),
+        );
+        if let Some(schema) = &self.schema {
+            let schema = schema.replace('"', "\"\"");
+            text.push_str(&format!("; SET LOCAL search_path TO \"{schema}\", pg_temp"));
+        }
+        text
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The URL may hold a password.
+        f.debug_struct("Options")
+            .field("schema", &self.schema)
+            .field("connections", &self.connections)
+            .field("answer_within", &self.answer_within)
+            .finish_non_exhaustive()
+    }
+}

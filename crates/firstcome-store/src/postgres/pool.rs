@@ -1,0 +1,186 @@
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+use super::dial::{Dialler, Line};
+use super::work::{Access, Work};
+use super::{Options, refusal};
+use crate::Failure;
+
+/// How long a connection that was not used for a while may take to show that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+
+/// A small pool of connections to one PostgreSQL.
+///
+/// Cheap to clone; all clones share the connections, which are made when they are needed.
+#[derive(Debug, Clone)]
+pub struct Postgres {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) dialler: Dialler,
+    idle: Mutex<Vec<Line>>,
+    permits: Arc<Semaphore>,
+}
+
+/// The use of one connection, which goes back into the pool on drop.
+#[derive(Debug)]
+pub struct Session {
+    inner: Arc<Inner>,
+    /// None after a connection was left.
+    line: Option<Line>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Postgres {
+    /// Makes a pool; nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Address`]: the URL cannot be read, or the authorities it names.
+    pub fn new(options: Options) -> Result<Self, Failure> {
+        let permits = Arc::new(Semaphore::new(options.connections));
+        let dialler = Dialler::new(options)?;
+        Ok(Self { inner: Arc::new(Inner { dialler, idle: Mutex::default(), permits }) })
+    }
+
+    /// Names the server, host and port, for messages.
+    #[must_use]
+    pub fn place(&self) -> String {
+        self.inner.dialler.place()
+    }
+
+    /// Waits for a connection that is free, and makes one if there may be more.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none within [`Options::connect_within`]: see [`Failure`]. Nothing was carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn session(&self) -> Result<Session, Failure> {
+        let inner = Arc::clone(&self.inner);
+        let limit = inner.dialler.options.connect_within;
+        let permit = match timeout(limit, Arc::clone(&inner.permits).acquire_owned()).await {
+            Ok(Ok(permit)) => permit,
+            Ok(Err(_)) => return Err(Failure::Closed),
+            Err(_) => {
+                let reason = format!("every connection of ours was in use for {limit:?}");
+                return Err(Failure::Unreachable { place: inner.dialler.place(), reason });
+            }
+        };
+        let line = match inner.living().await {
+            Some(line) => line,
+            None => inner.dialler.line().await?,
+        };
+        Ok(Session { inner, line: Some(line), _permit: permit })
+    }
+
+    /// Closes the connections that are free, and those in use when they come back; nobody gets one any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: they close all the same.
+    pub async fn close(&self) {
+        self.inner.permits.close();
+        for line in self.inner.take_idle() {
+            line.close().await;
+        }
+    }
+}
+
+impl Inner {
+    fn take_idle(&self) -> Vec<Line> {
+        std::mem::take(&mut self.idle.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Gives a free connection that lives, if there is one. One that stopped answering is left.
+    async fn living(&self) -> Option<Line> {
+        loop {
+            let line = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()?;
+            if line.client.is_closed() {
+                continue;
+            }
+            if line.used.elapsed() < self.dialler.options.heartbeat {
+                return Some(line);
+            }
+            if let Ok(Ok(())) = timeout(SIGN_OF_LIFE, line.client.batch_execute("")).await {
+                return Some(line);
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Begins a transaction: READ COMMITTED, with the time-outs of [`Options`].
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; nothing was carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the connection is left.
+    pub async fn begin(&mut self, access: Access) -> Result<Work<'_>, Failure> {
+        // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
+        let kept = self.line.take();
+        let was_kept = kept.is_some();
+        let line = match kept {
+            Some(line) => line,
+            None => self.inner.dialler.line().await?,
+        };
+        let (mut line, mut begun) = self.try_begin(line, access).await;
+        // A server that was started again has cut the connections of before; BEGIN changes nothing and may come again.
+        if was_kept && line.client.is_closed() && begun.is_err() {
+            (line, begun) = self.try_begin(self.inner.dialler.line().await?, access).await;
+        }
+        begun?;
+        line.used = Instant::now();
+        Ok(Work::new(self, line))
+    }
+
+    /// Gives the number of its connection, as [`Work::connection`] does; none after it was left.
+    #[must_use]
+    pub fn connection(&self) -> Option<u64> {
+        self.line.as_ref().map(|line| line.number)
+    }
+
+    async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), Failure>) {
+        let options = &self.inner.dialler.options;
+        let mut text = options.begin();
+        if access == Access::ReadOnly {
+            text.push_str("; SET TRANSACTION READ ONLY");
+        }
+        let place = self.inner.dialler.place();
+        let begun = match timeout(options.answer_within, line.client.batch_execute(&text)).await {
+            Ok(begun) => begun.map_err(|error| refusal::undone(&place, &error)),
+            Err(_) => {
+                let reason = format!("no answer within {:?}", options.answer_within);
+                Err(Failure::Unreachable { place, reason })
+            }
+        };
+        (line, begun)
+    }
+
+    pub(super) fn inner(&self) -> &Inner {
+        &self.inner
+    }
+
+    pub(super) fn keep(&mut self, line: Line) {
+        self.line = Some(line);
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let closed = self.inner.permits.is_closed();
+        if let Some(line) = self.line.take().filter(|line| !closed && !line.client.is_closed()) {
+            self.inner.idle.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    }
+}

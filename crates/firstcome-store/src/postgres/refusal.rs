@@ -1,0 +1,84 @@
+//! What the server's errors mean.
+
+use std::error::Error as _;
+use std::io;
+use std::sync::Arc;
+
+use tokio_postgres::Error;
+use tokio_postgres::error::{DbError, Severity};
+
+use crate::Failure;
+
+/// Says why something inside a transaction, or before one, did not happen.
+pub(super) fn undone(place: &str, error: &Error) -> Failure {
+    let Some(refused) = error.as_db_error() else {
+        return Failure::Unreachable { place: place.to_owned(), reason: words(error) };
+    };
+    let (place, detail) = (place.to_owned(), said(refused));
+    match refused.code().code() {
+        // Wrong password, no entry in pg_hba.conf, not enough rights.
+        "28P01" | "28000" | "42501" => Failure::Denied { detail },
+        "3D000" => Failure::NoDatabase { place, detail },
+        "25006" => Failure::ReadOnlySession { place, detail },
+        "53100" => Failure::Full { place, detail },
+        // A lock not had in time, a statement that took too long, a deadlock, a conflict.
+        "55P03" | "57014" | "40P01" | "40001" => Failure::Held { place, detail },
+        // Too many connections, no memory; starting up, shutting down; a transaction that was idle for too long.
+        "53300" | "53200" | "57P01" | "57P02" | "57P03" | "25P03" => {
+            Failure::Unreachable { place, reason: detail }
+        }
+        _ if is_fatal(refused) => Failure::Unreachable { place, reason: detail },
+        code => Failure::Statement { code: code.to_owned(), detail },
+    }
+}
+
+/// Says why a COMMIT has no good answer.
+pub(super) fn uncertain(place: &str, error: &Error) -> Failure {
+    match error.as_db_error() {
+        // An error of the commit itself undoes the transaction; the end of the session may come after it.
+        Some(refused) if !is_fatal(refused) => undone(place, error),
+        Some(refused) => Failure::Unknown { place: place.to_owned(), reason: said(refused) },
+        None => Failure::Unknown { place: place.to_owned(), reason: words(error) },
+    }
+}
+
+/// Says why there is no connection.
+pub(super) fn not_connected(place: &str, error: Error) -> Failure {
+    if error.as_db_error().is_some() {
+        return undone(place, &error);
+    }
+    let text = words(&error);
+    let place = place.to_owned();
+    if text.contains("server does not support TLS") {
+        return Failure::NoTls { place };
+    }
+    if text.contains("password") || text.contains("authentication") {
+        return Failure::Denied { detail: text };
+    }
+    match error.into_source().map(|source| source.downcast::<io::Error>()) {
+        Some(Ok(source)) if source.kind() == io::ErrorKind::InvalidData => {
+            Failure::Tls { place, source: Arc::new(*source) }
+        }
+        _ => Failure::Unreachable { place, reason: text },
+    }
+}
+
+fn is_fatal(refused: &DbError) -> bool {
+    matches!(refused.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+        || refused.code().code().starts_with("57P")
+        || refused.code().code().starts_with("08")
+}
+
+fn said(refused: &DbError) -> String {
+    match refused.detail() {
+        Some(detail) => format!("{}: {detail}", refused.message()),
+        None => refused.message().to_owned(),
+    }
+}
+
+fn words(error: &Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}

@@ -1,0 +1,152 @@
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use tokio::time::{Instant, timeout};
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Error, Row};
+
+use super::dial::Line;
+use super::pool::Session;
+use super::refusal;
+use crate::Failure;
+
+/// What a transaction may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Read only.
+    ReadOnly,
+    /// As the database and the user are set, which is to write unless somebody said otherwise.
+    Usual,
+}
+
+/// A transaction under way.
+///
+/// Statements may be sent together: futures of [`Work::query`], [`Work::execute`] and [`Work::batch`] send when they
+/// are first polled, in that order, and the server carries them out in that order; after one that failed it refuses
+/// the others. Dropped before [`Work::commit`], the transaction is undone: its connection is left.
+#[derive(Debug)]
+pub struct Work<'a> {
+    session: &'a mut Session,
+    line: Option<Line>,
+    /// Statements sent whose answer has not been heard.
+    open: AtomicUsize,
+    failed: AtomicBool,
+}
+
+impl<'a> Work<'a> {
+    pub(super) fn new(session: &'a mut Session, line: Line) -> Self {
+        let (open, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Self { session, line: Some(line), open, failed }
+    }
+
+    /// Gives the number of this connection: it is another one whenever the server may be another one.
+    #[must_use]
+    pub fn connection(&self) -> u64 {
+        self.line().number
+    }
+
+    /// Runs a statement and gives its rows.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; nothing of the transaction was carried out.
+    pub async fn query(
+        &self,
+        sql: &str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Failure> {
+        self.ask(self.line().client.query_typed(sql, values)).await
+    }
+
+    /// Runs a statement and gives how many rows it changed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::query`].
+    pub async fn execute(
+        &self,
+        sql: &str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<u64, Failure> {
+        self.ask(self.line().client.execute_typed(sql, values)).await
+    }
+
+    /// Runs several statements without values, separated by `;`.
+    ///
+    /// # Errors
+    ///
+    /// As [`Work::query`].
+    pub async fn batch(&self, sql: &str) -> Result<(), Failure> {
+        self.ask(self.line().client.batch_execute(sql)).await
+    }
+
+    /// Makes it count, and answers when it is durable.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    ///
+    /// # Panics
+    ///
+    /// A statement failed before, or was not waited for.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: whether it counts is then unknown.
+    pub async fn commit(mut self) -> Result<(), Failure> {
+        let whole = !*self.failed.get_mut() && *self.open.get_mut() == 0;
+        assert!(whole, "only what was heard to succeed may be committed");
+        let (limit, place) = self.limit_and_place();
+        // Taken out: should this future be dropped, the connection is left.
+        let Some(mut line) = self.line.take() else { unreachable!("it is there until the end") };
+        match timeout(limit, line.client.batch_execute("COMMIT")).await {
+            Ok(Ok(())) => {
+                line.used = Instant::now();
+                self.session.keep(line);
+                Ok(())
+            }
+            Ok(Err(error)) => Err(refusal::uncertain(&place, &error)),
+            Err(_) => {
+                let reason = format!("no answer within {limit:?}");
+                Err(Failure::Unknown { place, reason })
+            }
+        }
+    }
+
+    /// Undoes it and keeps the connection, if that still answers.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the connection is left.
+    pub async fn roll_back(mut self) {
+        let (limit, _) = self.limit_and_place();
+        let Some(mut line) = self.line.take() else { return };
+        if let Ok(Ok(())) = timeout(limit, line.client.batch_execute("ROLLBACK")).await {
+            line.used = Instant::now();
+            self.session.keep(line);
+        }
+    }
+
+    async fn ask<T>(&self, asking: impl Future<Output = Result<T, Error>>) -> Result<T, Failure> {
+        let (limit, place) = self.limit_and_place();
+        self.open.fetch_add(1, Ordering::Relaxed);
+        let answer = timeout(limit, asking).await;
+        self.open.fetch_sub(1, Ordering::Relaxed);
+        let failure = match answer {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(error)) => refusal::undone(&place, &error),
+            Err(_) => Failure::Unreachable { place, reason: format!("no answer within {limit:?}") },
+        };
+        self.failed.store(true, Ordering::Relaxed);
+        Err(failure)
+    }
+
+    fn line(&self) -> &Line {
+        self.line.as_ref().expect("it is there until the end")
+    }
+
+    fn limit_and_place(&self) -> (std::time::Duration, String) {
+        let dialler = &self.session.inner().dialler;
+        (dialler.options.answer_within, dialler.place())
+    }
+}

@@ -1,0 +1,207 @@
+//! Sixteen waiters who take turns on one lock, in one process and in four.
+
+use super::redisson::{Java, Redisson};
+use super::server::Server;
+use super::{ROUNDS, part};
+use crate::table::{Budget, Table, median};
+use anyhow::{Context, Result, ensure};
+use firstcome_lock::{Lock, Locks};
+use std::process::Stdio;
+use std::time::{Duration, UNIX_EPOCH};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+
+const WAITERS: usize = 16;
+/// Turns of each waiter in a round, and how long each holds the lock.
+const TURNS: usize = 25;
+const HELD: Duration = Duration::from_millis(2);
+
+/// From when to when somebody held the lock, in microseconds since 1970.
+type Turn = (f64, f64);
+
+/// One of those who take turns.
+enum Crew {
+    Here(Locks),
+    Rust(Child, Lines<BufReader<ChildStdout>>),
+    Redisson(Java),
+}
+
+impl Crew {
+    async fn begin(&mut self, waiters: usize) -> Result<()> {
+        match self {
+            Self::Here(_) => Ok(()),
+            Self::Rust(child, _) => {
+                let hears = child.stdin.as_mut().context("no stdin")?;
+                Ok(hears.write_all(format!("turns {waiters}\n").as_bytes()).await?)
+            }
+            Self::Redisson(java) => {
+                java.tell(&format!("turns {waiters} {TURNS} {}", HELD.as_millis())).await
+            }
+        }
+    }
+
+    async fn end(&mut self, waiters: usize) -> Result<Vec<Turn>> {
+        match self {
+            Self::Here(locks) => turns(locks, waiters).await,
+            Self::Rust(_, lines) => {
+                let mut held = Vec::new();
+                loop {
+                    let line = lines.next_line().await?.context("a process ended")?;
+                    if line == "done" {
+                        return Ok(held);
+                    }
+                    let (from, to) = line.split_once(' ').context("two numbers")?;
+                    held.push((from.parse()?, to.parse()?));
+                }
+            }
+            Self::Redisson(java) => {
+                Ok(java.told().await?.into_iter().map(|row| (row[0], row[1])).collect())
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct Figures {
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+    sent: f64,
+}
+
+impl Figures {
+    fn gaps(&self) -> String {
+        let (p50, p99) = (median(self.p50.clone()), median(self.p99.clone()));
+        format!("gap p50 {p50:.2}, p99 {p99:.2} ms")
+    }
+}
+
+pub(crate) async fn run(
+    server: &Server,
+    redisson: Option<&Redisson>,
+    table: &mut Table,
+) -> Result<()> {
+    for (processes, commands) in [(1, 3.5), (4, 6.5)] {
+        let mut ours = Vec::new();
+        for _ in 0..processes {
+            ours.push(if processes == 1 {
+                Crew::Here(Locks::connect(&server.url()).await?)
+            } else {
+                rust(&server.url())?
+            });
+        }
+        let mut theirs = Vec::new();
+        if let Some(redisson) = redisson {
+            for _ in 0..processes {
+                theirs.push(Crew::Redisson(redisson.start(&server.url(), 1).await?));
+            }
+        }
+        let (mut our, mut their) = (Figures::default(), Figures::default());
+        // The first round warms up and counts, since counting takes time; the rest is timed.
+        for round in 0..=ROUNDS {
+            for (crews, figures) in [(&mut ours, &mut our), (&mut theirs, &mut their)] {
+                if crews.is_empty() {
+                    continue;
+                }
+                let count = if round == 0 { Some(server.count()?) } else { None };
+                let gaps = one_round(crews).await?;
+                match count {
+                    Some(count) => figures.sent = count.stop()? / (gaps.len() + 1) as f64,
+                    None => {
+                        figures.p50.push(part(&gaps, 0.5));
+                        figures.p99.push(part(&gaps, 0.99));
+                    }
+                }
+            }
+        }
+        let place = if processes == 1 { "one process" } else { "four processes" };
+        let beside = |text: String| if theirs.is_empty() { "-".to_owned() } else { text };
+        table.add(
+            format!("{WAITERS} waiters in {place}, commands a hand-over"),
+            format!("{:.1} sent", our.sent),
+            beside(format!("Redisson {:.1} sent", their.sent)),
+            our.sent,
+            Budget::AtMost(commands),
+        );
+        // A budget for the gap stands for one process only: between processes there is a race.
+        let budget = if processes == 1 { Budget::AtMost(0.5) } else { Budget::None };
+        table.add(
+            format!("{WAITERS} waiters in {place}, p99 gap, ms"),
+            our.gaps(),
+            beside(format!("Redisson {}", their.gaps())),
+            median(our.p99.clone()),
+            budget,
+        );
+    }
+    Ok(())
+}
+
+/// Has all of them take their turns at the same time; gives the gaps between turns in milliseconds.
+async fn one_round(crews: &mut [Crew]) -> Result<Vec<f64>> {
+    let each = WAITERS / crews.len();
+    for crew in crews.iter_mut() {
+        crew.begin(each).await?;
+    }
+    let mut held = Vec::new();
+    for crew in crews.iter_mut() {
+        held.extend(crew.end(each).await?);
+    }
+    ensure!(held.len() == WAITERS * TURNS, "{} turns", held.len());
+    held.sort_by(|one, other| one.0.total_cmp(&other.0));
+    Ok(held.windows(2).map(|pair| (pair[1].0 - pair[0].1) / 1e3).collect())
+}
+
+async fn turns(locks: &Locks, waiters: usize) -> Result<Vec<Turn>> {
+    let running: Vec<_> = (0..waiters)
+        .map(|_| locks.lock("turns").map(|lock| tokio::spawn(turns_of_one(lock))))
+        .collect();
+    let mut held = Vec::new();
+    for task in running {
+        held.extend(task?.await??);
+    }
+    Ok(held)
+}
+
+async fn turns_of_one(lock: Lock) -> Result<Vec<Turn>> {
+    let now = || UNIX_EPOCH.elapsed().map(|since| since.as_secs_f64() * 1e6);
+    let mut held = Vec::new();
+    for _ in 0..TURNS {
+        let lease = lock.lock().await?;
+        let from = now()?;
+        tokio::time::sleep(HELD).await;
+        let to = now()?;
+        lease.release().await?;
+        held.push((from, to));
+    }
+    Ok(held)
+}
+
+/// Starts this program as one that takes turns when it is told.
+fn rust(url: &str) -> Result<Crew> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["--take-turns", url])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()?;
+    let lines = BufReader::new(child.stdout.take().context("no stdout")?).lines();
+    Ok(Crew::Rust(child, lines))
+}
+
+/// Takes turns with other processes, a round for each line on the standard input.
+pub(crate) fn take_turns(url: &str) -> Result<()> {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let locks = Locks::connect(url).await?;
+        for line in std::io::stdin().lines() {
+            let line = line?;
+            let waiters = line.strip_prefix("turns ").context("no such word")?.parse()?;
+            for (from, to) in turns(&locks, waiters).await? {
+                println!("{from} {to}");
+            }
+            println!("done");
+        }
+        locks.close().await;
+        Ok(())
+    })
+}

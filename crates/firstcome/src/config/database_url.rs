@@ -1,0 +1,64 @@
+//! The address of a database, with a password that does not show itself.
+
+use std::fmt;
+
+/// A URL whose password is in no `Debug`, `Display` or printed configuration.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    /// Takes a URL that this build can connect to.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with it, without repeating it.
+    pub fn new(url: &str) -> Result<Self, String> {
+        let scheme = url.split("://").next().unwrap_or_default();
+        if !["postgres", "postgresql"].contains(&scheme) {
+            return Err(format!("names a `{scheme}` database; it is sqlite, none or postgres://…"));
+        }
+        #[cfg(feature = "postgres")]
+        {
+            use firstcome_store::postgres::{Options, Postgres};
+            Postgres::new(Options::new(url)).map_err(|failure| match failure.hint() {
+                Some(hint) => format!("cannot be used: {failure}; {hint}"),
+                None => format!("cannot be used: {failure}"),
+            })?;
+            Ok(Self(url.to_owned()))
+        }
+        #[cfg(not(feature = "postgres"))]
+        Err("names a PostgreSQL database, which this build cannot use".to_owned())
+    }
+
+    /// The URL itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// Says whether there is a password in it.
+    pub fn has_password(&self) -> bool {
+        self.login().is_some_and(|login| login.contains(':'))
+    }
+
+    /// What stands before the `@`, if anything does.
+    fn login(&self) -> Option<&str> {
+        let (_, rest) = self.0.split_once("://")?;
+        let authority = rest.split(['/', '?']).next()?;
+        authority.rsplit_once('@').map(|(login, _)| login)
+    }
+}
+
+impl fmt::Display for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.login().and_then(|login| Some((login, login.split_once(':')?.0))) {
+            Some((login, user)) => f.write_str(&self.0.replacen(login, user, 1)),
+            None => f.write_str(&self.0),
+        }
+    }
+}
+
+impl fmt::Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DatabaseUrl({self})")
+    }
+}

@@ -1,0 +1,54 @@
+//! Putting a ledger out of the way, so that another can be written in its place. Nothing is deleted.
+
+use super::LedgerFailure;
+use crate::config::Ledger as Named;
+use firstcome_journal::folder::DataFolder;
+
+/// Renames the ledger that is named; gives the name it has now, or nothing if there is none.
+///
+/// The file `ledger.sqlite` becomes `set-aside-1-ledger.sqlite`, the schema `firstcome_SPACE` becomes
+/// `set_aside_1_firstcome_SPACE`; the number goes up where that is taken. `name` is the space's.
+///
+/// # Errors
+///
+/// It cannot be renamed.
+pub async fn set_aside(
+    kind: &Named,
+    folder: &DataFolder,
+    name: &str,
+) -> Result<Option<String>, LedgerFailure> {
+    match kind {
+        Named::None => Ok(None),
+        Named::Sqlite => set_file_aside(folder),
+        #[cfg(feature = "postgres")]
+        Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
+        #[cfg(not(feature = "postgres"))]
+        Named::Postgres(url) => {
+            let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+            Err(LedgerFailure::Denied(why))
+        }
+    }
+}
+
+fn set_file_aside(folder: &DataFolder) -> Result<Option<String>, LedgerFailure> {
+    let file = folder.ledger();
+    if !file.exists() {
+        return Ok(None);
+    }
+    let name = |number: u32| folder.path().join(format!("set-aside-{number}-ledger.sqlite"));
+    let aside = (1..).map(name).find(|aside| !aside.exists()).unwrap_or_else(|| name(0));
+    // The log first: a ledger without its end is worse than a log without a ledger.
+    for suffix in ["-wal", "-shm", ""] {
+        let with = |path: &std::path::Path| {
+            let mut path = path.as_os_str().to_owned();
+            path.push(suffix);
+            std::path::PathBuf::from(path)
+        };
+        if with(&file).exists() {
+            std::fs::rename(with(&file), with(&aside)).map_err(|why| {
+                LedgerFailure::ReadOnly(format!("cannot rename {}: {why}", with(&file).display()))
+            })?;
+        }
+    }
+    Ok(Some(aside.display().to_string()))
+}

@@ -1,0 +1,172 @@
+//! The ledger in PostgreSQL.
+//!
+//! The tables of a space are in a schema of their own, `firstcome_` and the name of the space, so that several spaces
+//! share a database. One task writes, in the order it is asked; readers have connections of their own. A connection
+//! that is new is believed to lead to another server: whose ledger it is, is looked at again.
+
+mod opening;
+mod reader;
+mod rows;
+mod writer;
+
+use super::{Batch, LedgerFailure, Standing};
+use firstcome_core::SpaceId;
+use firstcome_store::postgres::{Access, Options, Postgres as Pool, Type};
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot, watch};
+use writer::{Asked, Job, Writer};
+
+/// How many calls wait for the writer at most.
+const QUEUE: usize = 64;
+/// Connections for readers; writing has one of its own beside them.
+const READERS: usize = 3;
+/// What the name of a space's schema begins with.
+const PREFIX: &str = "firstcome_";
+/// Bytes a name may have in PostgreSQL.
+const LONGEST: usize = 63;
+
+/// A ledger in a PostgreSQL database.
+#[derive(Clone, Debug)]
+pub struct Postgres {
+    jobs: mpsc::Sender<Job>,
+    ended: watch::Receiver<bool>,
+    reader: Pool,
+    identity: Arc<Identity>,
+}
+
+/// Whose ledger it is, and where.
+#[derive(Debug)]
+pub(super) struct Identity {
+    space: SpaceId,
+    shard: u32,
+    schema: String,
+    #[cfg(test)]
+    careless: std::sync::atomic::AtomicBool,
+}
+
+impl Identity {
+    /// Gives the statement that compares where the ledger stands and moves it on.
+    fn compare(&self) -> String {
+        let sql = include_str!("postgres/settle.sql");
+        #[cfg(test)]
+        if self.careless.load(std::sync::atomic::Ordering::SeqCst) {
+            return sql.replace("through = $3 AND term = $4", "$3 = $3 AND $4 = $4");
+        }
+        sql.to_owned()
+    }
+}
+
+impl Postgres {
+    /// Begins; nothing is sent yet.
+    pub(super) fn new(
+        url: &str,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Self, LedgerFailure> {
+        let schema = schema(name)?;
+        let options = Options::new(url).schema(&schema);
+        let identity = Arc::new(Identity {
+            space,
+            shard,
+            schema,
+            #[cfg(test)]
+            careless: std::sync::atomic::AtomicBool::new(false),
+        });
+        let reader = Pool::new(options.clone().connections(READERS))?;
+        let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
+        let (jobs, queued) = mpsc::channel(QUEUE);
+        let (end, ended) = watch::channel(false);
+        // It ends when it is told to, or when the last sender is gone.
+        tokio::spawn(async move {
+            writer.run(queued).await;
+            end.send_replace(true);
+        });
+        Ok(Self { jobs, ended, reader, identity })
+    }
+
+    /// Takes the protection away, to show that it is needed.
+    #[cfg(test)]
+    pub(super) fn compare_nothing(&self, careless: bool) {
+        self.identity.careless.store(careless, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Looks whether it is there and ours, and makes it if it is not there.
+    pub(super) async fn ready(&self) -> Result<(), LedgerFailure> {
+        self.ask(Asked::Standing).await.map(drop)
+    }
+
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Term).await
+    }
+
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Standing).await
+    }
+
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        self.ask(Asked::Settle(batch)).await
+    }
+
+    pub(super) async fn close(&self) {
+        let (answer, _) = oneshot::channel();
+        // With a writer that ended before there is nobody to tell.
+        drop(self.jobs.send(Job { asked: Asked::Close, answer }).await);
+        let mut ended = self.ended.clone();
+        // A writer that is gone without a word has ended, too.
+        drop(ended.wait_for(|ended| *ended).await);
+        self.reader.close().await;
+    }
+
+    async fn ask(&self, asked: Asked) -> Result<Standing, LedgerFailure> {
+        let (answer, answered) = oneshot::channel();
+        self.jobs.try_send(Job { asked, answer }).map_err(|refused| {
+            LedgerFailure::Unavailable(match refused {
+                mpsc::error::TrySendError::Full(_) => "as many calls wait as may".to_owned(),
+                mpsc::error::TrySendError::Closed(_) => "it was closed".to_owned(),
+            })
+        })?;
+        let lost = |_| LedgerFailure::Unknown("its task ended".to_owned());
+        answered.await.map_err(lost)?
+    }
+}
+
+/// Gives the schema of a space, by the name that the space has in the configuration.
+fn schema(name: &str) -> Result<String, LedgerFailure> {
+    let schema = format!("{PREFIX}{name}");
+    if schema.len() > LONGEST {
+        let most = LONGEST - PREFIX.len();
+        return Err(LedgerFailure::Broken(format!(
+            "the name of a space whose ledger is in PostgreSQL may have {most} bytes, not {}",
+            name.len()
+        )));
+    }
+    Ok(schema)
+}
+
+/// Renames the schema of a space; gives its new name, or nothing if there is none.
+pub(super) async fn set_aside(url: &str, name: &str) -> Result<Option<String>, LedgerFailure> {
+    let schema = schema(name)?;
+    let pool = Pool::new(Options::new(url).connections(1))?;
+    let mut session = pool.session().await?;
+    let work = session.begin(Access::Usual).await?;
+    let is_there = async |schema: &str| -> Result<bool, LedgerFailure> {
+        let sql = "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = $1";
+        Ok(!work.query(sql, &[(&schema, Type::NAME)]).await?.is_empty())
+    };
+    if !is_there(&schema).await? {
+        return Ok(None);
+    }
+    for number in 1_u32.. {
+        let mut aside = format!("set_aside_{number}_{schema}");
+        aside.truncate(LONGEST);
+        if !is_there(&aside).await? {
+            work.batch(&format!("ALTER SCHEMA \"{schema}\" RENAME TO \"{aside}\"")).await?;
+            work.commit().await?;
+            drop(session);
+            pool.close().await;
+            return Ok(Some(aside));
+        }
+    }
+    Ok(None)
+}

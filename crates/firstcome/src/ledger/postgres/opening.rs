@@ -1,0 +1,103 @@
+//! Whose tables these are; and making them where there are none.
+
+use super::Identity;
+use crate::ledger::{LedgerFailure, VERSION};
+use firstcome_core::SpaceId;
+use firstcome_store::postgres::{Access, Session, Type, Work};
+
+/// One server makes tables at a time; the others wait for it and then find them.
+const MAKING: i64 = i64::from_be_bytes(*b"FCledger");
+
+/// What was found in the schema.
+enum Found {
+    Nothing { has_schema: bool },
+    Ledger,
+}
+
+/// Looks whether the tables are there and ours, and makes them, and the row of the shard, where they are not.
+pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(), LedgerFailure> {
+    let work = session.begin(Access::Usual).await?;
+    let whole = is_there(&work, identity).await;
+    work.roll_back().await;
+    if whole? {
+        return Ok(());
+    }
+    let work = session.begin(Access::Usual).await?;
+    match make(&work, identity).await {
+        // If the answer is lost, the next look tells.
+        Ok(()) => Ok(work.commit().await?),
+        Err(failure) => {
+            work.roll_back().await;
+            Err(failure)
+        }
+    }
+}
+
+/// Says whether the ledger and the row of its shard are there; refuses what is not ours.
+pub(super) async fn is_there(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
+    match look(work, identity).await? {
+        Found::Ledger => check(work, identity).await,
+        Found::Nothing { .. } => Ok(false),
+    }
+}
+
+/// Refuses tables of somebody else; says whether there are any.
+async fn look(work: &Work<'_>, identity: &Identity) -> Result<Found, LedgerFailure> {
+    let schema = &identity.schema;
+    let rows = work.query(include_str!("look.sql"), &[(schema, Type::NAME)]).await?;
+    let row = rows.first().ok_or_else(|| broken(identity, "the catalogue gives no answer"))?;
+    let encoding: String = row.get("encoding");
+    if encoding != "UTF8" {
+        return Err(LedgerFailure::Broken(format!(
+            "the database's encoding is {encoding}, which cannot hold every subject; \
+             make one with `CREATE DATABASE name TEMPLATE template0 ENCODING 'UTF8'`"
+        )));
+    }
+    let relations: Vec<String> = row.get("relations");
+    if relations.is_empty() {
+        return Ok(Found::Nothing { has_schema: row.get("has_schema") });
+    }
+    if row.get::<_, i64>("meta_columns") != 3 {
+        let what = format!("there are tables of something else: {}", relations.join(", "));
+        return Err(broken(identity, &what));
+    }
+    Ok(Found::Ledger)
+}
+
+/// Refuses a ledger of another space or of a newer build; says whether it has the shard.
+pub(super) async fn check(work: &Work<'_>, identity: &Identity) -> Result<bool, LedgerFailure> {
+    let sql = "SELECT version, space, EXISTS (SELECT 1 FROM settled WHERE shard = $1) FROM meta";
+    let rows = work.query(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
+    let row = rows.first().ok_or_else(|| broken(identity, "`meta` is empty"))?;
+    let version = u32::try_from(row.get::<_, i64>(0)).unwrap_or(u32::MAX);
+    if version > VERSION {
+        return Err(LedgerFailure::TooNew(version));
+    }
+    let found = <[u8; 16]>::try_from(row.get::<_, &[u8]>(1)).map(SpaceId);
+    let found = found.map_err(|_| broken(identity, "`meta` names no space"))?;
+    if found != identity.space {
+        return Err(LedgerFailure::OtherSpace { found, wanted: identity.space });
+    }
+    Ok(row.get(2))
+}
+
+async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure> {
+    work.query("SELECT pg_advisory_xact_lock($1)", &[(&MAKING, Type::INT8)]).await?;
+    if let Found::Nothing { has_schema } = look(work, identity).await? {
+        if !has_schema {
+            work.batch(&format!("CREATE SCHEMA \"{}\"", identity.schema)).await?;
+        }
+        work.batch(include_str!("schema.sql")).await?;
+        let sql = "INSERT INTO meta (one, version, space) VALUES (1, $1, $2)";
+        let space = &identity.space.0[..];
+        work.execute(sql, &[(&i64::from(VERSION), Type::INT8), (&space, Type::BYTEA)]).await?;
+    }
+    check(work, identity).await?;
+    let sql = "INSERT INTO settled (shard, through, term) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING";
+    work.execute(sql, &[(&i64::from(identity.shard), Type::INT8)]).await?;
+    Ok(())
+}
+
+fn broken(identity: &Identity, what: &str) -> LedgerFailure {
+    LedgerFailure::Broken(format!("schema {}: {what}", identity.schema))
+}

@@ -1,0 +1,173 @@
+//! Reading beside the writer.
+
+use super::{Postgres, opening};
+use crate::ledger::{LedgerFailure, Row, SettledCancel, SettledClaim};
+use firstcome_core::Timestamp;
+use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
+use firstcome_store::postgres::{Access, Row as Found, ToSql, Type};
+
+impl Postgres {
+    pub(in crate::ledger) async fn results(
+        &self,
+        after: u64,
+        limit: usize,
+        campaign: Option<&str>,
+    ) -> Result<Vec<Row>, LedgerFailure> {
+        let (shard, limit) = (i64::from(self.identity.shard), limit as i64);
+        let rows = match campaign {
+            None => {
+                let after = i64::try_from(after).unwrap_or(i64::MAX);
+                let values: [(&(dyn ToSql + Sync), Type); 3] =
+                    [(&shard, Type::INT8), (&after, Type::INT8), (&limit, Type::INT8)];
+                self.read(include_str!("results.sql"), &values).await?
+            }
+            Some(campaign) => {
+                let from = i64::try_from(after.saturating_add(1)).unwrap_or(i64::MAX);
+                let values: [(&(dyn ToSql + Sync), Type); 4] = [
+                    (&campaign, Type::TEXT),
+                    (&shard, Type::INT8),
+                    (&from, Type::INT8),
+                    (&limit, Type::INT8),
+                ];
+                self.read(include_str!("results_of.sql"), &values).await?
+            }
+        };
+        rows.iter().map(row).collect()
+    }
+
+    pub(in crate::ledger) async fn claim(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+        let rank = i64::from(rank);
+        let values: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&campaign, Type::TEXT), (&pool, Type::TEXT), (&rank, Type::INT8)];
+        let rows = self.read(include_str!("claim_of.sql"), &values).await?;
+        rows.first().map(claim).transpose()
+    }
+
+    pub(in crate::ledger) async fn claims(
+        &self,
+        campaign: &str,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+        let (pool, rank) = after.unwrap_or(("", 0));
+        let (rank, limit) = (i64::from(rank), limit as i64);
+        let values: [(&(dyn ToSql + Sync), Type); 4] = [
+            (&campaign, Type::TEXT),
+            (&pool, Type::TEXT),
+            (&rank, Type::INT8),
+            (&limit, Type::INT8),
+        ];
+        self.read(include_str!("claims.sql"), &values).await?.iter().map(claim).collect()
+    }
+
+    pub(in crate::ledger) async fn claim_counts(
+        &self,
+        campaign: &str,
+        pool: &str,
+    ) -> Result<(u64, u64), LedgerFailure> {
+        let values: [(&(dyn ToSql + Sync), Type); 2] =
+            [(&campaign, Type::TEXT), (&pool, Type::TEXT)];
+        let rows = self.read(include_str!("counts.sql"), &values).await?;
+        let number =
+            |column| rows.first().map_or(0, |row| row.get::<_, i64>(column).cast_unsigned());
+        Ok((number(0), number(1)))
+    }
+
+    /// Gives the number up to which it has results; nothing if it is not there. Makes nothing.
+    pub(in crate::ledger) async fn through(&self) -> Result<Option<u64>, LedgerFailure> {
+        let mut session = self.reader.session().await?;
+        let work = session.begin(Access::ReadOnly).await?;
+        if !opening::is_there(&work, &self.identity).await? {
+            return Ok(None);
+        }
+        let sql = "SELECT through FROM settled WHERE shard = $1";
+        let shard = i64::from(self.identity.shard);
+        let rows = work.query(sql, &[(&shard, Type::INT8)]).await?;
+        work.roll_back().await;
+        Ok(rows.first().map(|row| row.get::<_, i64>(0).cast_unsigned()))
+    }
+
+    /// Reads in a transaction of its own. Nothing that fails here changed anything.
+    async fn read(
+        &self,
+        sql: &str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Found>, LedgerFailure> {
+        let mut session = self.reader.session().await?;
+        let work = session.begin(Access::ReadOnly).await?;
+        let rows = work.query(sql, values).await?;
+        work.roll_back().await;
+        Ok(rows)
+    }
+}
+
+fn row(found: &Found) -> Result<Row, LedgerFailure> {
+    Ok(Row {
+        number: found.get::<_, i64>(0).cast_unsigned(),
+        kind: one_of(&[Kind::Claim, Kind::Cancel], Kind::as_str, found.get(1))?,
+        campaign: text(found, 2),
+        pool: text(found, 3),
+        rank: rank(found, 4)?,
+        subject: text(found, 5),
+        at: Timestamp::from_micros(found.get(6)),
+        by: by(found, 7)?,
+        reason: optional(found, 8),
+        who: optional(found, 9),
+    })
+}
+
+fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
+    let number = |column| found.get::<_, Option<i64>>(column);
+    let cancel = match (number(5), by(found, 6)?, number(9)) {
+        (Some(at), Some(by), Some(result)) => Some(SettledCancel {
+            at: Timestamp::from_micros(at),
+            by,
+            reason: optional(found, 7),
+            who: optional(found, 8),
+            result: result.cast_unsigned(),
+        }),
+        _ => None,
+    };
+    Ok(SettledClaim {
+        pool: text(found, 0),
+        rank: rank(found, 1)?,
+        subject: text(found, 2),
+        at: Timestamp::from_micros(found.get(3)),
+        result: found.get::<_, i64>(4).cast_unsigned(),
+        cancel,
+    })
+}
+
+fn rank(found: &Found, column: usize) -> Result<u32, LedgerFailure> {
+    let rank: i64 = found.get(column);
+    u32::try_from(rank).map_err(|_| LedgerFailure::Broken(format!("{rank} is no rank")))
+}
+
+fn text(found: &Found, column: usize) -> Box<str> {
+    found.get::<_, &str>(column).into()
+}
+
+fn optional(found: &Found, column: usize) -> Option<Box<str>> {
+    found.get::<_, Option<&str>>(column).map(Into::into)
+}
+
+fn by(found: &Found, column: usize) -> Result<Option<By>, LedgerFailure> {
+    let text: Option<&str> = found.get(column);
+    text.map(|text| one_of(&[By::Subject, By::Operator], By::as_str, text)).transpose()
+}
+
+/// Finds the value that is stored under a text.
+fn one_of<T: Copy>(
+    values: &[T],
+    name: fn(T) -> &'static str,
+    text: &str,
+) -> Result<T, LedgerFailure> {
+    let found = values.iter().copied().find(|value| name(*value) == text);
+    found.ok_or_else(|| LedgerFailure::Broken(format!("{text:?} is not known")))
+}

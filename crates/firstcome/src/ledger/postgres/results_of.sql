@@ -1,0 +1,7 @@
+SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, reason, who
+FROM campaigns CROSS JOIN results
+WHERE campaigns.campaign = $1
+  AND results.shard = $2
+  AND number >= greatest($3, first_result) AND number <= last_result
+  AND results.campaign = $1
+ORDER BY number LIMIT $4

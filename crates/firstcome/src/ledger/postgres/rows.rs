@@ -1,0 +1,142 @@
+//! Rows as columns, the way they are sent.
+
+use crate::ledger::Row;
+use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
+use firstcome_store::Failure;
+use firstcome_store::postgres::{ToSql, Type, Work};
+use std::collections::BTreeMap;
+
+/// A batch, column by column.
+#[derive(Default)]
+pub(super) struct Columns<'a> {
+    all: Share<'a>,
+    kinds: Vec<&'static str>,
+    cancelled: Share<'a>,
+    campaigns: BTreeMap<&'a str, [i64; 4]>,
+}
+
+/// The columns of results of any kind.
+#[derive(Default)]
+struct Share<'a> {
+    numbers: Vec<i64>,
+    campaigns: Vec<&'a str>,
+    pools: Vec<&'a str>,
+    ranks: Vec<i64>,
+    subjects: Vec<&'a str>,
+    at: Vec<i64>,
+    by: Vec<Option<&'static str>>,
+    reasons: Vec<Option<&'a str>>,
+    who: Vec<Option<&'a str>>,
+}
+
+impl<'a> Share<'a> {
+    fn push(&mut self, row: &'a Row) {
+        let Row { number, kind: _, campaign, pool, rank, subject, at, by, reason, who } = row;
+        self.numbers.push(number.cast_signed());
+        self.campaigns.push(campaign);
+        self.pools.push(pool);
+        self.ranks.push(i64::from(*rank));
+        self.subjects.push(subject);
+        self.at.push(at.as_micros());
+        self.by.push(by.map(By::as_str));
+        self.reasons.push(reason.as_deref());
+        self.who.push(who.as_deref());
+    }
+}
+
+impl<'a> Columns<'a> {
+    pub(super) fn of(rows: &'a [Row]) -> Self {
+        let mut columns = Self::default();
+        for row in rows {
+            let number = row.number.cast_signed();
+            columns.all.push(row);
+            columns.kinds.push(row.kind.as_str());
+            let [_, last, claims, cancels] =
+                columns.campaigns.entry(&row.campaign).or_insert([number, number, 0, 0]);
+            *last = number;
+            match row.kind {
+                Kind::Claim => *claims += 1,
+                Kind::Cancel => {
+                    *cancels += 1;
+                    columns.cancelled.push(row);
+                }
+            }
+        }
+        columns
+    }
+
+    /// How many claims there are.
+    pub(super) fn claims(&self) -> u64 {
+        (self.all.numbers.len() - self.cancelled.numbers.len()) as u64
+    }
+
+    /// How many cancels there are.
+    pub(super) fn cancels(&self) -> u64 {
+        self.cancelled.numbers.len() as u64
+    }
+
+    /// Writes the results and their claims; gives how many claims.
+    pub(super) async fn insert(
+        &self,
+        work: &Work<'_>,
+        shard: &i64,
+        now: &i64,
+    ) -> Result<u64, Failure> {
+        let all = &self.all;
+        let values: [(&(dyn ToSql + Sync), Type); 12] = [
+            (shard, Type::INT8),
+            (now, Type::INT8),
+            (&all.numbers, Type::INT8_ARRAY),
+            (&self.kinds, Type::TEXT_ARRAY),
+            (&all.campaigns, Type::TEXT_ARRAY),
+            (&all.pools, Type::TEXT_ARRAY),
+            (&all.ranks, Type::INT8_ARRAY),
+            (&all.subjects, Type::TEXT_ARRAY),
+            (&all.at, Type::INT8_ARRAY),
+            (&all.by, Type::TEXT_ARRAY),
+            (&all.reasons, Type::TEXT_ARRAY),
+            (&all.who, Type::TEXT_ARRAY),
+        ];
+        work.execute(include_str!("insert.sql"), &values).await
+    }
+
+    /// Marks the claims that were undone; gives how many.
+    pub(super) async fn cancel(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+        let undone = &self.cancelled;
+        if undone.numbers.is_empty() {
+            return Ok(0);
+        }
+        let values: [(&(dyn ToSql + Sync), Type); 10] = [
+            (shard, Type::INT8),
+            (&undone.numbers, Type::INT8_ARRAY),
+            (&undone.campaigns, Type::TEXT_ARRAY),
+            (&undone.pools, Type::TEXT_ARRAY),
+            (&undone.ranks, Type::INT8_ARRAY),
+            (&undone.subjects, Type::TEXT_ARRAY),
+            (&undone.at, Type::INT8_ARRAY),
+            (&undone.by, Type::TEXT_ARRAY),
+            (&undone.reasons, Type::TEXT_ARRAY),
+            (&undone.who, Type::TEXT_ARRAY),
+        ];
+        work.execute(include_str!("cancel.sql"), &values).await
+    }
+
+    /// Counts for each campaign.
+    pub(super) async fn count(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+        let names: Vec<&str> = self.campaigns.keys().copied().collect();
+        let figures = |place: usize| -> Vec<i64> {
+            self.campaigns.values().map(|figures| figures[place]).collect()
+        };
+        let (first, last, claims, cancels) = (figures(0), figures(1), figures(2), figures(3));
+        let values: [(&(dyn ToSql + Sync), Type); 6] = [
+            (shard, Type::INT8),
+            (&names, Type::TEXT_ARRAY),
+            (&first, Type::INT8_ARRAY),
+            (&last, Type::INT8_ARRAY),
+            (&claims, Type::INT8_ARRAY),
+            (&cancels, Type::INT8_ARRAY),
+        ];
+        work.execute(include_str!("campaigns.sql"), &values).await
+    }
+}

@@ -1,0 +1,1 @@
+SELECT through, term FROM settled WHERE shard = $1 FOR UPDATE

@@ -1,0 +1,192 @@
+//! The one task that changes the ledger.
+
+use super::rows::Columns;
+use super::{Identity, opening};
+use crate::ledger::{Batch, LedgerFailure, Standing};
+use firstcome_core::results::Kind;
+use firstcome_journal::Clock;
+use firstcome_store::Failure;
+use firstcome_store::postgres::{Access, Postgres as Pool, Session, Type, Work};
+use futures_util::future::join4;
+use std::sync::Arc;
+use tokio::sync::{mpsc, oneshot};
+
+/// What a row says that is there already.
+const UNIQUE: &str = "23505";
+
+/// What the writer is asked.
+#[derive(Debug)]
+pub(super) enum Asked {
+    /// Mint a term.
+    Term,
+    /// Say where the ledger stands, after everything that is under way.
+    Standing,
+    /// Write a batch.
+    Settle(Batch),
+    /// End.
+    Close,
+}
+
+#[derive(Debug)]
+pub(super) struct Job {
+    pub(super) asked: Asked,
+    pub(super) answer: oneshot::Sender<Result<Standing, LedgerFailure>>,
+}
+
+pub(super) struct Writer {
+    pool: Pool,
+    identity: Arc<Identity>,
+    clock: Clock,
+    /// The number of the connection on which the ledger was seen to be ours; 0 if there is none.
+    known: u64,
+}
+
+impl Writer {
+    pub(super) fn new(pool: Pool, identity: Arc<Identity>) -> Self {
+        Self { pool, identity, clock: Clock::system(), known: 0 }
+    }
+
+    /// Does what it is asked, in order, until it is told to end. What was asked is done whether anybody waits or not.
+    pub(super) async fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        while let Some(Job { asked, answer }) = jobs.recv().await {
+            let answered = match asked {
+                Asked::Term => self.mint_term().await,
+                Asked::Standing => self.standing().await,
+                Asked::Settle(batch) => self.settle(&batch).await,
+                Asked::Close => {
+                    jobs.close();
+                    continue;
+                }
+            };
+            // Nobody waits any more if this fails, which is theirs to choose.
+            drop(answer.send(answered));
+        }
+        self.pool.close().await;
+    }
+
+    /// Begins a transaction on a connection on which the ledger was seen to be ours.
+    async fn begin<'s>(&mut self, session: &'s mut Session) -> Result<Work<'s>, LedgerFailure> {
+        if self.known == 0 {
+            opening::open(session, &self.identity).await?;
+            self.known = session.connection().unwrap_or(0);
+        }
+        let work = session.begin(Access::Usual).await?;
+        let connection = work.connection();
+        if connection != self.known {
+            // Until it was looked at, and for the next call if it cannot be.
+            self.known = 0;
+            if !opening::check(&work, &self.identity).await? {
+                let why = "its tables were made anew meanwhile".to_owned();
+                return Err(LedgerFailure::Unavailable(why));
+            }
+            self.known = connection;
+        }
+        Ok(work)
+    }
+
+    async fn mint_term(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(include_str!("mint_term.sql")).await
+    }
+
+    /// Looks under a lock: a transaction whose COMMIT was sent and not heard of has ended by then.
+    async fn standing(&mut self) -> Result<Standing, LedgerFailure> {
+        self.one_row(include_str!("standing.sql")).await
+    }
+
+    async fn one_row(&mut self, sql: &str) -> Result<Standing, LedgerFailure> {
+        let mut session = self.pool.session().await?;
+        let work = self.begin(&mut session).await?;
+        let rows = work.query(sql, &[(&i64::from(self.identity.shard), Type::INT8)]).await?;
+        work.commit().await?;
+        let gone = || LedgerFailure::Broken("the row of the shard is gone".to_owned());
+        let row = rows.first().ok_or_else(gone)?;
+        let number = |column| row.get::<_, i64>(column).cast_unsigned();
+        Ok(Standing { through: number(0), term: number(1) })
+    }
+
+    async fn settle(&mut self, batch: &Batch) -> Result<Standing, LedgerFailure> {
+        let now = self.clock.now().as_micros();
+        let shard = i64::from(self.identity.shard);
+        let columns = Columns::of(&batch.rows);
+        let mut session = self.pool.session().await?;
+        let work = self.begin(&mut session).await?;
+        let compare = self.identity.compare();
+        match write(&work, (&compare, shard, now), batch, &columns).await {
+            Ok(Some(standing)) => {
+                work.commit().await?;
+                Ok(standing)
+            }
+            Ok(None) => {
+                work.roll_back().await;
+                drop(session);
+                Err(refusal(self.standing().await?, batch.after, batch.term))
+            }
+            Err(failure) => {
+                work.roll_back().await;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Sends the comparison and the rows together; what it gives may be committed. Nothing, if the ledger stands elsewhere.
+async fn write(
+    work: &Work<'_>,
+    (sql, shard, now): (&str, i64, i64),
+    batch: &Batch,
+    columns: &Columns<'_>,
+) -> Result<Option<Standing>, LedgerFailure> {
+    let Batch { after, term, rows } = batch;
+    let through = rows.last().map_or(*after, |row| row.number);
+    let (old, new) = (after.cast_signed(), through.cast_signed());
+    let compare = [
+        (&new as _, Type::INT8),
+        (&shard as _, Type::INT8),
+        (&old as _, Type::INT8),
+        (&term.cast_signed() as _, Type::INT8),
+    ];
+    let moving = work.execute(sql, &compare);
+    // In this order, without waiting in between; the server stops at the first that fails.
+    let (moved, claims, cancels, campaigns) = join4(
+        moving,
+        columns.insert(work, &shard, &now),
+        columns.cancel(work, &shard),
+        columns.count(work, &shard),
+    )
+    .await;
+    if moved? != 1 {
+        return Ok(None);
+    }
+    let claims = match claims {
+        Err(Failure::Statement { code, detail }) if code == UNIQUE => {
+            let number = rows.first().map_or(through, |row| row.number);
+            return Err(LedgerFailure::Differs { number, why: detail });
+        }
+        claims => claims?,
+    };
+    if (claims, cancels?) != (columns.claims(), columns.cancels()) {
+        let values = [(&shard as _, Type::INT8), (&old as _, Type::INT8)];
+        let found = work.query(include_str!("misfit.sql"), &values).await?;
+        let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
+        let number = number.map_or(through, i64::cast_unsigned);
+        let kind = rows.iter().find(|row| row.number == number).map(|row| row.kind);
+        return Err(LedgerFailure::Differs { number, why: why(kind).to_owned() });
+    }
+    campaigns?;
+    Ok(Some(Standing { through, term: *term }))
+}
+
+fn why(kind: Option<Kind>) -> &'static str {
+    match kind {
+        Some(Kind::Cancel) => "there is no such claim to cancel",
+        Some(Kind::Claim) | None => "its rank was claimed before",
+    }
+}
+
+/// Says why a batch does not go on from where the ledger stands.
+fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
+    if found.term != term {
+        return LedgerFailure::OldTerm { ours: term, theirs: found.term };
+    }
+    LedgerFailure::Moved { after, through: found.through }
+}

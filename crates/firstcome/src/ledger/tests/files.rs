@@ -1,0 +1,42 @@
+//! What only a file can do wrong.
+
+use super::*;
+
+#[tokio::test]
+async fn a_ledger_that_was_closed_is_one_file() {
+    let stage = Stage::sqlite().await;
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=10)).await.unwrap();
+    stage.ledger.close().await;
+    let Place::Folder(folder) = &stage.place else { unreachable!() };
+    assert!(!folder.path().join("ledger.sqlite-wal").exists());
+}
+
+#[tokio::test]
+async fn a_reader_looks_beside_the_writer() {
+    let stage = Stage::sqlite().await;
+    let Place::Folder(folder) = &stage.place else { unreachable!() };
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    stage.settle(term, 0, claims(1..=10)).await.unwrap();
+    let reader = Reader::open(&file(folder), SPACE, 0).unwrap();
+    assert_eq!(reader.through().unwrap(), 10);
+    assert_eq!(reader.results(0, 100).unwrap(), claims(1..=10));
+    assert_eq!(reader.claim_counts("spring", "main").unwrap(), (10, 0));
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_ledger_of_ours_is_refused() {
+    let stage = Stage::sqlite().await;
+    let Place::Folder(folder) = &stage.place else { unreachable!() };
+    stage.ledger.close().await;
+    let (path, wanted) = (file(folder), SpaceId([1; 16]));
+    let other = LedgerFailure::OtherSpace { found: SPACE, wanted };
+    assert_eq!(Reader::open(&path, wanted, 0).unwrap_err(), other);
+    stage.sql("UPDATE meta SET version = 2");
+    assert_eq!(Reader::open(&path, SPACE, 0).unwrap_err(), LedgerFailure::TooNew(2));
+    std::fs::write(&path, "a text somebody left here, longer than a header would be").unwrap();
+    let failure = Ledger::open_sqlite(&path, SPACE, 0).await.unwrap_err();
+    assert!(matches!(failure, LedgerFailure::Broken(_)), "{failure}");
+    let missing = folder.path().join("nothing.sqlite");
+    assert!(matches!(Reader::open(&missing, SPACE, 0), Err(LedgerFailure::Unavailable(_))));
+}

@@ -1,0 +1,135 @@
+//! Writes into the ledger what it lacks, recomputed from the journal and its archive.
+
+use crate::audit::restore;
+use crate::config::Ledger as Named;
+use crate::ledger::{Batch, Ledger, Row};
+use anyhow::{Context, bail};
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::{Outcome, State};
+use firstcome_journal::folder::DataFolder;
+use firstcome_journal::sqlite::ReadOnly;
+
+/// Rows in one transaction at most.
+const ROWS: usize = 4_096;
+
+/// What a ledger had and has.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Rebuilt {
+    /// The number up to which it had results.
+    pub before: u64,
+    /// How many were written.
+    pub written: u64,
+    /// The number up to which it has results.
+    pub through: u64,
+    /// The number of the last result in the journal.
+    pub last_result: u64,
+}
+
+/// Brings the ledger of a data folder up to the last result of the journal. No server may run on the folder.
+///
+/// `name` is the space's in the configuration; `progress` hears the position recomputed and the last one. Results that
+/// were dropped on the operator's word are written too where the journal still has them.
+///
+/// # Errors
+///
+/// The ledger is ahead of the journal or of another history, or the journal no longer has a result that it lacks: then
+/// nothing was written. The ledger or the journal fails: what was written before counts.
+pub async fn run(
+    folder: &DataFolder,
+    (named, name): (&Named, &str),
+    mut progress: impl FnMut(u64, u64),
+) -> anyhow::Result<Rebuilt> {
+    let journal = ReadOnly::open(folder.path())?;
+    let head = journal.head()?;
+    let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
+    let mut state = match &manifest {
+        Some(manifest) if journal.first()? > 1 => restore(&journal, manifest)?,
+        Some(_) | None => State::new(head.space, head.shard),
+    };
+    let Some(ledger) = Ledger::named(named, Some(folder), name, head.space, head.shard).await?
+    else {
+        bail!("there is no ledger to write to: it is `none`");
+    };
+    let minted = ledger.mint_term().await?;
+    let mut writing =
+        Writing { through: minted.through, term: minted.term, rows: Vec::new(), written: 0 };
+    if writing.through < state.settled() {
+        let (from, to) = (writing.through + 1, state.settled());
+        bail!(
+            "results {from} to {to} are neither in the journal nor in its archive any more: \
+             restore a newer copy of the ledger"
+        );
+    }
+    let mut seen = state.settled();
+    writing.take(&ledger, &state, seen).await?;
+    seen = seen.max(state.last_result());
+    for entry in journal.entries(state.position() + 1) {
+        if state.position() >= head.position {
+            break;
+        }
+        if state.position().is_multiple_of(64) {
+            progress(state.position(), head.position);
+        }
+        let (entry, _) = entry?;
+        let (stamp, body) = entry.open()?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        state.apply(stamp, &body.commands()?, &mut outcomes);
+        writing.take(&ledger, &state, seen).await?;
+        seen = seen.max(state.last_result());
+        if writing.rows.len() >= ROWS {
+            writing.write(&ledger).await?;
+        }
+    }
+    let (before, last_result) = (minted.through, state.last_result());
+    if before > last_result {
+        bail!(
+            "the ledger has results up to {before}, the journal made {last_result}: \
+             `firstcome settle set-aside` puts this ledger out of the way, then run this again"
+        );
+    }
+    writing.write(&ledger).await?;
+    ledger.close().await;
+    Ok(Rebuilt { before, written: writing.written, through: writing.through, last_result })
+}
+
+/// Rows on their way into the ledger.
+struct Writing {
+    through: u64,
+    term: u64,
+    rows: Vec<Row>,
+    written: u64,
+}
+
+impl Writing {
+    /// Takes the results that are new since one, and compares the last one that the ledger has.
+    async fn take(&mut self, ledger: &Ledger, state: &State, seen: u64) -> anyhow::Result<()> {
+        for row in state.results_after(seen).map(Row::from) {
+            if row.number > self.through {
+                self.rows.push(row);
+            } else if row.number == self.through {
+                let theirs = ledger.results(row.number - 1, 1, None).await?;
+                if theirs.first().is_none_or(|theirs| !theirs.is_same_result(&row)) {
+                    bail!(
+                        "result {} in the ledger is not the one of this journal: it belongs to another history; \
+                         `firstcome settle set-aside` puts it out of the way, then run this again",
+                        row.number
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        while !self.rows.is_empty() {
+            let rest = self.rows.split_off(self.rows.len().min(ROWS));
+            let rows = std::mem::replace(&mut self.rows, rest);
+            let (written, last) = (rows.len() as u64, rows.last().map_or(0, |row| row.number));
+            let batch = Batch { after: self.through, term: self.term, rows };
+            ledger.settle(batch).await.with_context(|| format!("results up to {last}"))?;
+            self.through = last;
+            self.written += written;
+        }
+        Ok(())
+    }
+}

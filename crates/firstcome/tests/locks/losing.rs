@@ -1,0 +1,101 @@
+//! A store that goes away while a command runs under its lock.
+
+use std::time::{Duration, Instant};
+
+use crate::scene::Scene;
+
+/// Says that it runs, says when it is told to end, and does not.
+const DEAF: &str = "trap 'echo told' TERM; echo up $$; while :; do sleep 0.05; done";
+
+/// Asserts that the command was told, had its time of grace, and was killed.
+#[track_caller]
+fn was_stopped(pid: &str, out: &str, told: Instant, grace: Duration) {
+    assert_eq!(out, "told");
+    assert!(told.elapsed() >= grace);
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
+}
+
+#[test]
+fn a_lock_whose_store_is_gone_ends_the_command_with_kill_after_the_grace() {
+    let Some(mut scene) = Scene::new() else { return };
+    let args = ["lock", "a", "--grace", "700ms", "--", "sh", "-c", DEAF];
+    let mut shell = scene.start(&args);
+    let up = shell.line();
+    let pid = up.strip_prefix("up ").unwrap();
+    scene.redis.kill();
+    // It is renewed after 10 s at the earliest: what is left of 30 s is trusted for 27.
+    let killed = Instant::now();
+    let first = shell.line();
+    let told = Instant::now();
+    assert!(killed.elapsed() >= Duration::from_secs(20), "{:?}", killed.elapsed());
+    let said = shell.end();
+    was_stopped(pid, &first, told, Duration::from_millis(700));
+    assert!(told.elapsed() < Duration::from_secs(20), "a store that is gone keeps nobody");
+    assert!(said.talk.contains("did not end within 700ms and is killed"), "{said:?}");
+    said.complains(121, "the lock a was lost", "fence");
+}
+
+#[test]
+fn a_fixed_lock_ends_in_time_whether_or_not_its_store_is_there() {
+    let Some(mut scene) = Scene::new() else { return };
+    let args = ["lock", "a", "--lease", "2s", "--grace", "300ms", "--", "sh", "-c", DEAF];
+    let mut shell = scene.start(&args);
+    let up = shell.line();
+    scene.redis.kill();
+    let first = shell.line();
+    let told = Instant::now();
+    let said = shell.end();
+    was_stopped(up.strip_prefix("up ").unwrap(), &first, told, Duration::from_millis(300));
+    said.complains(121, "the lock a was lost", "fence");
+}
+
+#[test]
+fn a_leader_whose_store_stands_still_stops_and_stands_again() {
+    let Some(scene) = Scene::new() else { return };
+    let script = format!("echo term $FIRSTCOME_TERM; {DEAF}");
+    let args = ["elect", "boss", "--lease", "2s", "--grace", "300ms", "--", "sh", "-c", &script];
+    let mut shell = scene.start(&args);
+    let term = |line: String| line.strip_prefix("term ").unwrap().parse::<u64>().unwrap();
+    let first = term(shell.line());
+    let up = shell.line();
+    scene.redis.pause();
+    assert_eq!(shell.line(), "told");
+    scene.redis.resume();
+    let second = term(shell.line());
+    assert!(second > first);
+    let pid = up.strip_prefix("up ").unwrap();
+    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
+}
+
+/// A command that ended while the store is away: its code is passed on, in time, with a note that the lock may be held.
+#[test]
+fn a_store_that_is_gone_at_the_end_keeps_nobody() {
+    let Some(mut scene) = Scene::new() else { return };
+    let args = ["lock", "a", "--lease", "8h", "--", "sh", "-c", "echo up; read word; exit 7"];
+    let mut command = scene.program(&args);
+    let mut shell = crate::scene::Shell::of(command.stdin(std::process::Stdio::piped()));
+    assert_eq!(shell.line(), "up");
+    scene.redis.kill();
+    let ended = Instant::now();
+    drop(shell.input());
+    let said = shell.end();
+    assert!(ended.elapsed() < Duration::from_secs(30), "{:?}", ended.elapsed());
+    assert!(said.talk.contains("has not been confirmed free yet"), "{said:?}");
+    said.ends(7);
+}
+
+#[test]
+fn a_wait_that_ends_while_the_store_is_away_says_so() {
+    let Some(mut scene) = Scene::new() else { return };
+    let mut holder = scene.start(&["lock", "a", "--", "sh", "-c", "echo up; exec sleep 600"]);
+    holder.line();
+    let waiter = scene.start(&["lock", "a", "--wait", "4s", "--", "echo", "ran"]);
+    while !scene.redis.ask("PUBSUB NUMSUB redisson_lock__channel:{a}").ends_with(":1") {
+        std::thread::yield_now();
+    }
+    scene.redis.kill();
+    let said = waiter.end();
+    assert_eq!(said.out, "");
+    // Not that somebody else has it: nobody knows.
+    said.complains(125, "the store at 127.0.0.1", "see that the server runs");
+}
