@@ -78,6 +78,8 @@ impl Redis {
             }
             _ => Confirm::AtOnce,
         };
+        #[cfg(feature = "twins")]
+        let confirm = self.confirmed_by_another_connection(confirm).await;
         let missed = sent.read.await.map_err(|lost| Failure::Unknown(lost.to_string()))?;
         let rows = missed.list().map_err(|_| unexpected(&missed, "entries"))?;
         let entries = Entries::of(rows).good.into_iter().map(|(entry, _)| entry);
@@ -86,6 +88,15 @@ impl Redis {
             return Err(Failure::Unknown("what it brought back was trimmed meanwhile".to_owned()));
         }
         Ok(Exchange { entries, confirm })
+    }
+
+    /// Counts copies where nothing was written, if a test wants that.
+    #[cfg(feature = "twins")]
+    async fn confirmed_by_another_connection(&self, confirm: Confirm) -> Confirm {
+        let wait = self.inner.waits.command().filter(|_| self.inner.options.twins.any_wait_counts);
+        let Some(wait) = wait else { return confirm };
+        let answer = self.inner.ear.send(&wait).await.and_then(|copies| copies.number());
+        if answer.is_ok_and(|copies| copies > 0) { Confirm::AtOnce } else { confirm }
     }
 
     /// Picks the connection whose turn it is, or another one where nobody waits on that.

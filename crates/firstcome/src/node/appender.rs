@@ -479,21 +479,13 @@ impl Appender {
     /// Notes that the journal failed; what the next try cannot change ends this node.
     pub(super) fn broken(&self, broken: &Broken) -> Result<Failure, Stop> {
         self.metrics.journal_failures.inc();
-        match broken {
-            // Sent again, a batch would be stored again and never be seen.
-            Broken::TooNew(level) => {
-                let position = self.replica.applied().0 + 1;
-                return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
-            }
-            Broken::Damaged { position, why } => {
-                let why = format!("is damaged: {why}");
-                return Err(Stop::Unreadable { position: *position, why });
-            }
-            Broken::Broken(why) => {
-                let position = self.replica.applied().0 + 1;
-                return Err(Stop::Unreadable { position, why: format!("cannot be read: {why}") });
-            }
-            _ => {}
+        // Sent again, a batch would be stored again and never be seen.
+        if let Broken::TooNew(level) = broken {
+            let position = self.replica.applied().0 + 1;
+            return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
+        }
+        if let Broken::Damaged { position, why } = broken {
+            return Err(Stop::Unreadable { position: *position, why: format!("is damaged: {why}") });
         }
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull

@@ -30,7 +30,6 @@ pub(crate) struct Scene {
 #[derive(Debug)]
 pub(crate) struct Agreed {
     pub(crate) position: String,
-    pub(crate) digest: String,
     pub(crate) results: Vec<Value>,
 }
 
@@ -194,7 +193,7 @@ impl Scene {
         self.nodes.pop();
         let results = results.unwrap();
         check_results(&results);
-        Agreed { position, digest, results }
+        Agreed { position, results }
     }
 
     async fn same_state(&self) -> (String, String) {
