@@ -159,7 +159,7 @@ async fn copies_need_as_many_replicas() {
 
     let settings = Settings { replica_of: Some(server.port()), ..Settings::default() };
     let replica = Server::with(settings).unwrap();
-    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online"));
+    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
     let default = Durability::default_for(Store::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Copies(1));
     let redis = open(&server, copies(1)).await.unwrap();
@@ -253,8 +253,8 @@ async fn every_call(journal: &Journal) {
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
-    install(&journal, 1, b"m".to_vec(), vec![name], term).await.unwrap();
-    install(&journal, 2, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 1, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 2, b"m".to_vec(), vec![name], term).await.unwrap();
     journal.piece(name).await.unwrap().unwrap();
     journal.newest_snapshot().await.unwrap().unwrap();
     journal.trim(term).await.unwrap();
