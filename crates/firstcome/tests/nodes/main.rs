@@ -13,6 +13,8 @@ mod failovers;
 mod flood;
 mod kills;
 mod leaders;
+#[cfg(feature = "postgres")]
+mod ledgers;
 mod links;
 mod memory;
 mod newcomers;
