@@ -253,8 +253,8 @@ async fn every_call(journal: &Journal) {
     let term = journal.mint_term().await.unwrap();
     let name = PieceName::of(b"piece");
     journal.put_piece(name, b"piece".to_vec()).await.unwrap();
-    install(&journal, 1, b"m".to_vec(), vec![name], term).await.unwrap();
-    install(&journal, 2, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 1, b"m".to_vec(), vec![name], term).await.unwrap();
+    install(journal, 2, b"m".to_vec(), vec![name], term).await.unwrap();
     journal.piece(name).await.unwrap().unwrap();
     journal.newest_snapshot().await.unwrap().unwrap();
     journal.trim(term).await.unwrap();
