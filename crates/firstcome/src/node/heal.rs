@@ -87,9 +87,8 @@ impl Appender {
         let head = match head {
             Ok(head) => head,
             Err(Broken::Gone(space)) if self.calls.may_reseed() => {
-                return Ok(self.reseed(shared, None).await.map_err(|broken| match broken {
-                    Broken::Moved { .. } => Broken::Gone(space),
-                    other => other,
+                return Ok(self.reseed(shared, None).await.map_err(|broken| {
+                    if let Broken::Moved { .. } = broken { Broken::Gone(space) } else { broken }
                 }));
             }
             Err(broken) => return Ok(Err(broken)),

@@ -74,10 +74,11 @@ impl Seat {
 
     /// Claims in `spring`, and gives the rank.
     async fn claims(&self, subject: &str) -> u32 {
-        match self.tries(subject, None).await.unwrap().outcome {
-            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. } => rank,
-            other => panic!("{other:?}"),
-        }
+        let outcome = self.tries(subject, None).await.unwrap().outcome;
+        let (Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. }) = outcome else {
+            panic!("{outcome:?}");
+        };
+        rank
     }
 
     fn position(&self) -> Position {
