@@ -126,7 +126,8 @@ async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Result<Left, 
                 if let (Left::Nothing, Some(doubt)) = (left, doubt) {
                     return Err(doubt);
                 }
-                if left != Left::Nothing && hold.keys.kind != Kind::Token {
+                // Also where nothing was held: the copy is made before it is known whose it is.
+                if hold.keys.kind != Kind::Token {
                     shared.clerk.forget(hold.keys.latch(request));
                 }
                 return Ok(left);

@@ -159,7 +159,7 @@ async fn copies_need_as_many_replicas() {
 
     let settings = Settings { replica_of: Some(server.port()), ..Settings::default() };
     let replica = Server::with(settings).unwrap();
-    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online"));
+    crate::redis_failing::until(|| server.ask("INFO replication").contains("state=online")).await;
     let default = Durability::default_for(Store::new(server.url())).await.unwrap();
     assert_eq!(default, Durability::Copies(1));
     let redis = open(&server, copies(1)).await.unwrap();

@@ -87,9 +87,10 @@ impl Appender {
         let head = match head {
             Ok(head) => head,
             Err(Broken::Gone(space)) if self.calls.may_reseed() => {
-                return Ok(self.reseed(shared, None).await.map_err(|broken| {
-                    if let Broken::Moved { .. } = broken { Broken::Gone(space) } else { broken }
-                }));
+                return Ok(match self.reseed(shared, None).await {
+                    Err(Broken::Moved { .. }) => Err(Broken::Gone(space)),
+                    done => done,
+                });
             }
             Err(broken) => return Ok(Err(broken)),
         };

@@ -116,7 +116,11 @@ fn a_store_that_cannot_be_used_is_named() {
 
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~b ~fc:fence:{b} +@all"), "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
-    with_store(&url, &LOCK).complains(125, "the store denies access", "may use the keys");
+    with_store(&url, &LOCK).complains(
+        125,
+        "the store denies access",
+        "the rights listed in the docs",
+    );
     with_store(&url, &["locks", "inspect", "a"]).complains(3, "the store denies access", "keys");
 
     for words in ["SET a 1", "LPUSH boss 1", "HSET hash name bob"] {

@@ -84,7 +84,10 @@ fn settings_that_cannot_be_are_named_before_anything_is_touched() {
         ("QUEUE", "0", "whole number from 1 to 1000000"),
         ("COMMAND_WAIT_MS", "soon", "COMMAND_WAIT_MS"),
         ("LEDGER", "postgres", "LEDGER"),
-        ("STORE", "redis://127.0.0.1", "STORE"),
+        ("STORE", "mongodb://127.0.0.1", "STORE"),
+        ("DURABILITY", "copies=0", "copies=N"),
+        ("LEADER_LEASE_MS", "1", "from 500 to 600000"),
+        ("ADVERTISE", "here", "ADVERTISE"),
         ("SPACE", "Main", "SPACE"),
         ("LISTEN", "here", "LISTEN"),
     ] {
