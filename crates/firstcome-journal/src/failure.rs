@@ -59,8 +59,8 @@ pub enum Failure {
         /// The name.
         name: String,
     },
-    /// The store's settings do not keep what is promised.
-    #[error("the store cannot keep the promise: {why}")]
+    /// The store cannot be used as it is, or its settings do not keep what is promised.
+    #[error("the store is not fit for a journal: {why}")]
     Unfit {
         /// What is wrong.
         why: String,

@@ -20,7 +20,7 @@ pub(super) fn trouble(failure: Store) -> Failure {
         }
     }
     if let Store::Denied { detail } = &failure {
-        let fix = if detail.contains("NOPERM") {
+        let fix = if detail.to_ascii_uppercase().contains("NOPERM") {
             "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
         } else {
             "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"

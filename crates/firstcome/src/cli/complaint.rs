@@ -173,7 +173,10 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(failure) = error.downcast_ref::<firstcome_lock::Failure>() {
         return failure.hint().map(str::to_owned);
     }
-    error.downcast_ref::<firstcome_journal::Failure>()?.hint().map(str::to_owned)
+    let failure = error.downcast_ref::<firstcome_journal::Failure>()?;
+    let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
+    let hint = away.then_some("see that it runs and can be reached from here").or(failure.hint());
+    hint.map(str::to_owned)
 }
 
 /// The advice that goes with an outcome, where there is some.
