@@ -10,6 +10,7 @@ mod batch;
 mod calls;
 mod clock;
 mod doubt;
+mod follow;
 mod fork;
 mod heal;
 pub mod health;

@@ -34,6 +34,14 @@ pub(crate) fn store() -> Memory {
 impl Seat {
     pub(crate) async fn at(store: &Memory) -> Self {
         static DRAWN: AtomicU64 = AtomicU64::new(1);
+        Self::drawing(store, || DRAWN.fetch_add(1, Ordering::SeqCst)).await
+    }
+
+    /// Starts a node that draws its identity, and everything else at random, from here.
+    pub(crate) async fn drawing(
+        store: &Memory,
+        random: impl FnMut() -> u64 + Send + 'static,
+    ) -> Self {
         let journal = Faulty::new(Journal::Memory(store.clone()));
         let metrics = Arc::new(Metrics::default());
         let wait = Duration::from_secs(5);
@@ -41,7 +49,7 @@ impl Seat {
             journal: Journal::Faulty(journal.clone()),
             clock: None,
             address: "".into(),
-            random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
+            random: Box::new(random),
             limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
             metrics: Arc::clone(&metrics),
         };
