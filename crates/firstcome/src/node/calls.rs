@@ -14,6 +14,7 @@ pub(crate) struct Calls {
     readers: AtomicBool,
     reseed: AtomicBool,
     without_store: AtomicBool,
+    is_wrong: AtomicBool,
     differs: Mutex<Option<Difference>>,
     doubt: Notify,
 }
@@ -38,6 +39,17 @@ impl Calls {
     pub(crate) fn reseed(&self) {
         self.reseed.store(true, Ordering::Relaxed);
         self.suspect();
+    }
+
+    /// Wants this node to go over to what the journal has: its own state is not that.
+    pub(super) fn go_over(&self) {
+        self.is_wrong.store(true, Ordering::Relaxed);
+        self.suspect();
+    }
+
+    /// Says whether [`Calls::go_over`] was called since this was last asked.
+    pub(super) fn must_go_over(&self) -> bool {
+        self.is_wrong.swap(false, Ordering::Relaxed)
     }
 
     /// Says that another node had another digest than this one.

@@ -58,7 +58,11 @@ impl Appender {
     }
 
     /// Takes in what the journal had to tell.
-    pub(super) async fn take(&mut self, asked: Instant, news: Result<News, Broken>) -> Result<(), Stop> {
+    pub(super) async fn take(
+        &mut self,
+        asked: Instant,
+        news: Result<News, Broken>,
+    ) -> Result<(), Stop> {
         match news {
             Ok(News { entries, now }) => {
                 self.clock.heard(now, asked);

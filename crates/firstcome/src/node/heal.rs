@@ -102,6 +102,9 @@ impl Appender {
             let why = Broken::TooNew(head.level).to_string();
             return Err(Stop::Unreadable { position: head.position, why });
         }
+        if self.calls.must_go_over() {
+            return self.go_over(batch).await;
+        }
         let ours = self.replica.look(State::stamp);
         let common = head.position.min(ours.position);
         let found = self.patiently(batch.as_deref_mut(), self.entry_in_store(common)).await;

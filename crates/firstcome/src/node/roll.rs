@@ -55,7 +55,11 @@ impl Announcer {
                     () = sleep_until(before + EVERY) => break,
                     () = &mut soon => break,
                     // Nobody hears of this node meanwhile, which is right.
-                    difference = self.calls.doubted() => doubt.resolve(difference).await,
+                    difference = self.calls.doubted() => {
+                        if doubt.resolve(difference).await {
+                            self.calls.go_over();
+                        }
+                    }
                     () = told(&mut stop) => return self.leave().await,
                 }
             }

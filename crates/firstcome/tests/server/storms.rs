@@ -80,7 +80,12 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
             4 => {
                 let fault = *storm
                     .random
-                    .choice(&[Fault::LoseAnswer, Fault::LoseCall, Fault::DeliverLate, Fault::Refuse])
+                    .choice(&[
+                        Fault::LoseAnswer,
+                        Fault::LoseCall,
+                        Fault::DeliverLate,
+                        Fault::Refuse,
+                    ])
                     .unwrap();
                 storm.tell(format_args!("{step}: node {which}: {fault:?}"));
                 journal.fault(Call::Append, 1, fault);
@@ -88,7 +93,13 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
             5 => {
                 let call = *storm
                     .random
-                    .choice(&[Call::Read, Call::Head, Call::PutBack, Call::RaiseEpoch, Call::Follow])
+                    .choice(&[
+                        Call::Read,
+                        Call::Head,
+                        Call::PutBack,
+                        Call::RaiseEpoch,
+                        Call::Follow,
+                    ])
                     .unwrap();
                 let fault = *storm.random.choice(&[Fault::LoseAnswer, Fault::LoseCall]).unwrap();
                 storm.tell(format_args!("{step}: node {which}: {call:?} {fault:?}"));
@@ -196,7 +207,6 @@ async fn nobody_who_was_told_yes_is_forgotten_however_the_store_forgets() {
         if seed % 100 == 99 {
             eprintln!("{} storms", seed + 1);
         }
-        if std::env::var_os("EACH").is_some() { eprintln!("storm {seed}"); }
         let lived = live_through(seed).await;
         forks += lived.0;
         put_back += lived.1;
