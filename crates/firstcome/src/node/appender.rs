@@ -39,9 +39,6 @@ const MOST_TURNS: usize = 8;
 const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
-/// The pause after an answer before news are waited for again, with readers and without.
-const AFTER_ANSWER: Duration = Duration::from_millis(20);
-const WITHOUT_READERS: Duration = Duration::from_millis(250);
 /// Batches whose answers wait for durability, at most.
 const MOST_PARKED: usize = 256;
 
@@ -145,7 +142,10 @@ impl Appender {
             }
         };
         let commands = async {
-            sleep_until(rests).await;
+            // A timer rounds up to its next millisecond even what is over: no pause must be none.
+            if Instant::now() < rests {
+                sleep_until(rests).await;
+            }
             if self.queue.any().await { Next::Commands } else { Next::Over }
         };
         // Nothing is lost with an arm that is dropped: calls, commands and the question stay.
@@ -191,9 +191,7 @@ impl Appender {
             Applying::Done { .. } if all => {
                 self.health.answered();
                 self.health.caught_up(asked);
-                let readers = self.calls.any_reader();
-                let pause = if readers { AFTER_ANSWER } else { WITHOUT_READERS };
-                self.pauses = Instant::now() + pause;
+                self.pauses = Instant::now() + self.calls.pause_before_news();
             }
             // There is more: whoever waits for it is not served yet.
             Applying::Done { .. } => self.calls.look(),
@@ -240,7 +238,8 @@ impl Appender {
         let done = self.see_through(batch).await;
         let now = Instant::now();
         self.rests = now + self.pace.pause(now).unwrap_or_default();
-        self.pauses = now + AFTER_ANSWER;
+        // What an append brought back is what news would have brought.
+        self.pauses = now + self.calls.pause_before_news();
         done
     }
 
