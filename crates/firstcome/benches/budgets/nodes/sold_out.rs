@@ -62,10 +62,10 @@ async fn claims(store: &Store) -> Result<(f64, f64, f64, f64)> {
                     let repeats = number % 2 == 0;
                     let who = if repeats { number % PLACES } else { 10_000_000 + number };
                     let (outcome, _) = seat.claim(who).await?;
-                    let expected = match outcome {
-                        Outcome::AlreadyWon { .. } => repeats,
-                        Outcome::Refused(Refusal::SoldOut) => !repeats,
-                        _ => false,
+                    let expected = if repeats {
+                        matches!(outcome, Outcome::AlreadyWon { .. })
+                    } else {
+                        outcome == Outcome::Refused(Refusal::SoldOut)
                     };
                     ensure!(expected, "{who} was answered {outcome:?}");
                     if number % 64 == 0 {
