@@ -34,10 +34,12 @@ impl Pace {
     }
 
     /// Gives the pause after an append.
+    ///
+    /// Two nodes take none: it would cost those who wait more than it spares the store.
     pub fn pause(&mut self, now: Instant) -> Option<Duration> {
         self.others.retain(|(_, last)| now - *last <= SEEN_FOR);
         let others = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
-        (others > 0).then(|| (EACH * others).min(LONGEST))
+        (others > 1).then(|| (EACH * others).min(LONGEST))
     }
 }
 
@@ -50,6 +52,8 @@ mod tests {
         let mut pace = Pace::default();
         let now = Instant::now();
         assert_eq!(pace.pause(now), None, "alone there is nothing to wait for");
+        pace.saw(NodeId([0; 16]), now);
+        assert_eq!(pace.pause(now), None, "and with one other it does not pay");
         for node in 0..10 {
             pace.saw(NodeId([node; 16]), now);
             pace.saw(NodeId([node; 16]), now);
