@@ -28,6 +28,7 @@ pub(crate) mod twins;
 pub use ask::{Answer, Ask, Decided, Ordered};
 pub use health::Condition;
 pub use intake::{Intake, Limits};
+pub use pace::Pace;
 pub use replica::{Replica, Stop};
 pub use start::CannotStart;
 
@@ -39,7 +40,6 @@ use doubt::Doubt;
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
 use health::Health;
-use pace::Pace;
 use queue::Queue;
 use recent::Recent;
 use roll::Announcer;

@@ -38,8 +38,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const MOST_TURNS: usize = 8;
 /// How often commands whose time is over are looked for while the journal does not answer.
 pub(super) const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
-/// The pause after an answer before news are waited for.
-pub(super) const AFTER_ANSWER: Duration = Duration::from_millis(20);
 /// Batches whose answers wait for durability, at most.
 const MOST_PARKED: usize = 256;
 
@@ -144,7 +142,8 @@ impl Appender {
         let done = self.see_through(batch).await;
         let now = Instant::now();
         self.rests = now + self.pace.pause(now).unwrap_or_default();
-        self.pauses = now + AFTER_ANSWER;
+        // What an append brought back is what news would have brought.
+        self.pauses = now + self.calls.pause_before_news();
         done
     }
 

@@ -3,7 +3,12 @@
 use super::doubt::Difference;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
+
+/// The pause after an answer before news are waited for again, with readers and without.
+const AFTER_ANSWER: Duration = Duration::from_millis(20);
+const WITHOUT_READERS: Duration = Duration::from_millis(250);
 
 /// Calls that wait to be heard; two of the same kind are one.
 #[derive(Debug, Default)]
@@ -95,9 +100,11 @@ impl Calls {
         }
     }
 
-    /// Says whether somebody read this node's state since this was last asked.
-    pub(super) fn any_reader(&self) -> bool {
-        self.readers.swap(false, Ordering::Relaxed)
+    /// Gives the pause after an answer of the journal before news are waited for: short if somebody
+    /// read this node's state since this was last asked.
+    pub(super) fn pause_before_news(&self) -> Duration {
+        let readers = self.readers.swap(false, Ordering::Relaxed);
+        if readers { AFTER_ANSWER } else { WITHOUT_READERS }
     }
 
     /// Waits for [`Calls::look`].

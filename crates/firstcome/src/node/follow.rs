@@ -1,6 +1,6 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
-use super::appender::{AFTER_ANSWER, Appender, Applying, LOOK_FOR_OVERDUE};
+use super::appender::{Appender, Applying, LOOK_FOR_OVERDUE};
 use super::replica::Stop;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::News;
@@ -10,9 +10,6 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
-/// The pause after an answer before news are waited for again, where nobody reads.
-const WITHOUT_READERS: Duration = Duration::from_millis(250);
-
 /// What there is to do next.
 pub(super) enum Next {
     Over,
@@ -44,7 +41,10 @@ impl Appender {
             }
         };
         let commands = async {
-            sleep_until(rests).await;
+            // A timer rounds up to its next millisecond even what is over: no pause must be none.
+            if Instant::now() < rests {
+                sleep_until(rests).await;
+            }
             if self.queue.any().await { Next::Commands } else { Next::Over }
         };
         // Nothing is lost with an arm that is dropped: calls, commands and the question stay.
@@ -95,9 +95,7 @@ impl Appender {
             Applying::Done { .. } if all => {
                 self.health.answered();
                 self.health.caught_up(asked);
-                let readers = self.calls.any_reader();
-                let pause = if readers { AFTER_ANSWER } else { WITHOUT_READERS };
-                self.pauses = Instant::now() + pause;
+                self.pauses = Instant::now() + self.calls.pause_before_news();
             }
             // There is more: whoever waits for it is not served yet.
             Applying::Done { .. } => self.calls.look(),

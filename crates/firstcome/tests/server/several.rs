@@ -145,6 +145,20 @@ async fn any_node_answers_and_sees_what_another_did() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_alone_waits_for_no_timer() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    // Between two ticks of the runtime's timer, which rounds up even what is over.
+    tokio::time::advance(Duration::from_micros(300)).await;
+    let begun = Instant::now();
+    for subject in ["ann", "bob", "cid"] {
+        one.claims(subject).await;
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_a_store_lost_is_put_back_whole() {
     let store = store();
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
