@@ -214,7 +214,6 @@ fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |row| row.get(0))
 }
 
-/// Opens the file, says whether it is new, and makes its commits durable.
 /// How often a file is asked to keep a log while another process makes it do so.
 const LOOKS: u32 = 500;
 /// How long is waited between two such looks.
@@ -241,6 +240,7 @@ fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
     }
 }
 
+/// Opens the file, says whether it is new, and makes its commits durable.
 fn connect(path: &Path, form: Form) -> Result<(Connection, bool), Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
