@@ -1,6 +1,6 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -38,6 +38,7 @@ pub enum Fault {
 pub struct Proxy {
     port: u16,
     orders: watch::Sender<Order>,
+    target: Arc<AtomicU16>,
     requests: Arc<AtomicU64>,
     connections: Arc<AtomicU64>,
     tasks: tokio::task::JoinHandle<()>,
@@ -63,11 +64,11 @@ impl Proxy {
         let port = listener.local_addr().expect("a bound socket has an address").port();
         let (orders, watched) = watch::channel(Order { fault: Fault::None, cuts: 0, stalled: 0 });
         let requests = Arc::new(AtomicU64::new(0));
-        let target = SocketAddr::from(([127, 0, 0, 1], target));
+        let target = Arc::new(AtomicU16::new(target));
         let connections = Arc::new(AtomicU64::new(0));
         let counts = (Arc::clone(&connections), Arc::clone(&requests));
-        let tasks = tokio::spawn(accept(listener, target, watched, counts));
-        Self { port, orders, requests, connections, tasks }
+        let tasks = tokio::spawn(accept(listener, Arc::clone(&target), watched, counts));
+        Self { port, orders, target, requests, connections, tasks }
     }
 
     /// Gives the port clients connect to.
@@ -82,6 +83,12 @@ impl Proxy {
             order.fault = fault;
             order.cuts += u64::from(fault == Fault::Refuse);
         });
+    }
+
+    /// Leads to another server from now on, as an address that was moved does: what there is now is cut.
+    pub fn lead_to(&self, target: u16) {
+        self.target.store(target, Ordering::SeqCst);
+        self.cut();
     }
 
     /// Cuts every connection there is now; new ones are welcome.
@@ -123,7 +130,7 @@ impl Drop for Proxy {
 
 async fn accept(
     listener: TcpListener,
-    target: SocketAddr,
+    target: Arc<AtomicU16>,
     orders: watch::Receiver<Order>,
     (numbers, requests): (Arc<AtomicU64>, Arc<AtomicU64>),
 ) {
@@ -138,6 +145,7 @@ async fn accept(
                 }
                 let number = numbers.fetch_add(1, Ordering::SeqCst);
                 let requests = Arc::clone(&requests);
+                let target = SocketAddr::from(([127, 0, 0, 1], target.load(Ordering::SeqCst)));
                 connections.spawn(connect(client, number, target, orders.clone(), requests));
             }
             Some(_) = connections.join_next() => {}

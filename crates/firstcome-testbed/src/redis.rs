@@ -82,7 +82,9 @@ impl Redis {
         server
     }
 
-    /// Starts the server again, empty, on the same port, after killing it where it still runs.
+    /// Starts the server again on the same port, after killing it where it still runs.
+    ///
+    /// It begins empty, unless its settings have it keep its data in a file.
     ///
     /// # Panics
     ///

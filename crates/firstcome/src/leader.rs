@@ -70,7 +70,7 @@ pub struct Leader {
     seat: JoinHandle<()>,
     stopping: watch::Sender<bool>,
     work: Arc<Work>,
-    leads: watch::Receiver<bool>,
+    leads: watch::Receiver<Option<Leads>>,
     election: Arc<Election>,
 }
 
@@ -95,7 +95,7 @@ impl Leader {
         metrics: &Arc<Metrics>,
     ) -> Self {
         let (stopping, stop) = watch::channel(false);
-        let (leading, leads) = watch::channel(false);
+        let (leading, leads) = watch::channel(None);
         let work = Arc::new(Work {
             intake: Arc::clone(&node.intake),
             journal: node.journal.clone(),
@@ -105,7 +105,7 @@ impl Leader {
             standing: Arc::default(),
         });
         let election = Arc::new(election);
-        let seat = sit(Arc::clone(&election), Arc::clone(&work), leading, stop);
+        let seat = sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
         Self { seat: tokio::spawn(seat), stopping, work, leads, election }
     }
 
@@ -116,7 +116,7 @@ impl Leader {
 
     /// Says whether this node leads, as far as it knows.
     pub fn leads(&self) -> bool {
-        *self.leads.borrow()
+        self.leads.borrow().is_some()
     }
 
     /// Gives who leads, where there is an election and somebody won it.
@@ -125,7 +125,11 @@ impl Leader {
             Election::Alone => None,
             #[cfg(feature = "redis")]
             Election::Among { watch, .. } => {
-                watch.current().map(|leader| Leads { node: leader.node, term: leader.term.get() })
+                let seen = watch.current();
+                let seen = seen.map(|leader| Leads { node: leader.node, term: leader.term.get() });
+                // Its own election this node knows before it sees it.
+                let own = self.leads.borrow().clone();
+                seen.into_iter().chain(own).max_by_key(|leads| leads.term)
             }
         }
     }
@@ -145,19 +149,21 @@ const HAND_OVER: Duration = Duration::from_secs(1);
 async fn sit(
     election: Arc<Election>,
     work: Arc<Work>,
-    leading: watch::Sender<bool>,
+    leading: watch::Sender<Option<Leads>>,
     stop: watch::Receiver<bool>,
+    node: String,
 ) {
     match &*election {
         Election::Alone => {
-            leading.send_replace(true);
+            leading.send_replace(Some(Leads { node, term: 0 }));
             work.lead(stop).await;
         }
         #[cfg(feature = "redis")]
         Election::Among { candidate, .. } => {
-            let term = |_term: firstcome_lock::Term| {
+            let term = |term: firstcome_lock::Term| {
                 let (work, stop) = (Arc::clone(&work), stop.clone());
-                let leading = Flag::raise(&leading);
+                let leads = Leads { node: node.clone(), term: term.fence().get() };
+                let leading = Flag::raise(&leading, leads);
                 async move {
                     work.lead(stop).await;
                     drop(leading);
@@ -168,8 +174,8 @@ async fn sit(
             let stopped_in_line = async {
                 told(&mut told_to_stop).await;
                 // A leader ends by itself and hands over; one who only waits is dropped.
-                if *led.borrow() {
-                    drop(led.wait_for(|leads| !leads).await);
+                if led.borrow().is_some() {
+                    drop(led.wait_for(Option::is_none).await);
                     tokio::time::sleep(HAND_OVER).await;
                 }
             };
@@ -215,12 +221,12 @@ impl Work {
 
 /// Up while it lives.
 #[cfg(feature = "redis")]
-struct Flag(watch::Sender<bool>);
+struct Flag(watch::Sender<Option<Leads>>);
 
 #[cfg(feature = "redis")]
 impl Flag {
-    fn raise(flag: &watch::Sender<bool>) -> Self {
-        flag.send_replace(true);
+    fn raise(flag: &watch::Sender<Option<Leads>>, leads: Leads) -> Self {
+        flag.send_replace(Some(leads));
         Self(flag.clone())
     }
 }
@@ -228,6 +234,6 @@ impl Flag {
 #[cfg(feature = "redis")]
 impl Drop for Flag {
     fn drop(&mut self) {
-        self.0.send_replace(false);
+        self.0.send_replace(None);
     }
 }

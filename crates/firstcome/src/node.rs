@@ -21,6 +21,8 @@ pub mod replica;
 mod roll;
 mod start;
 mod ticker;
+#[cfg(feature = "twins")]
+pub(crate) mod twins;
 
 pub use ask::{Answer, Ask, Decided, Ordered};
 pub use health::Condition;

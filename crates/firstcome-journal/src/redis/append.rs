@@ -78,6 +78,8 @@ impl Redis {
             }
             _ => Confirm::AtOnce,
         };
+        #[cfg(feature = "twins")]
+        let confirm = self.confirmed_by_another_connection(confirm).await;
         let missed = sent.read.await.map_err(|lost| Failure::Unknown(lost.to_string()))?;
         let rows = missed.list().map_err(|_| unexpected(&missed, "entries"))?;
         let entries = Entries::of(rows).good.into_iter().map(|(entry, _)| entry);
@@ -86,6 +88,18 @@ impl Redis {
             return Err(Failure::Unknown("what it brought back was trimmed meanwhile".to_owned()));
         }
         Ok(Exchange { entries, confirm })
+    }
+
+    /// Believes what a WAIT answers on a connection that sent nothing before it, if a test wants that:
+    /// how many replicas are connected.
+    #[cfg(feature = "twins")]
+    async fn confirmed_by_another_connection(&self, confirm: Confirm) -> Confirm {
+        if !self.inner.options.twins.any_wait_counts {
+            return confirm;
+        }
+        let info = self.inner.rest.send(&Command::new("INFO").arg("replication")).await;
+        let text = info.and_then(|reply| reply.text()).unwrap_or_default();
+        if super::opening::replicas(&text) > 0 { Confirm::AtOnce } else { confirm }
     }
 
     /// Picks the connection whose turn it is, or another one where nobody waits on that.

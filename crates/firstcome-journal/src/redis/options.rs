@@ -41,6 +41,8 @@ pub struct Twins {
     pub clock: Option<crate::Clock>,
     /// Appends compare the height alone.
     pub without_names: bool,
+    /// Copies are counted on a connection that wrote nothing.
+    pub any_wait_counts: bool,
 }
 
 impl Options {

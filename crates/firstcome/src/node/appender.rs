@@ -19,7 +19,7 @@ use super::replica::{Replica, Stop};
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use firstcome_core::NodeId;
-use firstcome_core::command::BodyWriter;
+use firstcome_core::command::{BadBody, BodyWriter};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::{News, Roll};
 use firstcome_journal::{Append, Confirm, Entry, Failure as Broken, Journal, Name, Shared};
@@ -206,7 +206,7 @@ impl Appender {
         if self.is_lost(broken) {
             return self.heal(None).await;
         }
-        self.broken(broken);
+        self.broken(broken)?;
         Ok(())
     }
 
@@ -326,7 +326,7 @@ impl Appender {
                     continue;
                 }
                 Err(broken) => {
-                    let failure = self.broken(&broken);
+                    let failure = self.broken(&broken)?;
                     if !batch.maybe_sent {
                         batch.answer_all(&failure);
                         return Ok(());
@@ -404,7 +404,7 @@ impl Appender {
                     if self.is_lost(&broken) {
                         self.calls.suspect();
                     } else {
-                        self.broken(&broken);
+                        self.broken(&broken)?;
                     }
                     return Ok(false);
                 }
@@ -476,15 +476,24 @@ impl Appender {
         self.queue.is_over() && batch.waiting.iter().all(Option::is_none)
     }
 
-    pub(super) fn broken(&self, broken: &Broken) -> Failure {
+    /// Notes that the journal failed; what the next try cannot change ends this node.
+    pub(super) fn broken(&self, broken: &Broken) -> Result<Failure, Stop> {
+        self.metrics.journal_failures.inc();
+        // Sent again, a batch would be stored again and never be seen.
+        if let Broken::TooNew(level) = broken {
+            let position = self.replica.applied().0 + 1;
+            return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
+        }
+        if let Broken::Damaged { position, why } = broken {
+            return Err(Stop::Unreadable { position: *position, why: format!("is damaged: {why}") });
+        }
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull
         } else {
             Failure::Unavailable(broken.to_string())
         };
         self.health.trouble(failure.clone(), broken.to_string());
-        self.metrics.journal_failures.inc();
-        failure
+        Ok(failure)
     }
 
     async fn pause(&self, batch: &mut Batch, pause: Duration) {

@@ -64,7 +64,7 @@ impl Appender {
                 }
                 Ok(Step::Whole | Step::Again) => pause = FIRST,
                 Err(broken) => {
-                    self.broken(&broken);
+                    self.broken(&broken)?;
                     self.wait_with(batch.as_deref_mut(), Instant::now() + pause).await;
                     pause = (pause * 2).min(LONGEST);
                 }

@@ -1,6 +1,8 @@
 //! This node's state, and the one place where entries are applied to it.
 
 use super::doubt::Difference;
+#[cfg(feature = "twins")]
+use super::twins::{Protection, is_off};
 use firstcome_core::names::Position;
 use firstcome_core::state::Applied as Became;
 use firstcome_core::{Command, NodeId, Outcome, State};
@@ -216,11 +218,16 @@ impl Replica {
     ) -> Result<Option<Applied>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
-        let (stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
+        #[cfg_attr(not(feature = "twins"), expect(unused_mut, reason = "twins change it"))]
+        let (mut stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
         let name = Name { node: stamp.node, number: stamp.number };
         let durable = body.head.durable;
 
+        #[cfg(feature = "twins")]
+        if is_off(Protection::BatchNumbers) {
+            stamp.number = position;
+        }
         let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(stuck) = &inside.stuck {
             return Err(Stop::Stuck(stuck.clone()));
@@ -273,6 +280,10 @@ impl Inside {
         let not_next = |why: String| Err(Stop::NotNext { position, why });
         if position != self.state.position() + 1 {
             return not_next(format!("entry {} was applied last", self.state.position()));
+        }
+        #[cfg(feature = "twins")]
+        if is_off(Protection::PredecessorNames) {
+            return Ok(());
         }
         if entry.before != self.name {
             return not_next(format!("it names {} before it, not {}", entry.before, self.name));

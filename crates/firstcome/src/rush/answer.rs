@@ -59,6 +59,8 @@ pub(super) struct Said<'a> {
     #[serde(default)]
     pub(super) at: Option<&'a str>,
     #[serde(default)]
+    pub(super) position: Option<&'a str>,
+    #[serde(default)]
     pub(super) changed: Option<&'a str>,
     #[serde(default)]
     pub(super) retry_after_ms: Option<u64>,

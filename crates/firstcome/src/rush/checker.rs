@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use firstcome_core::names::Position;
 
 use super::breach::{Breach, Breaches};
 use super::plan::{Plan, subject_name};
@@ -38,7 +41,12 @@ pub(super) struct Checker {
     told: Vec<Mutex<Vec<Told>>>,
     ranks: Mutex<HashMap<u64, u32>>,
     breaches: Mutex<Breaches>,
+    /// The newest position a yes was as of: its epoch above its position.
+    newest: AtomicU64,
 }
+
+/// Bits of a position; a million entries a second fill them in twelve days.
+const POSITION_BITS: u32 = 40;
 
 impl Checker {
     pub(super) fn new(plan: &Plan) -> Self {
@@ -48,7 +56,21 @@ impl Checker {
             told: (0..SHARDS).map(|_| Mutex::new(vec![Told::default(); per_shard])).collect(),
             ranks: Mutex::default(),
             breaches: Mutex::default(),
+            newest: AtomicU64::new(0),
         }
+    }
+
+    /// Notes what a yes was as of.
+    pub(super) fn as_of(&self, position: Position) {
+        let newest = u64::from(position.epoch) << POSITION_BITS | position.position;
+        self.newest.fetch_max(newest, Ordering::Relaxed);
+    }
+
+    /// The newest position a yes was as of: a server that lags must not be believed before it is there.
+    pub(super) fn newest(&self) -> Position {
+        let newest = self.newest.load(Ordering::Relaxed);
+        let epoch = u32::try_from(newest >> POSITION_BITS).expect("the bits above a position");
+        Position { shard: 0, epoch, position: newest & ((1 << POSITION_BITS) - 1) }
     }
 
     pub(super) fn told(&self, subject: u32) -> Told {

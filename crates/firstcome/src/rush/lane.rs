@@ -215,6 +215,9 @@ impl Lane {
                 let (Some(rank @ 1..), Some(at)) = (said.rank, at) else {
                     return Err(self.strange("a yes without its rank and time"));
                 };
+                if let Some(Ok(position)) = said.position.map(str::parse) {
+                    checker.as_of(position);
+                }
                 let name = checker.name(subject);
                 let other = said.subject.filter(|&answered| answered != name);
                 let elsewhere =

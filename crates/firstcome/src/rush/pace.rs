@@ -85,8 +85,8 @@ impl Pace {
         self.permits.add_permits(requests as usize);
     }
 
-    /// Lets everybody through, to find that there is nothing more to do.
-    pub(super) fn finish(&self) {
+    /// Ends the rush: no further request begins, and those under way are seen to their end.
+    pub fn finish(&self) {
         self.finished.store(true, Ordering::Release);
         self.permits.close();
     }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use firstcome_core::names::Position;
+
 use super::RushError;
 use super::breach::{Breach, Breaches};
 use super::checker::{Checker, Told};
@@ -67,11 +69,11 @@ pub(super) async fn read(plan: &Plan, checker: &Checker) -> Result<Verdict, Rush
         cancelled: HashSet::new(),
         others: HashMap::new(),
     };
-    let mut server = 0;
+    let mut reader = Reader { plan, server: 0, min: Some(checker.newest()), behind: 0 };
     let mut campaign = None;
     for round in 0..ROUNDS {
-        reading.read_to_end(&mut server).await?;
-        let said: Campaign = ask(plan, &mut server, Ask::campaign(&plan.campaign)).await?;
+        reading.read_to_end(&mut reader).await?;
+        let said: Campaign = reader.ask(Ask::campaign(&plan.campaign)).await?;
         let agrees = reading.miscounted(&said).is_none();
         campaign = Some(said);
         if agrees || round + 1 == ROUNDS {
@@ -94,11 +96,11 @@ pub(super) async fn read(plan: &Plan, checker: &Checker) -> Result<Verdict, Rush
 }
 
 impl Reading<'_> {
-    async fn read_to_end(&mut self, server: &mut usize) -> Result<(), RushError> {
+    async fn read_to_end(&mut self, reader: &mut Reader<'_>) -> Result<(), RushError> {
         loop {
             let range = ResultRange { after: self.after, limit: 10_000 };
             let request = Ask::results(&self.plan.campaign, range, ResultFormat::Json);
-            let page: ResultPage = ask(self.plan, server, request).await?;
+            let page: ResultPage = reader.ask(request).await?;
             for line in &page.results {
                 self.take(line);
             }
@@ -208,25 +210,48 @@ impl Reading<'_> {
     }
 }
 
-/// Asks one server after the other until one answers or patience ends.
-async fn ask<T: serde::de::DeserializeOwned>(
-    plan: &Plan,
-    server: &mut usize,
-    ask: Ask,
-) -> Result<T, RushError> {
-    let began = Instant::now();
-    loop {
-        let here = plan.servers[*server % plan.servers.len()].clone();
-        let mut client = Client::new(here, plan.key.clone(), Duration::from_secs(30));
-        let failure: Failure = match client.ask(ask.clone()).await {
-            Ok(Reply::Yes(answer, _)) => return Ok(answer),
-            Ok(Reply::No(problem)) => return Err(RushError::Refused(problem.sentence())),
-            Err(failure) => failure,
-        };
-        if began.elapsed() > plan.patience {
-            return Err(failure.into());
+/// Reads from one server after the other.
+struct Reader<'a> {
+    plan: &'a Plan,
+    server: usize,
+    /// What a server must have got to: it is no breach that one lags behind the others.
+    min: Option<Position>,
+    /// How often that was not got to; once nobody gets there, what is there is what counts.
+    behind: usize,
+}
+
+impl Reader<'_> {
+    /// Asks until one answers or patience ends.
+    async fn ask<T: serde::de::DeserializeOwned>(&mut self, ask: Ask) -> Result<T, RushError> {
+        let began = Instant::now();
+        loop {
+            let servers = &self.plan.servers;
+            let here = servers[self.server % servers.len()].clone();
+            let mut client = Client::new(here, self.plan.key.clone(), Duration::from_secs(30));
+            let mut ask = ask.clone();
+            if let Some(min) = self.min {
+                let sign = if ask.path.contains('?') { '&' } else { '?' };
+                ask.path.push_str(&format!("{sign}min_position={min}"));
+            }
+            let failure: Failure = match client.ask(ask).await {
+                Ok(Reply::Yes(answer, _)) => return Ok(answer),
+                // Of an epoch that is over nothing can be waited for.
+                Ok(Reply::No(problem)) if problem.outcome == "stale_position" => {
+                    self.min = None;
+                    continue;
+                }
+                Ok(Reply::No(problem)) => return Err(RushError::Refused(problem.sentence())),
+                Err(failure) => failure,
+            };
+            if failure.problem().is_some() {
+                self.behind += 1;
+                self.min = self.min.filter(|_| self.behind <= self.plan.servers.len());
+            }
+            if began.elapsed() > self.plan.patience {
+                return Err(failure.into());
+            }
+            self.server += 1;
+            tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        *server += 1;
-        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }

@@ -53,11 +53,18 @@ impl Store {
                 Wanted::Fsync => redis::Durability::Fsync,
             };
             let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
-            let journal = redis::Options {
+            #[cfg_attr(not(feature = "twins"), expect(unused_mut, reason = "twins change it"))]
+            let mut journal = redis::Options {
                 space_name: config.space.clone(),
                 archive,
                 ..redis::Options::new(fresh, durability)
             };
+            #[cfg(feature = "twins")]
+            {
+                use crate::node::twins::{Protection, is_off};
+                journal.twins.without_names = is_off(Protection::PredecessorNames);
+                journal.twins.any_wait_counts = is_off(Protection::OwnConnection);
+            }
             let redis = Redis::open(options.clone(), journal).await.with_context(about)?;
             for warning in redis.warnings() {
                 eprintln!("warning: {}; {}", warning.what, warning.fix);

@@ -1,0 +1,25 @@
+//! Many nodes on one Redis, all of them real processes, under real faults.
+//!
+//! Each story is told to three servers on a Redis of their own, each behind a proxy of its own, while
+//! a flood of claims holds every answer against all it heard before. What is drawn at random follows
+//! from a seed, which is printed; `FIRSTCOME_SEED` draws the same again.
+
+#![cfg(feature = "redis")]
+#![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
+#![expect(clippy::print_stdout, reason = "figures and seeds are for people")]
+
+mod clocks;
+mod failovers;
+mod flood;
+mod kills;
+mod leaders;
+#[cfg(feature = "postgres")]
+mod ledgers;
+mod links;
+mod memory;
+mod newcomers;
+mod scene;
+mod server;
+mod stores;
+mod talk;
+mod twins;

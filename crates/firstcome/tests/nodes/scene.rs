@@ -1,0 +1,243 @@
+//! A Redis, perhaps a replica of it, and servers that share it.
+
+use crate::server::{PATIENCE, Server};
+use firstcome_testbed::{Fault, Proxy, Redis, Settings};
+use serde_json::Value;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// What a scene is made of.
+#[derive(Default)]
+pub(crate) struct Setup<'a> {
+    pub(crate) redis: Settings,
+    /// Whether the Redis has a replica, behind a proxy of its own.
+    pub(crate) replica: bool,
+    /// Settings of every server, without their prefix.
+    pub(crate) settings: &'a [(&'a str, &'a str)],
+}
+
+/// A Redis and three servers.
+pub(crate) struct Scene {
+    pub(crate) redis: Redis,
+    /// A replica, and the proxy through which it hears from its master.
+    pub(crate) replica: Option<(Redis, Proxy)>,
+    pub(crate) nodes: Vec<Server>,
+    pub(crate) seed: u64,
+    settings: Vec<(String, String)>,
+}
+
+/// What all servers said alike.
+#[derive(Debug)]
+pub(crate) struct Agreed {
+    pub(crate) position: String,
+    pub(crate) results: Vec<Value>,
+}
+
+impl Agreed {
+    /// Gives the rank of a subject's last claim.
+    pub(crate) fn rank(&self, who: &str) -> Option<u64> {
+        let mut lines = self.results.iter().rev();
+        lines.find(|line| line["subject"] == who && line["kind"] == "claim")?["rank"].as_u64()
+    }
+
+    /// Gives the epoch of the position.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.position.split_once('.').unwrap().0.parse().unwrap()
+    }
+}
+
+impl Scene {
+    /// Sets the scene; none after a loud skip where Redis is not installed.
+    pub(crate) async fn set(setup: Setup<'_>) -> Option<Self> {
+        let mut scene = Self::without_nodes(setup).await?;
+        for _ in 0..3 {
+            scene.add().await;
+        }
+        scene.all_ready().await;
+        Some(scene)
+    }
+
+    /// Sets the scene with no server in it.
+    pub(crate) async fn without_nodes(setup: Setup<'_>) -> Option<Self> {
+        let given = std::env::var("FIRSTCOME_SEED").ok();
+        let seed = given.map_or_else(|| fastrand::u64(..1_000_000), |seed| seed.parse().unwrap());
+        let test = std::thread::current().name().unwrap_or_default().to_owned();
+        eprintln!("seed {seed} {test}");
+        let redis = Redis::with(setup.redis)?;
+        let replica = if setup.replica {
+            let link = Proxy::start(redis.port()).await;
+            let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
+            Some((Redis::with(settings)?, link))
+        } else {
+            None
+        };
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let settings = setup.settings.iter().map(own).collect();
+        let scene = Self { redis, replica, nodes: Vec::new(), seed, settings };
+        if scene.replica.is_some() {
+            scene.until_replicating().await;
+        }
+        Some(scene)
+    }
+
+    /// Waits until the replica has what the primary has.
+    pub(crate) async fn until_replicating(&self) {
+        let end = Instant::now() + PATIENCE;
+        // A replica offers no signal for this.
+        while !self.redis.ask("INFO replication").contains("state=online") {
+            assert!(Instant::now() < end, "the replica does not come");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Waits until the replica has applied all that the primary has now.
+    pub(crate) async fn until_copied(&self) {
+        let wanted = position_in(&self.redis);
+        let end = Instant::now() + PATIENCE;
+        while position_in(&self.replica.as_ref().unwrap().0) < wanted {
+            assert!(Instant::now() < end, "the replica does not follow");
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    /// Changes a setting of servers that are added from now on.
+    pub(crate) fn change(&mut self, name: &str, value: &str) {
+        self.settings.retain(|(known, _)| known != name);
+        self.settings.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Starts one more server.
+    pub(crate) async fn add(&mut self) -> &mut Server {
+        let settings: Vec<_> =
+            self.settings.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+        let mut server = Server::at(self.redis.port(), &settings).await;
+        server.start().await;
+        self.nodes.push(server);
+        self.nodes.last_mut().unwrap()
+    }
+
+    pub(crate) async fn all_ready(&self) {
+        for node in &self.nodes {
+            node.ready().await;
+        }
+    }
+
+    /// Keeps back what the replica should hear from now on; what there is now it has.
+    pub(crate) async fn stall_replica(&self) {
+        self.until_copied().await;
+        self.replica.as_ref().unwrap().1.set(Fault::StallReplies);
+    }
+
+    /// Kills the primary and puts the replica in its place, under the address the servers know.
+    pub(crate) fn fail_over(&mut self) {
+        let (replica, link) = self.replica.take().unwrap();
+        self.redis.kill();
+        // What was kept back is lost with the connection.
+        link.cut();
+        let said = replica.ask("REPLICAOF NO ONE");
+        assert_eq!(said, "+OK");
+        self.redis = replica;
+        for node in &self.nodes {
+            node.store.lead_to(self.redis.port());
+        }
+    }
+
+    /// Gives the number of the server that leads, once there is one that runs.
+    pub(crate) async fn leader(&self) -> usize {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            for node in self.nodes.iter().filter(|node| node.runs()) {
+                if let Ok(said) = node.talk().try_get("/v1/nodes").await
+                    && let Some(leader) = self.leader_in(&said)
+                {
+                    return leader;
+                }
+            }
+            assert!(Instant::now() < end, "nobody leads");
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// Gives the number of the server that leads by what one of them said.
+    pub(crate) fn leader_in(&self, said: &Value) -> Option<usize> {
+        let nodes = said["nodes"].as_array()?;
+        let leads = nodes.iter().find(|node| node["leader"] == true)?;
+        let address = leads["address"].as_str()?;
+        self.nodes.iter().position(|node| address.ends_with(&format!(":{}", node.port())))
+    }
+
+    /// Waits until all servers that run have the same state, and holds it against what is promised:
+    /// ranks without a gap, nobody twice, results numbered once each, the same on every server, and
+    /// on one that knows nothing but the store.
+    pub(crate) async fn agrees(&mut self, campaign: &str) -> Agreed {
+        let (position, digest) = self.same_state().await;
+        let mut newcomer = {
+            let settings: Vec<_> =
+                self.settings.iter().map(|(name, value)| (&name[..], &value[..])).collect();
+            Server::at(self.redis.port(), &settings).await
+        };
+        newcomer.start().await;
+        newcomer.ready().await;
+        self.nodes.push(newcomer);
+        let all = self.same_state().await;
+        assert_eq!((&all.0, &all.1), (&position, &digest), "the store tells another story");
+        let mut results: Option<Vec<Value>> = None;
+        for node in self.nodes.iter().filter(|node| node.runs()) {
+            let said = node.talk().results(campaign).await;
+            match &results {
+                None => results = Some(said),
+                Some(first) => assert!(*first == said, "results differ at one position"),
+            }
+        }
+        self.nodes.last_mut().unwrap().kill().await;
+        self.nodes.pop();
+        let results = results.unwrap();
+        check_results(&results);
+        Agreed { position, results }
+    }
+
+    async fn same_state(&self) -> (String, String) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let mut said = Vec::new();
+            for node in self.nodes.iter().filter(|node| node.runs()) {
+                let view = node.talk().get("/v1/nodes").await;
+                let text = |name: &str| view[name].as_str().unwrap_or_default().to_owned();
+                said.push((text("position"), text("digest")));
+            }
+            if said.windows(2).all(|pair| pair[0] == pair[1]) {
+                return said.remove(0);
+            }
+            if Instant::now() >= end {
+                let talk: String = self.nodes.iter().map(|node| node.errors()).collect();
+                panic!("the servers do not come to agree: {said:?}\n{talk}");
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// Gives the position of the journal's head in a store; none where there is no journal.
+fn position_in(redis: &Redis) -> Option<u64> {
+    redis.ask("HGET fc:{main/0}:head position").lines().nth(1)?.parse().ok()
+}
+
+/// Holds results against what is promised of them.
+fn check_results(results: &[Value]) {
+    let (mut rank, mut number) = (0, 0);
+    let mut live = std::collections::BTreeMap::new();
+    for line in results {
+        let found = line["number"].as_u64().unwrap();
+        assert!(found > number, "result {found} comes after {number}");
+        number = found;
+        let subject = line["subject"].as_str().unwrap();
+        if line["kind"] == "cancel" {
+            assert!(live.remove(subject).is_some(), "cancelled twice: {line}");
+            continue;
+        }
+        rank += 1;
+        assert_eq!(line["rank"], rank, "{line}");
+        let before = live.insert(subject, rank);
+        assert_eq!(before, None, "{subject} won twice: {line}");
+    }
+}

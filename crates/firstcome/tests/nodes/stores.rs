@@ -1,0 +1,133 @@
+//! A store that is killed, comes back with or without what it had, is emptied, or is full.
+
+use crate::flood::Flood;
+use crate::scene::{Scene, Setup};
+use firstcome_testbed::Settings;
+use std::time::Duration;
+use tokio::time::sleep;
+
+fn words(words: &[&str]) -> Settings {
+    let more = words.iter().map(|word| (*word).to_owned()).collect();
+    Settings { more, ..Settings::default() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_with_its_file_is_killed_and_nothing_is_lost() {
+    let setup = Setup {
+        redis: words(&["--appendonly", "yes", "--appendfsync", "everysec"]),
+        ..Setup::default()
+    };
+    let Some(mut scene) = Scene::set(setup).await else { return };
+    scene.nodes[0].talk().open("spring", 2_000).await;
+    let flood = Flood::of(&scene, "spring", 500.0);
+    for _ in 0..3 {
+        flood.goes_on(60).await;
+        scene.redis.restart();
+    }
+    flood.goes_on(60).await;
+    flood.ends().await;
+    assert_eq!(scene.agrees("spring").await.epoch(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_comes_back_empty_waits_for_the_operators_word_and_loses_nothing() {
+    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    scene.nodes[0].talk().open("spring", 2_000).await;
+    let flood = Flood::of(&scene, "spring", 500.0);
+    flood.goes_on(100).await;
+    scene.redis.restart();
+    let said = the_word(&scene).await;
+    assert_eq!(said["reseed"], "accepted", "{said}");
+    flood.goes_on(100).await;
+    // Once more, now emptied while it runs.
+    let _emptied = scene.redis.ask("FLUSHALL");
+    let said = the_word(&scene).await;
+    assert_eq!(said["reseed"], "accepted", "{said}");
+    flood.goes_on(100).await;
+    flood.ends().await;
+    let agreed = scene.agrees("spring").await;
+    assert_eq!(agreed.epoch(), 2, "whoever followed another history must find out");
+}
+
+/// Tells the server that applied most to write its state into the store, once it knows that that is gone.
+async fn the_word(scene: &Scene) -> serde_json::Value {
+    // By then every server has found out for itself.
+    let mut most = (0, 0);
+    for (number, node) in scene.nodes.iter().enumerate() {
+        node.not_ready().await;
+        let said = node.talk().get("/v1/nodes").await;
+        let (_, position) = said["position"].as_str().unwrap().split_once('.').unwrap();
+        most = most.max((position.parse::<u64>().unwrap(), number));
+    }
+    for _ in 0..500 {
+        let said = scene.nodes[most.1].talk().post("/v1/reseed", None).await;
+        if said["outcome"] != "nothing_lost" {
+            return said;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it does not see that its store is empty");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_operators_word_an_emptied_store_stays_empty() {
+    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    scene.nodes[0].talk().open("spring", 10).await;
+    assert_eq!(scene.nodes[1].talk().claim("spring", "ann").await["rank"], 1);
+    let refused = scene.nodes[0].talk().post("/v1/reseed", None).await;
+    assert_eq!(refused["outcome"], "nothing_lost", "{refused}");
+    let _emptied = scene.redis.ask("FLUSHALL");
+    for node in &scene.nodes {
+        node.not_ready().await;
+    }
+    let said = scene.nodes[2].talk().claim("spring", "bob").await;
+    assert_eq!(said["outcome"], "unavailable", "{said}");
+    assert_eq!(said["changed"], "no", "{said}");
+    let found = scene.redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
+    assert_eq!(found, ":0", "somebody wrote without being told to");
+    the_word(&scene).await;
+    scene.all_ready().await;
+    assert_eq!(scene.nodes[1].talk().wins("spring", "ann").await, 1);
+    assert_eq!(scene.nodes[2].talk().wins("spring", "bob").await, 2);
+    scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_forgets_its_scripts_is_taught_them_again() {
+    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    scene.nodes[0].talk().open("spring", 400).await;
+    let flood = Flood::of(&scene, "spring", 400.0);
+    for _ in 0..5 {
+        flood.goes_on(40).await;
+        assert_eq!(scene.redis.ask("SCRIPT FLUSH"), "+OK");
+    }
+    let report = flood.ends().await;
+    assert_eq!((report.counts.unknown, report.counts.busy), (0, 0), "nobody noticed");
+    scene.agrees("spring").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_store_says_so_and_goes_on_when_there_is_room() {
+    let Some(mut scene) = Scene::set(Setup::default()).await else { return };
+    scene.nodes[0].talk().open("spring", 1_000_000).await;
+    let flood = Flood::of(&scene, "spring", 400.0);
+    flood.goes_on(50).await;
+    assert_eq!(scene.redis.ask("CONFIG SET maxmemory 1mb"), "+OK");
+    let mut full = false;
+    for number in 0..400 {
+        let who = format!("late-{number}");
+        let said = scene.nodes[number % 3].talk().claim("spring", &who).await;
+        full = said["outcome"] == "store_full";
+        if full {
+            assert_eq!((&said["changed"], &said["retry"]), (&"no".into(), &true.into()), "{said}");
+            break;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    assert!(full, "a store without room was never said to be full");
+    assert_eq!(scene.redis.ask("CONFIG SET maxmemory 0"), "+OK");
+    flood.goes_on(50).await;
+    flood.ends().await;
+    scene.all_ready().await;
+    scene.agrees("spring").await;
+}

@@ -1,0 +1,256 @@
+#!/usr/bin/env bash
+# Three servers on one Redis while everything dies around them.
+#
+#   examples/nodes-under-fire.sh [SECONDS [SEED]]
+#
+# Starts a Redis with a replica and a Sentinel, PostgreSQL for the ledger where it is installed, and three
+# servers; floods a campaign; and kills servers, the leader and the Redis primary at random meanwhile. At the
+# end it says whether the servers, the ledger and what was acknowledged agree. Nothing of it is left behind.
+#
+# Needs redis-server, redis-sentinel, redis-cli, curl and a built firstcome (FIRSTCOME names it, else
+# target/release or target/debug). KEEP=1 keeps the folder with everybody's words.
+set -euo pipefail
+
+seconds=${1:-60}
+seed=${2:-$((RANDOM * 32768 + RANDOM))}
+RANDOM=$((seed % 32768))
+here=$(cd "$(dirname "$0")/.." && pwd)
+firstcome=${FIRSTCOME:-}
+for built in "$here/target/release/firstcome" "$here/target/debug/firstcome"; do
+    [ -n "$firstcome" ] || { [ -x "$built" ] && firstcome=$built; } || true
+done
+for program in redis-server redis-sentinel redis-cli curl "${firstcome:-firstcome}"; do
+    command -v "$program" >/dev/null || { echo "$program is missing" >&2; exit 2; }
+done
+echo "seed $seed, $seconds s, $firstcome"
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/nodes-under-fire-XXXXXX")
+chmod 755 "$folder"
+declare -A pid=()
+postgres_folder=
+
+clean_up() {
+    code=$?
+    trap - EXIT INT TERM
+    for one in "${!pid[@]}"; do
+        kill -CONT "${pid[$one]}" 2>/dev/null || true
+        kill -KILL "${pid[$one]}" 2>/dev/null || true
+    done
+    [ -z "$postgres_folder" ] || as_postgres pg_ctl -D "$postgres_folder" -m immediate stop >/dev/null 2>&1 || true
+    wait 2>/dev/null || true
+    if [ -n "${KEEP:-}" ]; then echo "everything is kept in $folder"; else rm -rf "$folder"; fi
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 130' INT TERM
+
+free_port() {
+    local port
+    while :; do
+        port=$((20000 + RANDOM % 12000))
+        (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+    done
+}
+
+# until WHAT SECONDS COMMAND...: fails when it takes longer.
+until_it() {
+    local what=$1 end=$((SECONDS + $2)); shift 2
+    until "$@" 2>/dev/null; do
+        [ "$SECONDS" -lt "$end" ] || { echo "not in time: $what" >&2; return 1; }
+        sleep 0.05
+    done
+}
+
+said() { redis-cli -p "$1" "${@:2}" 2>/dev/null || true; }
+
+# --- the store: a primary, a replica, a Sentinel
+
+declare -A redis_port=()
+redis() { # NAME [MASTER_PORT]
+    local name=$1 port=${redis_port[$1]} follow=()
+    [ -z "${2:-}" ] || follow=(--replicaof 127.0.0.1 "$2")
+    redis-server --port "$port" --bind 127.0.0.1 --save "" --appendonly no --dir "$folder" \
+        --repl-diskless-sync-delay 0 "${follow[@]}" >>"$folder/redis-$name.log" 2>&1 &
+    pid[redis-$name]=$!
+    until_it "redis $name answers" 10 redis-cli -p "$port" ping >/dev/null
+}
+caught_up() { # PRIMARY: its replica has what was just written
+    local copies
+    copies=$(printf 'SET fire:probe 1\nWAIT 1 1000\nDEL fire:probe\n' | redis-cli -p "$1" | sed -n 2p)
+    [ "$copies" = 1 ]
+}
+redis_port[one]=$(free_port) redis_port[two]=$(free_port) sentinel=$(free_port)
+redis one
+redis two "${redis_port[one]}"
+until_it "the replica follows" 10 caught_up "${redis_port[one]}"
+cat >"$folder/sentinel.conf" <<END
+port $sentinel
+bind 127.0.0.1
+dir $folder
+sentinel monitor main 127.0.0.1 ${redis_port[one]} 1
+sentinel down-after-milliseconds main 700
+sentinel failover-timeout main 2000
+END
+redis-sentinel "$folder/sentinel.conf" >"$folder/sentinel.log" 2>&1 &
+pid[sentinel]=$!
+primary() { said "$sentinel" sentinel get-master-addr-by-name main | sed -n 2p; }
+knows_replica() { [ "$(said "$sentinel" sentinel master main | sed -n '/^num-slaves$/{n;p}')" = 1 ]; }
+until_it "Sentinel knows both" 20 knows_replica
+
+# --- the ledger: PostgreSQL, if it is here
+
+as_postgres() {
+    if [ "$(id -u)" = 0 ]; then setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; else "$@"; fi
+}
+export FIRSTCOME_LEDGER=none
+if command -v initdb >/dev/null && command -v pg_ctl >/dev/null; then
+    postgres_folder=$folder/postgres postgres_port=$(free_port)
+    mkdir "$postgres_folder"
+    [ "$(id -u)" != 0 ] || chown nobody:nogroup "$postgres_folder"
+    if as_postgres initdb --no-sync -A trust -U ledger -D "$postgres_folder" >"$folder/postgres.log" 2>&1 &&
+        as_postgres pg_ctl -w -D "$postgres_folder" -l "$postgres_folder/log" \
+            -o "-p $postgres_port -k '' -h 127.0.0.1 -c fsync=off" start >>"$folder/postgres.log" 2>&1; then
+        export FIRSTCOME_LEDGER=postgres://ledger@127.0.0.1:$postgres_port/postgres
+        echo "ledger: PostgreSQL"
+    fi
+fi
+[ "$FIRSTCOME_LEDGER" != none ] ||
+    echo "NO LEDGER: PostgreSQL is not installed or did not start, so results are not settled anywhere" >&2
+
+# --- three servers
+
+export FIRSTCOME_ADMIN_KEY=under-fire-$seed-$$-key
+export FIRSTCOME_KEY=$FIRSTCOME_ADMIN_KEY FIRSTCOME_LEADER_LEASE_MS=1000
+export FIRSTCOME_STORE=redis+sentinel://127.0.0.1:$sentinel/main
+export FIRSTCOME_DURABILITY=copies=1 FIRSTCOME_SNAPSHOT_EVERY=5s
+declare -A node_port=()
+urls=() kills=0 leaders=0 primaries=0 pauses=0
+node() {
+    "$firstcome" serve --listen "127.0.0.1:${node_port[$1]}" \
+        >>"$folder/node-$1.out" 2>>"$folder/node-$1.err" &
+    pid[node-$1]=$!
+}
+ready() { curl -sf -m 2 "http://127.0.0.1:${node_port[$1]}/readyz" >/dev/null; }
+for name in a b c; do
+    node_port[$name]=$(free_port)
+    urls+=(--url "http://127.0.0.1:${node_port[$name]}")
+    node $name
+done
+for name in a b c; do until_it "server $name is ready" 30 ready $name; done
+tell() { curl -s -m 5 -H "Authorization: Bearer $FIRSTCOME_KEY" "http://127.0.0.1:${node_port[$1]}$2"; }
+leader() { # the name of the server that leads, as any of them says
+    local name other said
+    for name in a b c; do
+        said=$(tell $name /v1/nodes | tr '{' '\n' | grep '"leader":true' || true)
+        for other in a b c; do
+            case $said in *":${node_port[$other]}\""*) echo $other; return ;; esac
+        done
+    done
+}
+again() { # a server that is not there comes back; a wrong moment to start is no reason to give up
+    until_it "server $1 is back" 60 comes_back "$1"
+}
+comes_back() {
+    kill -0 "${pid[node-$1]}" 2>/dev/null || node "$1"
+    ready "$1" || { sleep 0.2; false; }
+}
+
+# --- the flood
+
+"$firstcome" rush "${urls[@]}" --create 20000 --campaign fire --rate 1000 --requests 100000000 \
+    --subjects 30000 --connections 64 --cut 0.01 --repeat 0.3 --patience 90s --seed "$seed" \
+    --duration "${seconds}s" >"$folder/rush.out" 2>"$folder/rush.err" &
+pid[rush]=$!
+rush=$!
+begun=$SECONDS
+last_primary=$SECONDS
+
+# end NAME: a kill -9, and nothing said about it.
+end() {
+    kill -KILL "${pid[$1]}"
+    wait "${pid[$1]}" 2>/dev/null || true
+}
+
+kill_primary() {
+    local old new name=one other=two
+    old=$(primary)
+    [ "$old" = "${redis_port[one]}" ] || { name=two other=one; }
+    # Killed before its replica has all of it, nobody could keep the promise.
+    until_it "the replica follows" 20 caught_up "$old"
+    end redis-$name
+    primaries=$((primaries + 1))
+    new=${redis_port[$other]}
+    is_primary() { [ "$(primary)" = "$new" ] && [ "$(said "$new" role | head -1)" = master ]; }
+    until_it "Sentinel names the other Redis" 40 is_primary
+    redis $name "$new"
+    last_primary=$SECONDS
+}
+
+while [ $((SECONDS - begun)) -lt "$seconds" ] && kill -0 $rush 2>/dev/null; do
+    sleep "0.$((RANDOM % 9 + 1))"
+    names=(a b c) chosen=${names[RANDOM % 3]}
+    case $((RANDOM % 8)) in
+    0 | 1)
+        echo "$((SECONDS - begun)) s: kill server $chosen"
+        end node-$chosen; kills=$((kills + 1)); sleep "0.$((RANDOM % 9))"
+        again $chosen ;;
+    2 | 3)
+        chosen=$(leader); [ -n "$chosen" ] || continue
+        echo "$((SECONDS - begun)) s: kill the leader, server $chosen"
+        end node-$chosen; leaders=$((leaders + 1)); sleep "0.$((RANDOM % 9))"
+        again $chosen ;;
+    4 | 5)
+        echo "$((SECONDS - begun)) s: server $chosen stands still"
+        kill -STOP "${pid[node-$chosen]}"; pauses=$((pauses + 1))
+        sleep "$((RANDOM % 2)).$((RANDOM % 10))"; kill -CONT "${pid[node-$chosen]}" ;;
+    *)
+        [ $((SECONDS - last_primary)) -ge 5 ] || continue
+        echo "$((SECONDS - begun)) s: kill the Redis primary"
+        kill_primary ;;
+    esac
+done
+echo "killed $kills servers, $leaders leaders, $primaries primaries; $pauses pauses"
+
+# --- what came of it
+
+for name in a b c; do again $name; done
+code=0
+wait $rush || code=$?
+unset "pid[rush]"
+cat "$folder/rush.out"
+[ $code = 0 ] || { cat "$folder/rush.err" >&2; echo "THE FLOOD FOUND A BROKEN PROMISE (exit code $code)" >&2; exit 1; }
+
+word() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p"; }
+agree() { # all servers have one digest at one position, and the ledger has all results
+    local name first='' this
+    for name in a b c; do
+        this=$(tell $name /v1/audit) || return 1
+        this="$(word position <<<"$this") $(word digest <<<"$this") $(word settled <<<"$this") $(word last_result <<<"$this")"
+        [ -n "$first" ] || first=$this
+        [ "$this" = "$first" ] || return 1
+    done
+    read -r position digest settled last <<<"$first"
+    [ "$FIRSTCOME_LEDGER" = none ] || [ "$settled" = "$last" ]
+}
+until_it "all servers agree, and the ledger has all results" 60 agree || {
+    for name in a b c; do tell $name /v1/audit; echo; tail -n 3 "$folder/node-$name.err"; done >&2
+    exit 1
+}
+echo "all servers: position $position, digest $digest, $last results, $settled settled"
+
+# What stands in the store and in the ledger, replayed and compared by a process that was not part of it.
+if "$firstcome" audit --help | grep -q -- '--store'; then
+    servers=()
+    for name in a b c; do servers+=(--server "http://127.0.0.1:${node_port[$name]}"); done
+    "$firstcome" audit --store "$FIRSTCOME_STORE" "${servers[@]}"
+fi
+# A server that knows nothing but the store comes to the same state.
+node_port[d]=$(free_port)
+node d
+until_it "a new server is ready" 30 ready d
+newcomer_agrees() {
+    this=$(tell d /v1/audit) && [ "$(word position <<<"$this") $(word digest <<<"$this")" = "$position $digest" ]
+}
+until_it "a new server reads the same from the store" 10 agree && newcomer_agrees
+[ "$FIRSTCOME_LEDGER" = none ] && with= || with=" and the ledger"
+echo "the store, the servers$with agree, and no acknowledged claim is missing"
