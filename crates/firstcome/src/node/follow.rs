@@ -1,7 +1,8 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
-use super::appender::{Appender, Applying, LOOK_FOR_OVERDUE};
+use super::appender::{Appender, Applying};
 use super::replica::Stop;
+use super::silence::LOOK_FOR_OVERDUE;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::News;
 use firstcome_journal::{Entry, Failure as Broken};
