@@ -64,24 +64,26 @@ impl Scene {
         let test = std::thread::current().name().unwrap_or_default().to_owned();
         eprintln!("seed {seed} {test}");
         let redis = Redis::with(setup.redis)?;
-        let replica = if setup.replica {
-            let link = Proxy::start(redis.port()).await;
-            let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
-            Some((Redis::with(settings)?, link))
-        } else {
-            None
-        };
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = setup.settings.iter().map(own).collect();
-        let scene = Self { redis, replica, nodes: Vec::new(), seed, settings };
-        if scene.replica.is_some() {
-            scene.until_replicating().await;
+        let mut scene = Self { redis, replica: None, nodes: Vec::new(), seed, settings };
+        if setup.replica {
+            scene.add_replica().await;
         }
         Some(scene)
     }
 
+    /// Gives the Redis a new replica.
+    pub(crate) async fn add_replica(&mut self) {
+        let link = Proxy::start(self.redis.port()).await;
+        let settings = Settings { replica_of: Some(link.port()), ..Settings::default() };
+        let replica = Redis::with(settings).expect("it was there before");
+        self.replica = Some((replica, link));
+        self.until_replicating().await;
+    }
+
     /// Waits until the replica has what the primary has.
-    pub(crate) async fn until_replicating(&self) {
+    async fn until_replicating(&self) {
         let end = Instant::now() + PATIENCE;
         // A replica offers no signal for this.
         while !self.redis.ask("INFO replication").contains("state=online") {
