@@ -53,8 +53,14 @@ pub enum Failure {
     /// The store has nothing of the space any more.
     #[error("the store has nothing of space {0} any more: it was emptied or replaced")]
     Gone(SpaceId),
-    /// The store's settings do not keep what is promised.
-    #[error("the store cannot keep the promise: {why}")]
+    /// The store has no space of a name.
+    #[error("the store has no space {name:?}")]
+    NoSpace {
+        /// The name.
+        name: String,
+    },
+    /// The store cannot be used as it is, or its settings do not keep what is promised.
+    #[error("the store is not fit for a journal: {why}")]
     Unfit {
         /// What is wrong.
         why: String,
@@ -130,6 +136,9 @@ impl Failure {
             Self::Unfit { fix, .. } => Some(fix),
             Self::Gone(_) => Some(
                 "bring its data back; if they are lost, `firstcome nodes reseed` has a running node write its own state there",
+            ),
+            Self::NoSpace { .. } => Some(
+                "name its space with --space; a server makes the one it is started with, and nobody else does",
             ),
             Self::Full(_) => Some("make room on its disk or in its memory: it goes on by itself"),
             Self::TooNew(_) => Some("start a newer build of firstcome on it"),

@@ -16,6 +16,7 @@
 //! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
 //! | [`folder`] | the data folder: one process at a time, and who it is |
 //! | [`archive`] | what was trimmed, in files |
+//! | [`reading`] | a journal in any store and its archive, for reading only |
 //! | [`verify`] | everything stored, checked from the first entry to the last |
 //! | [`worker`] | a thread that owns what blocks |
 //! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
@@ -26,6 +27,7 @@ pub mod failure;
 pub mod faulty;
 pub mod folder;
 pub mod memory;
+pub mod reading;
 #[cfg(feature = "redis")]
 pub mod redis;
 pub mod shared;
@@ -35,6 +37,7 @@ pub mod worker;
 
 pub use entry::{Append, Confirm, Entry, Exchange, Head, Name, Tip};
 pub use failure::Failure;
+pub use reading::Reading;
 pub use shared::Shared;
 
 use firstcome_core::Timestamp;

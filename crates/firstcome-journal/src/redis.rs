@@ -12,17 +12,21 @@
 //! | [`opening`] | whether a store is fit to hold a journal |
 //! | [`incarnation`] | whether the server is the one that was there before |
 //! | [`healing`] | what a store lost, put back |
+//! | [`head`] | what its head says |
+//! | [`read_only`] | reading beside the nodes that write |
 //! | [`roll`] | who is there |
 //! | [`snapshots`], [`trimming`] | pieces, manifests, and what nobody needs any more |
 
 mod append;
 mod confirm;
 mod follow;
+mod head;
 mod healing;
 mod incarnation;
 mod keys;
 mod opening;
 mod options;
+mod read_only;
 mod roll;
 mod room;
 mod scripts;
@@ -36,6 +40,7 @@ pub use opening::Room;
 #[doc(hidden)]
 pub use options::Twins;
 pub use options::{Durability, Options, Warning};
+pub use read_only::ReadOnly;
 
 use crate::archive::Archive;
 use crate::entry::Sealer;
@@ -190,7 +195,7 @@ impl Redis {
         let wire = &self.inner.rest;
         let deadline = Instant::now() + wire.answer_within();
         let pinned = wire.pin(deadline).await.map_err(looked)?;
-        let fields = self.head_fields();
+        let fields = head::fields(&self.inner.keys);
         let fields = pinned.send(fields, deadline);
         let time = pinned.send(Command::new("TIME"), deadline);
         let fields = fields.await.map_err(looked)?;
@@ -198,40 +203,13 @@ impl Redis {
         self.read_head(&fields, now)
     }
 
-    fn head_fields(&self) -> Command {
-        let fields = ["space", "shard", "level", "position", "name", "at", "epoch", "first"];
-        let command = Command::new("HMGET").arg(&self.inner.keys.head);
-        fields.into_iter().fold(command, |command, field| command.arg(field))
-    }
-
-    /// Reads the head's fields, in the order of [`Redis::head_fields`].
+    /// Reads what [`head::fields`] asked for.
     fn read_head(&self, fields: &Reply, now: Timestamp) -> Result<Head, Failure> {
-        let broken = || Failure::Broken("its head cannot be read".to_owned());
-        let [space, shard, level, position, name, at, epoch, first] =
-            fields.list().map_err(|_| broken())?
-        else {
-            return Err(broken());
-        };
-        if *space == Reply::Nil {
-            return Err(Failure::Gone(self.inner.space));
+        let head = head::read(fields, now)?.ok_or(Failure::Gone(self.inner.space))?;
+        if head.space != self.inner.space {
+            return Err(Failure::OtherSpace { found: head.space, wanted: self.inner.space });
         }
-        let found = scripts::space(space)?;
-        if found != self.inner.space {
-            return Err(Failure::OtherSpace { found, wanted: self.inner.space });
-        }
-        let at = scripts::signed(at)?;
-        Ok(Head {
-            space: found,
-            shard: scripts::small(shard)?,
-            level: scripts::small(level)?,
-            position: scripts::number(position)?,
-            name: scripts::name(name)?,
-            // Before the first entry there is no time of the last one.
-            at: if at == 0 { now } else { Timestamp::from_micros(at) },
-            epoch: scripts::small(epoch)?,
-            first: scripts::number(first)?,
-            now,
-        })
+        Ok(head)
     }
 
     /// Reads the answer of `TIME`.

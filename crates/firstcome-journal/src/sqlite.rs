@@ -16,7 +16,7 @@ mod trimming;
 mod trouble;
 mod writer;
 
-pub use read_only::{Entries, ReadOnly};
+pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
 use crate::folder::DataFolder;

@@ -1,16 +1,16 @@
-//! Recomputes everything from the journal and compares: the running server, the snapshot, the ledger.
+//! Recomputes everything from the journal and compares: the running servers, the snapshot, the ledger.
 
-use crate::config::Ledger as Named;
 use crate::ledger::{Look, Row};
 use firstcome_core::command::{Command, Mark};
 use firstcome_core::snapshot::{Manifest, Restore};
-use firstcome_core::{Outcome, State};
-use firstcome_journal::sqlite::ReadOnly;
+use firstcome_core::{Outcome, Position, State};
+use firstcome_journal::Reading;
 use serde::Serialize;
-use std::path::Path;
 
 /// Results compared at a time.
 const ROWS: usize = 4_096;
+/// How often it goes on to a newer head, at most, because a server no longer knows its digest at an older one.
+const ROUNDS: u32 = 5;
 
 /// One thing that is not as the journal says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -53,8 +53,10 @@ pub struct Report {
     pub position: u64,
     /// The digest recomputed at that position.
     pub digest_recomputed: String,
-    /// The digest of the running server at that position; none if no server runs.
+    /// The digest of the first server asked at that position; none if none was.
     pub digest_live: Option<String>,
+    /// What each server that was asked said.
+    pub servers: Vec<ServerDigest>,
     /// Whether the ledger has exactly the results of the journal, up to where it was settled; none without a ledger.
     pub ledger_equal: Option<bool>,
     /// The number up to which the ledger has results.
@@ -69,70 +71,75 @@ pub struct Report {
     pub differences: Vec<Difference>,
 }
 
-/// Asks the running server for its digest at a position.
-pub type AskServer<'a> = &'a mut dyn FnMut(u64) -> anyhow::Result<Option<String>>;
+/// A server's digest at the last position recomputed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ServerDigest {
+    /// Its address.
+    pub server: String,
+    /// The digest; none if it is too far beyond that position to know.
+    pub digest: Option<String>,
+}
 
-/// Audits a data folder. The files are opened read-only; a server may run on it meanwhile.
+/// Asks the running servers for their digests at a position.
+pub type AskServers<'a> = &'a mut dyn FnMut(Position) -> anyhow::Result<Vec<ServerDigest>>;
+
+/// Audits a journal, wherever it is. It only reads; servers may run meanwhile.
 ///
-/// `named` says where the ledger is, and `name` what the configuration calls the space; `progress` hears the position
-/// recomputed and the last one.
+/// `progress` hears the position recomputed and the last one.
 ///
 /// # Errors
 ///
-/// The folder holds no journal, or its files cannot be read at all. Damage in them is a difference.
+/// The journal, its newest snapshot, the ledger or a server cannot be read at all. Damage is a difference.
 pub fn run(
-    data: &Path,
-    (named, name): (&Named, &str),
-    ask: AskServer<'_>,
+    journal: &Reading,
+    ledger: Option<Look>,
+    ask: AskServers<'_>,
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<Report> {
-    let journal = ReadOnly::open(data)?;
-    let head = journal.head()?;
+    // Before the head: what the ledger has is in the journal already.
+    let ledger_through = ledger.as_ref().map(Look::through).transpose()?;
+    let mut head = journal.head()?;
     let first = journal.first()?;
     let mut differences = Vec::new();
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let (state, from) = match &manifest {
-        Some(manifest) if first > 1 => (restore(&journal, manifest)?, "snapshot"),
+        Some(manifest) if first > 1 => (restore(journal, manifest)?, "snapshot"),
         Some(_) | None => (State::new(head.space, head.shard), "beginning"),
     };
-    let ledger = Look::open(named, data, name, head.space, head.shard)?;
     let mut audit = Audit {
         from_position: state.position(),
         compared: state.last_result(),
         state,
         manifest,
         marks: 0,
-        ledger_through: ledger.as_ref().map(Look::through).transpose()?,
+        ledger_through,
         ledger,
         pending: Vec::new(),
         ledger_differs: false,
     };
-    for entry in journal.entries(audit.from_position + 1) {
-        let position = audit.state.position();
-        if position >= head.position {
-            break;
+    let mut rounds = 0;
+    let servers = loop {
+        let whole = audit.replay(journal, head.position, &mut differences, &mut progress);
+        let servers = ask(audit.state.token())?;
+        rounds += 1;
+        let all = servers.iter().all(|server| server.digest.is_some());
+        if all || !whole || rounds == ROUNDS {
+            break servers;
         }
-        if position.is_multiple_of(64) {
-            progress(position, head.position);
-        }
-        if let Err(difference) = entry
-            .map_err(|why| difference("journal", Some(position + 1), why.to_string()))
-            .and_then(|(entry, _)| audit.apply(&entry, &mut differences))
-        {
-            differences.push(difference);
-            break;
-        }
-    }
+        head = journal.head()?;
+    };
     audit.compare_results(&mut differences)?;
     audit.compare_claims(&mut differences)?;
     progress(audit.state.position(), head.position);
 
     let recomputed = format!("{:016x}", audit.state.digest());
-    let digest_live = ask(audit.state.position())?;
-    if let Some(live) = digest_live.as_ref().filter(|live| **live != recomputed) {
-        let position = Some(audit.state.position());
-        let detail = format!("the server's digest is {live}, recomputed it is {recomputed}");
-        differences.push(difference("server", position, detail));
+    for ServerDigest { server, digest } in &servers {
+        let detail = match digest {
+            Some(digest) if *digest == recomputed => continue,
+            Some(digest) => format!("{server} has digest {digest}, recomputed it is {recomputed}"),
+            None => format!("{server} is too far beyond it to know its digest there: try again"),
+        };
+        differences.push(difference("server", Some(audit.state.position()), detail));
     }
     Ok(Report {
         ok: differences.is_empty(),
@@ -140,7 +147,8 @@ pub fn run(
         from_position: audit.from_position,
         position: audit.state.position(),
         digest_recomputed: recomputed,
-        digest_live,
+        digest_live: servers.first().and_then(|server| server.digest.clone()),
+        servers,
         ledger_equal: audit.ledger_through.map(|_| !audit.ledger_differs),
         ledger_through: audit.ledger_through,
         last_result: audit.state.last_result(),
@@ -154,7 +162,7 @@ fn difference(what: &'static str, position: Option<u64>, detail: String) -> Diff
     Difference { what, position, detail }
 }
 
-pub(crate) fn restore(journal: &ReadOnly, manifest: &Manifest) -> anyhow::Result<State> {
+pub(crate) fn restore(journal: &Reading, manifest: &Manifest) -> anyhow::Result<State> {
     let mut restore = Restore::new(manifest.clone());
     while let Some(name) = restore.wanted() {
         let Some(piece) = journal.piece(name)? else {
@@ -194,6 +202,33 @@ struct Audit {
 }
 
 impl Audit {
+    /// Applies the entries up to a position; says whether all of them were whole.
+    fn replay(
+        &mut self,
+        journal: &Reading,
+        head: u64,
+        differences: &mut Vec<Difference>,
+        progress: &mut impl FnMut(u64, u64),
+    ) -> bool {
+        for entry in journal.entries(self.state.position() + 1) {
+            let position = self.state.position();
+            if position >= head {
+                break;
+            }
+            if position.is_multiple_of(64) {
+                progress(position, head);
+            }
+            if let Err(difference) = entry
+                .map_err(|why| difference("journal", Some(position + 1), why.to_string()))
+                .and_then(|(entry, _)| self.apply(&entry, differences))
+            {
+                differences.push(difference);
+                return false;
+            }
+        }
+        true
+    }
+
     /// Applies an entry and compares what can be compared at it.
     fn apply(
         &mut self,
@@ -291,6 +326,10 @@ impl Audit {
         for ours in pools(&self.state) {
             let (claims, cancelled) = ledger.claim_counts(&ours.campaign, &ours.pool)?;
             if (claims, cancelled) != (u64::from(ours.last_rank), u64::from(ours.cancelled)) {
+                if ledger.through()? != through {
+                    // It went on meanwhile: what it has now is beyond what was recomputed.
+                    return Ok(());
+                }
                 self.ledger_differs = true;
                 let detail = format!(
                     "pool {}/{}: the ledger has {claims} claims of which {cancelled} are cancelled, \

@@ -12,11 +12,13 @@ mod demo;
 mod journal;
 #[cfg(feature = "redis")]
 mod lock;
+mod nodes;
 mod out;
 mod results;
 mod rush;
 mod serve;
 mod settle;
+mod source;
 mod talk;
 
 use clap::{Parser, Subcommand};
@@ -67,14 +69,14 @@ enum Verb {
     Audit(audit::AuditArgs),
     /// Press a running server with load and check its promises.
     Rush(Box<rush::RushArgs>),
-    /// Look into the journal of a data folder.
+    /// Look into a journal: that of a data folder, or one in a shared store.
     #[command(subcommand)]
     Journal(journal::JournalVerb),
     /// Show how far results are in the ledger, and mend it.
     #[command(subcommand)]
     Settle(settle::SettleVerb),
-    /// Show the servers of the space.
-    Nodes(connect::ServerArgs),
+    /// Show the servers of the space, and help a store that lost it.
+    Nodes(nodes::NodesArgs),
     /// Run a command under a lock.
     #[cfg(feature = "redis")]
     Lock(lock::LockArgs),
@@ -128,7 +130,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),
         Verb::Settle(verb) => settle::run(verb, json),
-        Verb::Nodes(args) => on_one_core(connect::nodes(args, json)),
+        Verb::Nodes(args) => on_one_core(nodes::run(args, json)),
         #[cfg(feature = "redis")]
         Verb::Lock(args) => on_one_core(lock::run(args)),
         #[cfg(feature = "redis")]

@@ -7,6 +7,7 @@ pub mod auth;
 mod campaigns;
 mod claims;
 pub mod clock_text;
+mod forks;
 mod pages;
 mod patience;
 mod problem;
@@ -100,6 +101,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
         .routes(routes!(status::reseed))
+        .routes(routes!(forks::forks))
         .routes(routes!(status::audit))
         .routes(routes!(settling::settling))
         .routes(routes!(status::live))

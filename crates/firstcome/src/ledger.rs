@@ -210,6 +210,7 @@ impl Ledger {
                 None => Ok(None),
                 Some(folder) => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
             },
+            Named::SqliteFile(file) => Self::open_sqlite(file, space, shard).await.map(Some),
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
             #[cfg(not(feature = "postgres"))]

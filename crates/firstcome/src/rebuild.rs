@@ -6,6 +6,7 @@ use crate::ledger::{Batch, Ledger, Row};
 use anyhow::{Context, bail};
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, State};
+use firstcome_journal::Reading;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::ReadOnly;
 
@@ -39,7 +40,7 @@ pub async fn run(
     (named, name): (&Named, &str),
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<Rebuilt> {
-    let journal = ReadOnly::open(folder.path())?;
+    let journal = Reading::Sqlite(ReadOnly::open(folder.path())?);
     let head = journal.head()?;
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let mut state = match &manifest {

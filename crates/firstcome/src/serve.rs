@@ -192,6 +192,12 @@ fn announce(config: &Config, folder: Option<&DataFolder>, address: SocketAddr, p
     lines.push(format!("metrics http://{address}/metrics"));
     lines.push(format!("space {}", config.space));
     lines.push(format!("durability {promise}"));
+    let without = if config.ledger == LedgerKind::None {
+        ": results stay in memory until their campaign leaves it"
+    } else {
+        ""
+    };
+    lines.push(format!("ledger {}{without}", config.ledger));
     if let (None, Some(folder)) = (&config.admin_key, folder) {
         let file = folder.path().join(ADMIN_KEY_FILE);
         lines.push(format!("admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display()));
@@ -237,7 +243,7 @@ impl Told {
 fn limits(config: &Config) -> Limits {
     let outbox = match config.ledger {
         LedgerKind::None => None,
-        LedgerKind::Sqlite | LedgerKind::Postgres(_) => {
+        LedgerKind::Sqlite | LedgerKind::SqliteFile(_) | LedgerKind::Postgres(_) => {
             Some(usize::try_from(config.outbox_max).unwrap_or(usize::MAX))
         }
     };

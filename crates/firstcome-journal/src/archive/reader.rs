@@ -11,6 +11,7 @@ use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// Reads the entries of one file, from its first on.
+#[derive(Debug)]
 pub struct Frames {
     part: Part,
     sealer: Sealer,

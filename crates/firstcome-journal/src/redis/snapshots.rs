@@ -1,8 +1,9 @@
 //! Terms, pieces and manifests.
 
+use super::Keys;
 use super::Redis;
 use super::scripts::{name_bytes, number};
-use super::trouble::looked;
+use super::trouble::{looked, unexpected};
 use crate::{Failure, Tip};
 use firstcome_core::snapshot::PieceName;
 use firstcome_store::{Command, Reply};
@@ -21,14 +22,8 @@ impl Redis {
     }
 
     pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        let command = Command::new("GET").arg(self.inner.keys.piece(name));
-        match self.inner.rest.send(&command).await.map_err(looked)? {
-            Reply::Bytes(bytes) if PieceName::of(&bytes) != name => Err(Failure::Broken(format!(
-                "piece {name} of a snapshot is torn or altered: its bytes give another name"
-            ))),
-            Reply::Bytes(bytes) => Ok(Some(bytes)),
-            Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
-        }
+        let command = get(&self.inner.keys, name);
+        bytes(name, self.inner.rest.send(&command).await.map_err(looked)?)
     }
 
     pub(crate) async fn install(
@@ -54,10 +49,49 @@ impl Redis {
     }
 
     pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        let command = Command::new("HGET").arg(&self.inner.keys.manifests).arg("bytes");
-        match self.inner.rest.send(&command).await.map_err(looked)? {
-            Reply::Bytes(manifest) => Ok(Some(manifest)),
-            Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+        manifest(self.inner.rest.send(&newest(&self.inner.keys)).await.map_err(looked)?)
+    }
+}
+
+/// The command that asks for a piece.
+pub(super) fn get(keys: &Keys, name: PieceName) -> Command {
+    Command::new("GET").arg(keys.piece(name))
+}
+
+/// Reads a piece, whose name is made of its bytes.
+pub(super) fn bytes(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, Failure> {
+    match reply {
+        Reply::Bytes(bytes) if PieceName::of(&bytes) != name => Err(Failure::Broken(format!(
+            "piece {name} of a snapshot is torn or altered: its bytes give another name"
+        ))),
+        Reply::Bytes(bytes) => Ok(Some(bytes)),
+        Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+    }
+}
+
+/// The command that asks for the newest manifest.
+pub(super) fn newest(keys: &Keys) -> Command {
+    Command::new("HGET").arg(&keys.manifests).arg("bytes")
+}
+
+pub(super) fn manifest(reply: Reply) -> Result<Option<Vec<u8>>, Failure> {
+    match reply {
+        Reply::Bytes(manifest) => Ok(Some(manifest)),
+        Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+    }
+}
+
+/// Reads the lists of names that the kept manifests name their pieces by, each name once.
+pub(super) fn names(reply: &Reply) -> Result<Vec<PieceName>, Failure> {
+    let lists = reply.list().map_err(|_| unexpected(reply, "names"))?;
+    let mut names = Vec::new();
+    for list in lists.iter().filter(|list| **list != Reply::Nil) {
+        for name in list.text().map_err(looked)?.split_whitespace() {
+            let name = u128::from_str_radix(name, 16).map_err(|_| unexpected(list, "names"))?;
+            names.push(PieceName(name.to_be_bytes()));
         }
     }
+    names.sort();
+    names.dedup();
+    Ok(names)
 }

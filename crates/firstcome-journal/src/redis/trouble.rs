@@ -19,9 +19,13 @@ pub(super) fn trouble(failure: Store) -> Failure {
             return Failure::Unavailable(text);
         }
     }
-    if let Store::Denied { .. } = &failure {
-        let fix = "give the user the rights listed in docs/reference/redis-keys.md".to_owned();
-        return Failure::Unfit { why: text, fix };
+    if let Store::Denied { detail } = &failure {
+        let fix = if detail.to_ascii_uppercase().contains("NOPERM") {
+            "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
+        } else {
+            "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
+        };
+        return Failure::Unfit { why: text, fix: fix.to_owned() };
     }
     if let Store::TooOld { .. }
     | Store::WrongKind { .. }

@@ -60,7 +60,7 @@ pub(super) struct Entries {
     /// The whole ones, each naming the one before it.
     pub(super) good: Vec<(Entry, Name)>,
     /// Why the next one is not among them.
-    bad: Option<Failure>,
+    pub(super) bad: Option<Failure>,
 }
 
 impl Entries {

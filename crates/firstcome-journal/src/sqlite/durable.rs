@@ -45,8 +45,12 @@ impl Durable {
         if is_new {
             file.transaction::<(), E>(
                 |connection| {
-                    create(connection)?;
                     let id = form.application_id;
+                    if application_id(connection).map_err(Trouble::from)? == id {
+                        // Another process made it since.
+                        return Ok(());
+                    }
+                    create(connection)?;
                     Ok(connection
                         .pragma_update(None, "application_id", id)
                         .map_err(Trouble::from)?)

@@ -5,40 +5,55 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use firstcome_core::Position;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
 
 use super::complaint::{Complaint, Exit};
-use super::connect::{FolderArgs, LedgerArgs};
+use super::connect::LedgerArgs;
 use super::out;
-use crate::audit::{Report, run as audit};
+use super::source::SourceArgs;
+use crate::audit::{Report, ServerDigest, run as audit};
 use crate::client::{Ask, Client, Reply, Server};
+use crate::config::Secret;
+use crate::ledger::Look;
 use crate::picture;
 
 /// Options of `audit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Replays the journal of the folder (and its archive) through the rules and compares the digest, the ranks and the
-ledger with what is stored, and with the server if one runs on the folder. It only reads, so nobody is disturbed.
+Replays the journal (and its archive) through the rules and compares the digest, the ranks and the ledger with what
+is stored, and with the servers: the one that runs on the folder, or those named with --server. It says from where it
+began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed.
 Exit code 1, and the first position that differs, when something differs.
 
 Examples:
   firstcome audit
   firstcome audit --data /var/lib/firstcome --json
+  firstcome audit --store redis://10.0.0.5:6379 --server http://10.0.0.7:8080 --server http://10.0.0.8:8080
   FIRSTCOME_LEDGER=postgres://ann:secret@db/shop firstcome audit")]
 pub(super) struct AuditArgs {
     #[command(flatten)]
-    folder: FolderArgs,
+    source: SourceArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
+    /// A server to compare with, asked for its digest at the last position recomputed; may be given for each of them.
+    #[arg(long, value_name = "URL")]
+    server: Vec<String>,
 }
 
 pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger()?;
+    let named = args.ledger.ledger(args.source.is_shared())?;
+    let servers = servers(&args)?;
+    let journal = args.source.open(&args.ledger.space)?;
+    let head = journal.head()?;
+    let data = (!args.source.is_shared()).then_some(args.source.folder.data.as_path());
+    let ledger = Look::open(&named, data, &args.ledger.space, head.space, head.shard)
+        .map_err(|why| Complaint::own(why.to_string()))?;
+    let key = args.source.folder.key()?;
     let meter = progress_bar();
-    let mut ask = |position| live_digest(&args.folder, position);
-    let named = (&ledger, args.ledger.space.as_str());
-    let report = audit(&args.folder.data, named, &mut ask, |position, head| {
+    let mut ask = |position| digests(&servers, key.as_ref(), position);
+    let report = audit(&journal, ledger, &mut ask, |position, head| {
         meter.set_length(head);
         meter.set_position(position);
     });
@@ -63,18 +78,39 @@ pub(super) fn progress_bar() -> ProgressBar {
     ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// Asks the server that has the folder, if one does, for its digest at a position.
-fn live_digest(folder: &FolderArgs, position: u64) -> anyhow::Result<Option<String>> {
-    let owner = firstcome_journal::folder::owner(&folder.data);
-    let Some(address) = owner.and_then(|owner| owner.address) else { return Ok(None) };
-    let server = Server::parse(&address).map_err(anyhow::Error::msg)?;
-    let mut client = Client::new(server, folder.key()?, Duration::from_secs(10));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let ask = Ask::get(format!("/v1/audit?position={position}"));
-    match runtime.block_on(client.ask::<Value>(ask)).map_err(Complaint::from)? {
-        Reply::Yes(view, _) => Ok(view["digest"].as_str().map(str::to_owned)),
-        Reply::No(problem) => Err(Complaint::from(problem).into()),
+/// The servers to compare with: those that are named, else the one that has the folder.
+fn servers(args: &AuditArgs) -> Result<Vec<(String, Server)>, Complaint> {
+    let mut addresses = args.server.clone();
+    if addresses.is_empty() && !args.source.is_shared() {
+        let owner = firstcome_journal::folder::owner(&args.source.folder.data);
+        addresses.extend(owner.and_then(|owner| owner.address));
     }
+    let parse = |address: String| match Server::parse(&address) {
+        Ok(server) => Ok((address, server)),
+        Err(why) => Err(Complaint::usage(why)),
+    };
+    addresses.into_iter().map(parse).collect()
+}
+
+/// Asks servers for their digests at a position, which each of them waits to reach.
+fn digests(
+    servers: &[(String, Server)],
+    key: Option<&Secret>,
+    at: Position,
+) -> anyhow::Result<Vec<ServerDigest>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut said = Vec::new();
+    for (address, server) in servers {
+        let mut client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
+        let ask = format!("/v1/audit?position={}&min_position={at}", at.position);
+        let answer = runtime.block_on(client.ask::<Value>(Ask::get(ask)));
+        let digest = match answer.map_err(Complaint::from)? {
+            Reply::Yes(view, _) => view["digest"].as_str().map(str::to_owned),
+            Reply::No(problem) => return Err(Complaint::from(problem).into()),
+        };
+        said.push(ServerDigest { server: address.clone(), digest });
+    }
+    Ok(said)
 }
 
 fn print(report: &Report) {
@@ -94,9 +130,15 @@ fn print(report: &Report) {
         of("journal"),
         report.digest_recomputed
     ));
-    match &report.digest_live {
-        Some(live) => out::line(format!("{} the running server's digest is {live}", of("server"))),
-        None => out::line("- no server runs on this folder, so there was no digest to compare"),
+    for ServerDigest { server, digest } in &report.servers {
+        let mark = picture::mark(digest.as_ref() == Some(&report.digest_recomputed));
+        match digest {
+            Some(digest) => out::line(format!("{mark} the digest of {server} is {digest}")),
+            None => out::line(format!("{mark} {server} no longer knows its digest there")),
+        }
+    }
+    if report.servers.is_empty() {
+        out::line("- no server was asked, so there was no digest to compare");
     }
     match (report.ledger_equal, report.ledger_through) {
         (Some(equal), Some(through)) => {

@@ -153,9 +153,30 @@ impl From<anyhow::Error> for Complaint {
     fn from(error: anyhow::Error) -> Self {
         match error.downcast::<Self>() {
             Ok(complaint) => complaint,
-            Err(error) => Self::own(format!("{error:#}")),
+            Err(error) => {
+                let complaint = Self::own(format!("{error:#}"));
+                match hint_of(&error) {
+                    Some(hint) => complaint.hint(hint),
+                    None => complaint,
+                }
+            }
         }
     }
+}
+
+/// The advice that comes with what went wrong, wherever in the chain it stands.
+fn hint_of(error: &anyhow::Error) -> Option<String> {
+    if let Some(crate::node::CannotStart::Journal(failure)) = error.downcast_ref() {
+        return failure.hint().map(str::to_owned);
+    }
+    #[cfg(feature = "redis")]
+    if let Some(failure) = error.downcast_ref::<firstcome_lock::Failure>() {
+        return failure.hint().map(str::to_owned);
+    }
+    let failure = error.downcast_ref::<firstcome_journal::Failure>()?;
+    let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
+    let hint = away.then_some("see that it runs and can be reached from here").or(failure.hint());
+    hint.map(str::to_owned)
 }
 
 /// The advice that goes with an outcome, where there is some.
@@ -183,6 +204,9 @@ fn advice(outcome: &str) -> Option<&'static str> {
             "set FIRSTCOME_KEY, or run this where the server's data folder is (--data)"
         }
         "forbidden" => "this key's role or campaigns do not allow it: use another in FIRSTCOME_KEY",
+        "nothing_lost" => {
+            "there is nothing to write: `firstcome nodes` shows how the servers stand"
+        }
         "busy" | "outbox_full" | "store_full" | "unavailable" => {
             "nothing changed: ask again in a moment"
         }

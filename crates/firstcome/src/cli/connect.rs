@@ -8,9 +8,9 @@ use clap::Args;
 use comfy_table::Table;
 use serde_json::Value;
 
-use super::complaint::{Complaint, Exit};
+use super::complaint::Complaint;
 use super::out;
-use crate::client::{Ask, Client, Reply, Server};
+use crate::client::{Client, Reply, Server};
 use crate::config::{self, Secret, duration_from_text};
 use crate::picture;
 
@@ -24,7 +24,7 @@ pub(super) struct ServerArgs {
     folder: FolderArgs,
     /// How long to wait for an answer.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration_from_text)]
-    timeout: Duration,
+    pub(super) timeout: Duration,
 }
 
 /// Where a server's data is: its address and first key are found there.
@@ -38,25 +38,24 @@ pub(super) struct FolderArgs {
 /// Which ledger belongs to a data folder.
 #[derive(Debug, Args)]
 pub(super) struct LedgerArgs {
-    /// The server's ledger, as `serve` has it; a password belongs into the environment, where nobody else reads it.
-    #[arg(
-        long,
-        env = "FIRSTCOME_LEDGER",
-        hide_env_values = true,
-        default_value = "sqlite",
-        value_name = "KIND"
-    )]
+    /// The server's ledger, as `serve` has it [default: sqlite; none with a store]; a password belongs into the environment, where nobody else reads it.
+    #[arg(long, env = "FIRSTCOME_LEDGER", hide_env_values = true, value_name = "KIND")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
-    ledger: String,
+    ledger: Option<String>,
     /// The name of the space, as `serve` has it.
     #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
     pub(super) space: String,
 }
 
 impl LedgerArgs {
-    /// The ledger.
-    pub(super) fn ledger(&self) -> Result<config::Ledger, Complaint> {
-        self.ledger.parse().map_err(|why| Complaint::usage(format!("the ledger: it {why}")))
+    /// The ledger; one that is not named is in the data folder, or nowhere with a shared store.
+    pub(super) fn ledger(&self, shared: bool) -> Result<config::Ledger, Complaint> {
+        let otherwise = if shared { "none" } else { "sqlite" };
+        self.ledger
+            .as_deref()
+            .unwrap_or(otherwise)
+            .parse()
+            .map_err(|why| Complaint::usage(format!("the ledger: it {why}")))
     }
 }
 
@@ -135,37 +134,4 @@ pub(super) fn table(header: &[&str]) -> Table {
     });
     table.set_header(header.to_vec());
     table
-}
-
-pub(super) async fn nodes(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (_, raw) = yes(args.client()?.ask::<Value>(Ask::nodes()).await?)?;
-    if json {
-        out::json(&raw);
-        return Ok(Exit::Yes);
-    }
-    let mut table = table(&["node", "role", "applied", "settled", "durability", "digest", "since"]);
-    for node in raw["nodes"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        let text = |field: &str| match &node[field] {
-            Value::String(text) => text.clone(),
-            Value::Null => "-".to_owned(),
-            other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-                other.to_string()
-            }
-        };
-        let leads = node["leader"].as_bool() == Some(true);
-        let role =
-            if leads { format!("leader, term {}", text("term")) } else { "follower".to_owned() };
-        let (applied, settled) = (text("applied"), text("settled"));
-        table.add_row([
-            text("node"),
-            role,
-            applied,
-            settled,
-            text("durability"),
-            text("digest"),
-            text("since"),
-        ]);
-    }
-    out::line(table);
-    Ok(Exit::Yes)
 }

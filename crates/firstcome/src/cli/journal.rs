@@ -1,18 +1,17 @@
-//! `journal`: show, verify and export what is stored.
+//! `journal`: show, verify and export what is stored, in a data folder or in a shared store.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use firstcome_journal::sqlite::ReadOnly;
-use firstcome_journal::{Entry, Failure};
+use firstcome_journal::{Entry, Failure, Reading};
 use serde_json::{Value, json};
 
 use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
-use super::connect::FolderArgs;
 use super::out;
+use super::source::{SourceArgs, SpaceArgs};
 use crate::entry_text::to_json;
 use crate::picture;
 
@@ -21,20 +20,34 @@ use crate::picture;
 pub(super) enum JournalVerb {
     /// Print entries in words.
     Show(ShowArgs),
-    /// Read every entry and check its checksum, position and predecessor.
-    Verify(FolderArgs),
+    /// Read every entry and check its checksum, position, predecessor, time and epoch, and that snapshots are whole.
+    Verify(VerifyArgs),
     /// Write entries as one JSON document a line.
     Export(ExportArgs),
+}
+
+/// Options of `journal verify`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  firstcome journal verify
+  firstcome journal verify --store redis://10.0.0.5:6379 --archive /var/lib/firstcome/archive")]
+pub(super) struct VerifyArgs {
+    #[command(flatten)]
+    source: SourceArgs,
+    #[command(flatten)]
+    space: SpaceArgs,
 }
 
 /// Options of `journal show`.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples:\n  firstcome journal show --from 1 --limit 20\n  firstcome journal show --last 5 --json"
+    after_help = "Examples:\n  firstcome journal show --from 1 --limit 20\n  firstcome journal show --last 5 --json\n  firstcome journal show --store redis://10.0.0.5:6379 --last 5"
 )]
 pub(super) struct ShowArgs {
     #[command(flatten)]
-    folder: FolderArgs,
+    source: SourceArgs,
+    #[command(flatten)]
+    space: SpaceArgs,
     /// The first position to print; the oldest there is if left out.
     #[arg(long, value_name = "POSITION", conflicts_with = "last")]
     from: Option<u64>,
@@ -53,7 +66,9 @@ pub(super) struct ShowArgs {
 )]
 pub(super) struct ExportArgs {
     #[command(flatten)]
-    folder: FolderArgs,
+    source: SourceArgs,
+    #[command(flatten)]
+    space: SpaceArgs,
     /// The first position to write; the oldest there is if left out.
     #[arg(long, value_name = "POSITION")]
     from: Option<u64>,
@@ -65,24 +80,8 @@ pub(super) struct ExportArgs {
 pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         JournalVerb::Show(args) => show(&args, json),
-        JournalVerb::Verify(folder) => verify(&folder, json),
+        JournalVerb::Verify(args) => verify(&args, json),
         JournalVerb::Export(args) => export(&args),
-    }
-}
-
-fn open(folder: &FolderArgs) -> Result<ReadOnly, Complaint> {
-    let data = folder.data.display();
-    ReadOnly::open(&folder.data).map_err(|failure| {
-        let complaint = Complaint::own(format!("cannot read the journal in {data}: {failure}"));
-        complaint.hint("name a server's data folder with --data or FIRSTCOME_DATA")
-    })
-}
-
-impl From<Failure> for Complaint {
-    fn from(failure: Failure) -> Self {
-        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
-        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
-        Self::new(exit, failure.to_string())
     }
 }
 
@@ -93,7 +92,7 @@ fn document(entry: &Entry) -> Result<Value, Failure> {
 }
 
 fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
-    let journal = open(&args.folder)?;
+    let journal = args.source.open(&args.space.space)?;
     let oldest = journal.first()?;
     let from = match (args.from, args.last) {
         (Some(from), _) => from.max(oldest),
@@ -136,8 +135,8 @@ fn print(entry: &Value) {
     }
 }
 
-fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
-    let journal = open(folder)?;
+fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
+    let journal = args.source.open(&args.space.space)?;
     let first = journal.first()?;
     let meter = progress_bar();
     meter.set_length(journal.head().map_or(0, |head| head.position));
@@ -158,17 +157,27 @@ fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
         }
     }
     meter.finish_and_clear();
-    let at = failure.as_ref().map(|_| last + 1);
+    let pieces = match failure {
+        None => pieces(&journal).map_err(|found| failure = Some(found)).unwrap_or(0),
+        Some(_) => 0,
+    };
+    let at = match &failure {
+        Some(Failure::Damaged { position, .. }) => Some(*position),
+        Some(_) | None => None,
+    };
     if json {
         let detail = failure.as_ref().map(ToString::to_string);
         out::json(
-            &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "position": at, "detail": detail}),
+            &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "pieces": pieces, "position": at, "detail": detail}),
         );
     } else {
         let mark = picture::mark(failure.is_none());
         out::line(format!(
             "{mark} {entries} entries with {commands} commands are whole, from {first} to {last}"
         ));
+        if failure.is_none() {
+            out::line(format!("{mark} {pieces} pieces of snapshots are whole"));
+        }
         if let Some(failure) = &failure {
             out::line(format!("{mark} {failure}"));
         }
@@ -176,8 +185,20 @@ fn verify(folder: &FolderArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(if failure.is_none() { Exit::Yes } else { Exit::Refused })
 }
 
+/// Counts the pieces of the snapshots that are kept, each looked at.
+fn pieces(journal: &Reading) -> Result<usize, Failure> {
+    let named = journal.pieces()?;
+    for name in &named {
+        // A newer snapshot may have taken its place since it was named.
+        if journal.piece(*name)?.is_none() && journal.pieces()?.contains(name) {
+            return Err(Failure::Broken(format!("piece {name} of a snapshot is missing")));
+        }
+    }
+    Ok(named.len())
+}
+
 fn export(args: &ExportArgs) -> Result<Exit, Complaint> {
-    let journal = open(&args.folder)?;
+    let journal = args.source.open(&args.space.space)?;
     let from = args.from.unwrap_or(journal.first()?);
     let Some(path) = &args.output else {
         for entry in journal.entries(from) {

@@ -63,7 +63,8 @@ pub(super) struct ServeArgs {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// Where results are settled: sqlite, none or postgres://…; a password belongs into FIRSTCOME_LEDGER [default: sqlite].
+    /// Where results are settled: sqlite, sqlite:FILE, none or postgres://…; a password belongs into FIRSTCOME_LEDGER
+    /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND")]
     ledger: Option<String>,
     /// Commands that may wait for the journal; more are answered `busy` [default: 16384].

@@ -73,7 +73,7 @@ async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn mend(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger()?;
+    let ledger = args.ledger.ledger(false)?;
     let folder = DataFolder::take(&args.folder.data).map_err(anyhow::Error::from)?;
     let meter = progress_bar();
     let named = (&ledger, args.ledger.space.as_str());
@@ -96,7 +96,7 @@ async fn mend(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger()?;
+    let ledger = args.ledger.ledger(false)?;
     let folder = DataFolder::take(&args.folder.data).map_err(anyhow::Error::from)?;
     let renamed = ledger::set_aside(&ledger, &folder, &args.ledger.space).await;
     let renamed = renamed.map_err(|why| Complaint::own(why.to_string()))?;

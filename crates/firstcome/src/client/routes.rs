@@ -142,4 +142,9 @@ impl Ask {
     pub fn nodes() -> Self {
         Self::get("/v1/nodes")
     }
+
+    /// Has the server write its state into a store that has nothing of the space any more.
+    pub fn reseed() -> Self {
+        Self::change("POST", "/v1/reseed")
+    }
 }

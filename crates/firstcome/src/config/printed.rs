@@ -63,9 +63,10 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "listen" => quoted(&config.listen),
         "ledger" => match &config.ledger {
             Ledger::Postgres(url) if url.has_password() => return None,
-            ledger @ (Ledger::Sqlite | Ledger::Postgres(_) | Ledger::None) => {
-                quoted(&ledger.to_string())
-            }
+            ledger @ (Ledger::Sqlite
+            | Ledger::SqliteFile(_)
+            | Ledger::Postgres(_)
+            | Ledger::None) => quoted(&ledger.to_string()),
         },
         "queue" => config.queue.to_string(),
         "command_wait_ms" => config.command_wait.as_millis().to_string(),

@@ -73,8 +73,8 @@ pub const SETTINGS: [Setting; 26] = [
     Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
     Setting::new(
         "ledger",
-        "sqlite",
-        "where results are settled: sqlite, none, or the URL of a PostgreSQL database",
+        "sqlite; none with a store",
+        "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL database",
     ),
     Setting {
         secret: true,
@@ -134,17 +134,23 @@ pub(super) fn setting(key: &str) -> &'static Setting {
 }
 
 pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError> {
+    let store = layers.take("store", || None, store)?;
+    let shared = store.is_some();
     let config = Config {
         data: layers.take("data", || default_data().to_owned(), folder)?,
         has_data: layers.is_given("data"),
-        store: layers.take("store", || None, store)?,
+        store,
         store_ca: layers.take("store_ca", || None, |text| folder(text).map(Some))?,
         durability: layers.take("durability", || Durability::Auto, str::parse)?,
         leader_lease: layers.take("leader_lease_ms", || ms(3_000), |t| wait(t, 500, 600_000))?,
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
-        ledger: layers.take("ledger", || Ledger::Sqlite, str::parse)?,
+        ledger: layers.take(
+            "ledger",
+            || if shared { Ledger::None } else { Ledger::Sqlite },
+            str::parse,
+        )?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
         keys: std::mem::take(&mut layers.contents.keys),
         queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
@@ -166,6 +172,16 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     };
     let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
     layers.origins.insert("keys", keys_origin);
+    if shared && config.ledger == Ledger::Sqlite {
+        return Err(ConfigError::BadValue {
+            origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
+            key: "ledger".to_owned(),
+            reason: "may not be `sqlite` with a shared store: that is a file in this server's own data folder, and \
+                 whichever server leads must find the same ledger; name postgres://…, or sqlite:FILE where all \
+                 servers are on one machine, or none"
+                .to_owned(),
+        });
+    }
     let is_long = config.space.len() > LONGEST_WITH_POSTGRES;
     if matches!(config.ledger, Ledger::Postgres(_)) && is_long {
         return Err(ConfigError::BadValue {

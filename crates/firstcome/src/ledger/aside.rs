@@ -3,6 +3,7 @@
 use super::LedgerFailure;
 use crate::config::Ledger as Named;
 use firstcome_journal::folder::DataFolder;
+use std::path::Path;
 
 /// Renames the ledger that is named; gives the name it has now, or nothing if there is none.
 ///
@@ -19,7 +20,8 @@ pub async fn set_aside(
 ) -> Result<Option<String>, LedgerFailure> {
     match kind {
         Named::None => Ok(None),
-        Named::Sqlite => set_file_aside(folder),
+        Named::Sqlite => set_file_aside(&folder.ledger()),
+        Named::SqliteFile(file) => set_file_aside(file),
         #[cfg(feature = "postgres")]
         Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
         #[cfg(not(feature = "postgres"))]
@@ -30,23 +32,23 @@ pub async fn set_aside(
     }
 }
 
-fn set_file_aside(folder: &DataFolder) -> Result<Option<String>, LedgerFailure> {
-    let file = folder.ledger();
+fn set_file_aside(file: &Path) -> Result<Option<String>, LedgerFailure> {
     if !file.exists() {
         return Ok(None);
     }
-    let name = |number: u32| folder.path().join(format!("set-aside-{number}-ledger.sqlite"));
+    let old = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = |number: u32| file.with_file_name(format!("set-aside-{number}-{old}"));
     let aside = (1..).map(name).find(|aside| !aside.exists()).unwrap_or_else(|| name(0));
     // The log first: a ledger without its end is worse than a log without a ledger.
     for suffix in ["-wal", "-shm", ""] {
-        let with = |path: &std::path::Path| {
+        let with = |path: &Path| {
             let mut path = path.as_os_str().to_owned();
             path.push(suffix);
             std::path::PathBuf::from(path)
         };
-        if with(&file).exists() {
-            std::fs::rename(with(&file), with(&aside)).map_err(|why| {
-                LedgerFailure::ReadOnly(format!("cannot rename {}: {why}", with(&file).display()))
+        if with(file).exists() {
+            std::fs::rename(with(file), with(&aside)).map_err(|why| {
+                LedgerFailure::ReadOnly(format!("cannot rename {}: {why}", with(file).display()))
             })?;
         }
     }

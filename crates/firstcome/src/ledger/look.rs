@@ -22,27 +22,27 @@ pub enum Look {
 }
 
 impl Look {
-    /// Opens the ledger that is named, if it is there; `name` is the space's in the configuration. Makes nothing.
+    /// Opens the ledger that is named, if it is there. Makes nothing.
+    ///
+    /// `data` is the folder in which a ledger of no other place is, `name` the space's name in the configuration.
     ///
     /// # Errors
     ///
     /// It is of another space, of a version above this build's, or cannot be read.
     pub fn open(
         kind: &Named,
-        data: &Path,
+        data: Option<&Path>,
         name: &str,
         space: SpaceId,
         shard: u32,
     ) -> Result<Option<Self>, LedgerFailure> {
         match kind {
             Named::None => Ok(None),
-            Named::Sqlite => {
-                let file = folder::ledger_file(data);
-                if !file.exists() {
-                    return Ok(None);
-                }
-                Reader::open(&file, space, shard).map(|reader| Some(Self::Sqlite(reader)))
-            }
+            Named::Sqlite => match data {
+                Some(data) => Self::open_file(&folder::ledger_file(data), space, shard),
+                None => Ok(None),
+            },
+            Named::SqliteFile(file) => Self::open_file(file, space, shard),
             #[cfg(feature = "postgres")]
             Named::Postgres(url) => {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -59,6 +59,13 @@ impl Look {
                 Err(LedgerFailure::Denied(why))
             }
         }
+    }
+
+    fn open_file(file: &Path, space: SpaceId, shard: u32) -> Result<Option<Self>, LedgerFailure> {
+        if !file.exists() {
+            return Ok(None);
+        }
+        Reader::open(file, space, shard).map(|reader| Some(Self::Sqlite(reader)))
     }
 
     /// Gives the number up to which the ledger has results.

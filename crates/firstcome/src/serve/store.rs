@@ -42,9 +42,12 @@ impl Store {
         #[cfg(feature = "redis")]
         {
             let options = connection(config, url.reveal())?;
+            let about = || format!("the store {url} cannot be used");
             use crate::config::Durability as Wanted;
             let durability = match config.durability {
-                Wanted::Auto => redis::Durability::default_for(options.clone()).await?,
+                Wanted::Auto => {
+                    redis::Durability::default_for(options.clone()).await.with_context(about)?
+                }
                 Wanted::Memory => redis::Durability::Memory,
                 Wanted::Copies(copies) => redis::Durability::Copies(copies),
                 Wanted::Fsync => redis::Durability::Fsync,
@@ -62,12 +65,12 @@ impl Store {
                 journal.twins.without_names = is_off(Protection::PredecessorNames);
                 journal.twins.any_wait_counts = is_off(Protection::OwnConnection);
             }
-            let redis = Redis::open(options.clone(), journal).await?;
+            let redis = Redis::open(options.clone(), journal).await.with_context(about)?;
             for warning in redis.warnings() {
                 eprintln!("warning: {}; {}", warning.what, warning.fix);
             }
             // The watchdog's lease is that of locks without one of their own: the leader's has one.
-            let locks = Locks::builder().connect(options).await?;
+            let locks = Locks::builder().connect(options).await.with_context(about)?;
             Ok(Self::Shared { redis, locks })
         }
     }

@@ -6,4 +6,8 @@ mod campaigns;
 mod configuration;
 mod floods;
 mod scene;
+#[cfg(feature = "redis")]
+mod stores;
 mod trouble;
+#[cfg(feature = "redis")]
+mod unfit;

@@ -58,7 +58,13 @@ impl Scene {
 
     /// Starts a server on `./firstcome-data` and waits for its first line.
     pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// Starts a server with further arguments and waits for its first line.
+    pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
         let mut command = self.program(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(more);
         command.env("FIRSTCOME_ADMIN_KEY", KEY).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
@@ -81,7 +87,7 @@ pub(crate) fn said(output: &Output) -> Said {
 pub(crate) struct Server {
     pub(crate) url: String,
     pub(crate) child: Child,
-    _lines: Box<dyn BufRead>,
+    _lines: Box<dyn BufRead + Send>,
 }
 
 impl Server {

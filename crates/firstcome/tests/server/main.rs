@@ -21,6 +21,7 @@ mod process;
 mod results;
 mod settling;
 mod several;
+mod storms;
 mod steering;
 mod stop;
 mod time;

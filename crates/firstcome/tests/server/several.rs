@@ -19,20 +19,20 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// One of several nodes, with the faults between it and the journal.
-struct Seat {
-    node: Node,
-    journal: Faulty,
+pub(crate) struct Seat {
+    pub(crate) node: Node,
+    pub(crate) journal: Faulty,
     metrics: Arc<Metrics>,
 }
 
-fn store() -> Memory {
+pub(crate) fn store() -> Memory {
     let begun = Instant::now();
     let clock = Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64);
     Memory::new(SpaceId([7; 16]), 0, clock).for_several()
 }
 
 impl Seat {
-    async fn at(store: &Memory) -> Self {
+    pub(crate) async fn at(store: &Memory) -> Self {
         static DRAWN: AtomicU64 = AtomicU64::new(1);
         let journal = Faulty::new(Journal::Memory(store.clone()));
         let metrics = Arc::new(Metrics::default());
@@ -49,7 +49,7 @@ impl Seat {
         Self { node, journal, metrics }
     }
 
-    async fn opens(&self, campaign: &str, capacity: u32) {
+    pub(crate) async fn opens(&self, campaign: &str, capacity: u32) {
         let settings = Settings {
             title: "".into(),
             opens: Opens::At(at(0)),
@@ -68,7 +68,7 @@ impl Seat {
         self.node.intake.decide(ask).await.unwrap();
     }
 
-    async fn tries(&self, subject: &str, min: Option<Position>) -> Result<Answer, Failure> {
+    pub(crate) async fn tries(&self, subject: &str, min: Option<Position>) -> Result<Answer, Failure> {
         self.node.intake.claim("spring", None, subject, min).await
     }
 
@@ -81,11 +81,11 @@ impl Seat {
         rank
     }
 
-    fn position(&self) -> Position {
+    pub(crate) fn position(&self) -> Position {
         self.node.replica.look(State::token)
     }
 
-    fn counted(&self, name: &str) -> u64 {
+    pub(crate) fn counted(&self, name: &str) -> u64 {
         let text = self.metrics.text();
         let line =
             text.lines().find_map(|line| line.strip_prefix(&format!("firstcome_{name}_total ")));
@@ -105,7 +105,7 @@ fn at(micros: i64) -> firstcome_core::Timestamp {
 }
 
 /// Waits until all nodes say the same of the same position.
-async fn agree(seats: &[&Seat]) -> u64 {
+pub(crate) async fn agree(seats: &[&Seat]) -> u64 {
     for _ in 0..600 {
         let said: Vec<_> =
             seats.iter().map(|seat| seat.node.replica.look(|s| (s.token(), s.digest()))).collect();

@@ -33,7 +33,8 @@ impl Writer {
         if !has_shard(file.connection(), shard)? {
             file.transaction::<(), LedgerFailure>(
                 |connection| {
-                    let sql = "INSERT INTO settled (shard, through, term) VALUES (?1, 0, 0)";
+                    let sql =
+                        "INSERT OR IGNORE INTO settled (shard, through, term) VALUES (?1, 0, 0)";
                     execute(connection, sql, [shard])?;
                     Ok(())
                 },

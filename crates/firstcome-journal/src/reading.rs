@@ -1,0 +1,86 @@
+//! A journal opened for reading, beside those who write it or without anybody.
+
+mod entries;
+
+pub use entries::Entries;
+pub(crate) use entries::{Found, Kept};
+
+use crate::{Failure, Head, sqlite};
+use firstcome_core::snapshot::PieceName;
+
+#[cfg(feature = "redis")]
+use crate::redis;
+
+/// A journal and its archive, for reading only. All of it blocks, so that it is not for asynchronous code.
+#[derive(Debug)]
+pub enum Reading {
+    /// In the SQLite file of a data folder.
+    Sqlite(sqlite::ReadOnly),
+    /// In Redis or Valkey.
+    #[cfg(feature = "redis")]
+    Redis(redis::ReadOnly),
+}
+
+macro_rules! each {
+    ($self:ident, $store:ident => $call:expr) => {
+        match $self {
+            Self::Sqlite($store) => $call,
+            #[cfg(feature = "redis")]
+            Self::Redis($store) => $call,
+        }
+    };
+}
+
+impl Reading {
+    /// Gives where the journal stands now.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store; [`Failure::Damaged`] when its last entry is not what was written.
+    pub fn head(&self) -> Result<Head, Failure> {
+        each!(self, store => store.head())
+    }
+
+    /// Gives the first position there is, in the archive or in the journal.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store and of the archive's folder.
+    pub fn first(&self) -> Result<u64, Failure> {
+        each!(self, store => store.first())
+    }
+
+    /// Gives the entries from a position on, those in the archive first, each checked.
+    ///
+    /// It ends at the head of the moment it gets there, or after the first failure.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        each!(self, store => store.entries(from))
+    }
+
+    /// Gives the manifest of the newest snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        each!(self, store => store.newest_snapshot())
+    }
+
+    /// Gives a piece of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] when its bytes are not what was written; those of the store.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        each!(self, store => store.piece(name))
+    }
+
+    /// Gives the names of the pieces that the kept snapshots consist of.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store.
+    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+        each!(self, store => store.pieces())
+    }
+}

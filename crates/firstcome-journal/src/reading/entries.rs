@@ -1,0 +1,166 @@
+//! Entries in order, out of the archive and then out of the store.
+
+use crate::archive::Frames;
+use crate::entry::{Chain, Sealer};
+use crate::{Entry, Failure, Name, sqlite};
+use std::collections::VecDeque;
+use std::path::PathBuf;
+
+#[cfg(feature = "redis")]
+use crate::redis;
+
+/// How often the store and the archive are looked into for one entry: a trim may move it meanwhile.
+const LOOKS: u32 = 4;
+
+/// Where entries are that were not trimmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept<'a> {
+    Sqlite(&'a sqlite::ReadOnly),
+    #[cfg(feature = "redis")]
+    Redis(&'a redis::ReadOnly),
+}
+
+/// Entries that follow each other, and why there are no more where the next one is not good.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) good: VecDeque<(Entry, Name)>,
+    pub(crate) bad: Option<Failure>,
+}
+
+macro_rules! each {
+    ($self:ident, $store:ident => $call:expr) => {
+        match $self {
+            Self::Sqlite($store) => $call,
+            #[cfg(feature = "redis")]
+            Self::Redis($store) => $call,
+        }
+    };
+}
+
+impl<'a> Kept<'a> {
+    fn sealer(self) -> Sealer {
+        each!(self, store => store.sealer())
+    }
+
+    fn archives(self) -> &'a [PathBuf] {
+        each!(self, store => store.archives())
+    }
+
+    fn kept(self, next: u64) -> Result<Found, Failure> {
+        each!(self, store => store.kept(next))
+    }
+
+    fn first(self) -> Result<u64, Failure> {
+        each!(self, store => store.first())
+    }
+
+    fn last_position(self) -> Result<u64, Failure> {
+        each!(self, store => store.last_position())
+    }
+}
+
+/// Entries in order, out of the archive and then out of the store.
+#[derive(Debug)]
+pub struct Entries<'a> {
+    kept: Kept<'a>,
+    next: u64,
+    chain: Chain,
+    /// Files of the archive that may hold the next entry.
+    frames: VecDeque<Frames>,
+    read: Found,
+    ended: bool,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(kept: Kept<'a>, from: u64) -> Self {
+        Self {
+            kept,
+            next: from.max(1),
+            chain: Chain::default(),
+            frames: VecDeque::new(),
+            read: Found::default(),
+            ended: false,
+        }
+    }
+
+    /// Finds the next entry, wherever it is by now.
+    fn find(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+        let mut damaged = None;
+        for _ in 0..LOOKS {
+            match self.out_of_the_archive() {
+                Ok(Some(found)) => return Ok(Some(found)),
+                Ok(None) => {}
+                // A trim that was cut short leaves a torn end there, and the entry in the store.
+                Err(failure @ Failure::Damaged { .. }) => {
+                    self.frames.pop_front();
+                    damaged = Some(failure);
+                }
+                Err(other) => return Err(other),
+            }
+            if let Some(found) = self.out_of_the_store()? {
+                return Ok(Some(found));
+            }
+            if self.next > self.kept.last_position()? {
+                return Ok(None);
+            }
+            if !self.frames.is_empty() {
+                continue;
+            }
+            if let Some(failure) = damaged.take() {
+                return Err(failure);
+            }
+            for folder in self.kept.archives() {
+                self.frames.extend(Frames::holding(folder, self.next, self.kept.sealer())?);
+            }
+        }
+        let first = self.kept.first()?;
+        if self.next < first {
+            return Err(Failure::Trimmed { wanted: self.next, first });
+        }
+        let why = "it is neither in the journal nor in the archive".into();
+        Err(Failure::Damaged { position: self.next, why })
+    }
+
+    fn out_of_the_archive(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+        while let Some(frames) = self.frames.front_mut() {
+            match frames.next_entry()? {
+                Some(found) if found.0.position == self.next => return Ok(Some(found)),
+                Some((later, _)) if later.position > self.next => {
+                    self.frames.pop_front();
+                }
+                Some(_) => {}
+                None => {
+                    self.frames.pop_front();
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn out_of_the_store(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
+        if self.read.good.is_empty() && self.read.bad.is_none() {
+            self.read = self.kept.kept(self.next)?;
+        }
+        match self.read.good.pop_front() {
+            Some(found) => Ok(Some(found)),
+            None => self.read.bad.take().map_or(Ok(None), Err),
+        }
+    }
+}
+
+impl Iterator for Entries<'_> {
+    type Item = Result<(Entry, Name), Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        let next = self.find().and_then(|found| match found {
+            Some((entry, name)) => self.chain.follow(&entry, name).map(|()| Some((entry, name))),
+            None => Ok(None),
+        });
+        self.next += 1;
+        self.ended = !matches!(next, Ok(Some(_)));
+        next.transpose()
+    }
+}

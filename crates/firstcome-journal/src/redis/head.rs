@@ -1,0 +1,40 @@
+//! What the head of a journal says.
+
+use super::keys::Keys;
+use super::scripts;
+use crate::{Failure, Head};
+use firstcome_core::Timestamp;
+use firstcome_store::{Command, Reply};
+
+/// The command that asks for a head.
+pub(super) fn fields(keys: &Keys) -> Command {
+    let fields = ["space", "shard", "level", "position", "name", "at", "epoch", "first"];
+    let command = Command::new("HMGET").arg(&keys.head);
+    fields.into_iter().fold(command, |command, field| command.arg(field))
+}
+
+/// Reads what [`fields`] asked for; none where there is no head.
+pub(super) fn read(fields: &Reply, now: Timestamp) -> Result<Option<Head>, Failure> {
+    let broken = || Failure::Broken("its head cannot be read".to_owned());
+    let [space, shard, level, position, name, at, epoch, first] =
+        fields.list().map_err(|_| broken())?
+    else {
+        return Err(broken());
+    };
+    if *space == Reply::Nil {
+        return Ok(None);
+    }
+    let at = scripts::signed(at)?;
+    Ok(Some(Head {
+        space: scripts::space(space)?,
+        shard: scripts::small(shard)?,
+        level: scripts::small(level)?,
+        position: scripts::number(position)?,
+        name: scripts::name(name)?,
+        // Before the first entry there is no time of the last one.
+        at: if at == 0 { now } else { Timestamp::from_micros(at) },
+        epoch: scripts::small(epoch)?,
+        first: scripts::number(first)?,
+        now,
+    }))
+}

@@ -1,0 +1,168 @@
+//! Reading a journal beside the nodes that write it.
+
+use super::follow::range;
+use super::keys::Keys;
+use super::scripts::number;
+use super::trouble::{looked, unexpected};
+use super::value;
+use super::{head, snapshots};
+use crate::entry::Sealer;
+use crate::reading::{Entries, Found, Kept};
+use crate::{Failure, Head, archive};
+use firstcome_core::snapshot::PieceName;
+use firstcome_core::{LEVEL, Timestamp};
+use firstcome_store::{Command, Options as Store, Reply, Wire};
+use std::path::PathBuf;
+use tokio::runtime::{Builder, Runtime};
+
+/// A journal in Redis and folders of what was trimmed from it, for reading. It changes nothing there.
+///
+/// All of it blocks, so that it is not for asynchronous code.
+#[derive(Debug)]
+pub struct ReadOnly {
+    /// What the connection's tasks run on, also while nobody asks.
+    runtime: Runtime,
+    wire: Wire,
+    keys: Keys,
+    sealer: Sealer,
+    archives: Vec<PathBuf>,
+    name: String,
+}
+
+impl ReadOnly {
+    /// Opens the journal of a space, with the archives of the nodes that trimmed it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSpace`], [`Failure::TooNew`]; [`Failure::Unfit`] when a key is something else's; those of the
+    /// store being out of reach.
+    pub fn open(
+        store: Store,
+        space_name: &str,
+        shard: u32,
+        archives: Vec<PathBuf>,
+    ) -> Result<Self, Failure> {
+        let cannot = |error: std::io::Error| Failure::Unavailable(error.to_string());
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(cannot)?;
+        let wire = runtime.block_on(Wire::connect(store)).map_err(looked)?;
+        let (keys, name) = (Keys::of(space_name, shard), space_name.to_owned());
+        let head = runtime.block_on(ask_head(&wire, &keys))?;
+        let head = head.ok_or_else(|| Failure::NoSpace { name: name.clone() })?;
+        if head.level > LEVEL {
+            return Err(Failure::TooNew(head.level));
+        }
+        let sealer = Sealer { space: head.space, shard: head.shard };
+        Ok(Self { runtime, wire, keys, sealer, archives, name })
+    }
+
+    /// Gives where the journal stands now.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::NoSpace`] and [`Failure::OtherSpace`] when the store was emptied or replaced meanwhile; those of the
+    /// store being out of reach.
+    pub fn head(&self) -> Result<Head, Failure> {
+        let head = self.runtime.block_on(ask_head(&self.wire, &self.keys))?;
+        let head = head.ok_or_else(|| Failure::NoSpace { name: self.name.clone() })?;
+        if head.space != self.sealer.space {
+            return Err(Failure::OtherSpace { found: head.space, wanted: self.sealer.space });
+        }
+        Ok(head)
+    }
+
+    /// Gives the first position there is, in the archives or in the store.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store and of the folders.
+    pub fn first(&self) -> Result<u64, Failure> {
+        let mut first = self.head()?.first;
+        for folder in &self.archives {
+            if let Some(part) = archive::parts(folder)?.first() {
+                first = first.min(part.first);
+            }
+        }
+        Ok(first)
+    }
+
+    /// Gives the entries from a position on, those in the archives first, each checked.
+    ///
+    /// It ends at the head of the moment it gets there, or after the first failure.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        Entries::new(Kept::Redis(self), from)
+    }
+
+    /// Gives the manifest of the newest snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        snapshots::manifest(self.ask(&snapshots::newest(&self.keys))?)
+    }
+
+    /// Gives a piece of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        snapshots::bytes(name, self.ask(&snapshots::get(&self.keys, name))?)
+    }
+
+    /// Gives the names of the pieces that the kept snapshots consist of.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
+        let named = Command::new("HMGET").arg(&self.keys.manifests);
+        let reply = self.ask(&named.arg("pieces").arg("before_pieces"))?;
+        snapshots::names(&reply)
+    }
+
+    fn ask(&self, command: &Command) -> Result<Reply, Failure> {
+        self.runtime.block_on(self.wire.send(command)).map_err(looked)
+    }
+
+    pub(crate) fn sealer(&self) -> Sealer {
+        self.sealer
+    }
+
+    pub(crate) fn archives(&self) -> &[PathBuf] {
+        &self.archives
+    }
+
+    /// Gives the next entries out of the stream, and why there are no more where one is not good.
+    pub(crate) fn kept(&self, next: u64) -> Result<Found, Failure> {
+        let reply = self.ask(&range(&self.keys.journal, next - 1))?;
+        let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
+        let value::Entries { good, bad } = value::Entries::of(rows);
+        // Not there because it was trimmed is for the reader to see.
+        if good.first().is_some_and(|(entry, _)| entry.position != next) {
+            return Ok(Found::default());
+        }
+        Ok(Found { good: good.into(), bad })
+    }
+
+    pub(crate) fn last_position(&self) -> Result<u64, Failure> {
+        self.head().map(|head| head.position)
+    }
+}
+
+impl Drop for ReadOnly {
+    fn drop(&mut self) {
+        self.runtime.block_on(self.wire.close());
+    }
+}
+
+async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
+    let fields = wire.send(&head::fields(keys)).await.map_err(looked)?;
+    let time = wire.send(&Command::new("TIME")).await.map_err(looked)?;
+    let [seconds, micros] = time.list().map_err(looked)? else {
+        return Err(unexpected(&time, "a time"));
+    };
+    let now = i64::try_from(number(seconds)? * 1_000_000 + number(micros)?).unwrap_or(i64::MAX);
+    head::read(&fields, Timestamp::from_micros(now))
+}

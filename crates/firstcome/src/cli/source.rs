@@ -1,0 +1,127 @@
+//! Which journal a verb reads.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use firstcome_journal::sqlite::ReadOnly;
+use firstcome_journal::{Failure, Reading};
+
+use super::complaint::{Complaint, Exit};
+use super::connect::FolderArgs;
+use crate::config::StoreUrl;
+
+/// Where a journal is: in a server's data folder, or in a store that several servers share.
+#[derive(Debug, Args)]
+pub(super) struct SourceArgs {
+    #[command(flatten)]
+    pub(super) folder: FolderArgs,
+    /// The store that servers share, instead of a data folder; one with a password belongs into FIRSTCOME_STORE.
+    #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
+    // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
+    store: Option<String>,
+    /// PEM file with the authorities that a rediss:// store is trusted by.
+    #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
+    store_ca: Option<PathBuf>,
+    /// A folder with what was trimmed from the journal in the store, as DATA/archive of the server that led; may be
+    /// given for each of them.
+    #[arg(long, value_name = "FOLDER")]
+    archive: Vec<PathBuf>,
+}
+
+/// The name of a space.
+#[derive(Debug, Args)]
+pub(super) struct SpaceArgs {
+    /// The name of the space in the store, as `serve` has it.
+    #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
+    pub(super) space: String,
+}
+
+impl SourceArgs {
+    /// Says whether it is a shared store.
+    pub(super) fn is_shared(&self) -> bool {
+        self.store.as_deref().is_some_and(|url| !url.is_empty())
+    }
+
+    /// Opens the journal. It makes nothing, and refuses where there is none.
+    pub(super) fn open(&self, space: &str) -> Result<Reading, Complaint> {
+        match self.store.as_deref().filter(|url| !url.is_empty()) {
+            Some(url) => self.open_store(url, space),
+            None if !self.archive.is_empty() => {
+                let complaint = Complaint::usage("--archive is for a journal in a store");
+                Err(complaint
+                    .hint("name it with --store; a data folder's own archive is found by itself"))
+            }
+            None => self.open_folder(),
+        }
+    }
+
+    fn open_folder(&self) -> Result<Reading, Complaint> {
+        let data = self.folder.data.display();
+        ReadOnly::open(&self.folder.data).map(Reading::Sqlite).map_err(|failure| {
+            let complaint = Complaint::own(format!("cannot read the journal in {data}: {failure}"));
+            complaint.hint("name a server's data folder with --data or FIRSTCOME_DATA, or a store with --store")
+        })
+    }
+
+    fn open_store(&self, url: &str, space: &str) -> Result<Reading, Complaint> {
+        let url: StoreUrl =
+            url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))?;
+        if let Some(folder) = self.archive.iter().find(|folder| !folder.is_dir()) {
+            let folder = folder.display();
+            return Err(Complaint::usage(format!("there is no archive folder {folder}")));
+        }
+        self.open_url(&url, space)
+    }
+
+    #[cfg(feature = "redis")]
+    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
+        let mut options = firstcome_store::Options::new(url.reveal());
+        if let Some(file) = &self.store_ca {
+            let authorities = std::fs::read_to_string(file).map_err(|why| {
+                Complaint::usage(format!(
+                    "cannot read the authorities in {}: {why}",
+                    file.display()
+                ))
+            })?;
+            options = options.trust(authorities);
+        }
+        firstcome_journal::redis::ReadOnly::open(options, space, 0, self.archive.clone())
+            .map(Reading::Redis)
+            .map_err(|failure| Complaint::about_store(url, &failure))
+    }
+
+    #[cfg(not(feature = "redis"))]
+    fn open_url(&self, url: &StoreUrl, _: &str) -> Result<Reading, Complaint> {
+        Err(Complaint::usage(format!(
+            "{url} cannot be read: this build has no Redis (feature `redis`)"
+        )))
+    }
+}
+
+impl From<Failure> for Complaint {
+    fn from(failure: Failure) -> Self {
+        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
+        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
+        let complaint = Self::new(exit, failure.to_string());
+        match failure.hint() {
+            Some(hint) => complaint.hint(hint),
+            None => complaint,
+        }
+    }
+}
+
+impl Complaint {
+    /// Names the store that a failure is about; its password is left out.
+    pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {
+        let damaged = matches!(failure, Failure::Damaged { .. } | Failure::Broken(_));
+        let exit = if damaged { Exit::Refused } else { Exit::Unchanged };
+        let complaint = Self::new(exit, format!("the store {url} cannot be used: {failure}"));
+        match (failure.hint(), failure) {
+            (Some(hint), _) => complaint.hint(hint),
+            (None, Failure::Unavailable(_)) => complaint.hint(
+                "see that it runs and can be reached from here, or name another with --store",
+            ),
+            (None, _) => complaint,
+        }
+    }
+}

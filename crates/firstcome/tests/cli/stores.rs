@@ -1,0 +1,161 @@
+//! Several servers on one Redis, as their operator meets them.
+
+use firstcome_testbed::Redis;
+
+use crate::scene::{KEY, Said, Scene, Server, said};
+
+/// Runs a verb that reads the store.
+fn look(scene: &Scene, redis: &Redis, args: &[&str]) -> Said {
+    let mut command = scene.program(args);
+    command.env("FIRSTCOME_STORE", redis.url()).env("FIRSTCOME_KEY", KEY);
+    said(&command.output().unwrap())
+}
+
+fn create(scene: &Scene, server: &Server, campaign: &str) {
+    server.ask(scene, &["campaign", "create", campaign, "--places", "9", "--opens", "now"]).ends(0);
+}
+
+/// Waits until a server says that somebody leads.
+fn leader(scene: &Scene, server: &Server) -> String {
+    loop {
+        let nodes = server.ask(scene, &["nodes", "--json"]).json();
+        if let Some(node) = nodes["leader"]["node"].as_str() {
+            return node.to_owned();
+        }
+    }
+}
+
+#[test]
+fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
+    let Some(redis) = Redis::start() else { return };
+    let scene = Scene::new();
+    let url = redis.url();
+    let servers = [scene.serve_with(&["--store", &url]), scene.serve_with(&["--store", &url])];
+    create(&scene, &servers[0], "spring");
+    servers[1].ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    servers[0].ask(&scene, &["claim", "spring", "bob"]).ends(0);
+
+    let leads = leader(&scene, &servers[1]);
+    let shown = loop {
+        let shown = servers[1].ask(&scene, &["nodes"]).ends(0);
+        if servers.iter().all(|server| shown.contains(&server.url)) {
+            break shown;
+        }
+    };
+    assert!(shown.contains(&format!("{leads}, term ")) && shown.contains("(this)"), "{shown}");
+    assert!(servers[0].ask(&scene, &["nodes", "forks"]).ends(0).contains("has not forked"));
+    let said = servers[0].ask(&scene, &["nodes", "reseed"]);
+    assert!(said.code == 2 && said.talk.contains("say --yes"), "{said:?}");
+    let said = servers[0].ask(&scene, &["nodes", "reseed", "--yes"]);
+    assert!(said.code == 1 && said.talk.contains("nothing_lost"), "{said:?}");
+
+    let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
+    assert!(shown.contains("subject ann") && shown.contains("subject bob"), "{shown}");
+    assert_eq!(look(&scene, &redis, &["journal", "verify", "--json"]).json()["ok"], true);
+    let exported = look(&scene, &redis, &["journal", "export"]).ends(0);
+    assert!(exported.lines().count() >= 3, "{exported}");
+    let both = ["--server", &servers[0].url, "--server", &servers[1].url];
+    let audit = look(&scene, &redis, &[&["audit", "--json"], both.as_slice()].concat());
+    assert_eq!(audit.code, 0, "{audit:?}");
+    let report = audit.json();
+    assert_eq!(report["from"], "beginning");
+    assert_eq!(report["servers"].as_array().map(Vec::len), Some(2), "{report}");
+    assert_eq!(report["servers"][1]["digest"], report["digest_recomputed"], "{report}");
+
+    assert_eq!(redis.ask("XDEL fc:{main/0}:journal 2-0"), ":1");
+    let said = look(&scene, &redis, &["journal", "verify", "--json"]);
+    assert_eq!((said.code, said.json()["position"].as_u64()), (1, Some(2)), "{said:?}");
+    let said = look(&scene, &redis, &["audit", "--json"]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(said.json()["differences"][0]["position"], 2, "{said:?}");
+}
+
+#[test]
+fn a_store_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
+    let Some(redis) = Redis::start() else { return };
+    let scene = Scene::new();
+    let server = scene.serve_with(&["--store", &redis.url()]);
+    create(&scene, &server, "spring");
+    server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    assert_eq!(redis.ask("FLUSHALL"), "+OK");
+    let said = loop {
+        let said = server.ask(&scene, &["nodes", "reseed", "--yes", "--timeout", "30s"]);
+        // It has not looked since.
+        if !said.talk.contains("nothing_lost") {
+            break said;
+        }
+    };
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.talk.contains("Kept: ") && said.talk.contains("Lost: "), "{said:?}");
+    let said = server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    assert!(said.starts_with("ann already has rank 1 "), "{said}");
+    assert!(server.ask(&scene, &["claim", "spring", "bob"]).ends(0).contains("rank 2"));
+    let audit = look(&scene, &redis, &["audit", "--json", "--server", &server.url]);
+    assert_eq!((audit.code, audit.json()["from"].as_str()), (0, Some("snapshot")), "{audit:?}");
+}
+
+#[test]
+fn two_spaces_on_one_redis_never_touch() {
+    let Some(redis) = Redis::start() else { return };
+    let scene = Scene::new();
+    let url = redis.url();
+    let [east, west] =
+        ["east", "west"].map(|space| scene.serve_with(&["--store", &url, "--space", space]));
+    for server in [&east, &west] {
+        create(&scene, server, "spring");
+    }
+    for subject in ["ann", "bob"] {
+        east.ask(&scene, &["claim", "spring", subject]).ends(0);
+    }
+    assert!(west.ask(&scene, &["claim", "spring", "cem"]).ends(0).contains("rank 1"));
+    for (space, server, has, lacks) in
+        [("east", &east, "ann", "cem"), ("west", &west, "cem", "ann")]
+    {
+        let shown = look(&scene, &redis, &["journal", "show", "--space", space]).ends(0);
+        assert!(shown.contains(has) && !shown.contains(lacks), "{shown}");
+        let audit = look(&scene, &redis, &["audit", "--space", space, "--server", &server.url]);
+        assert_eq!(audit.code, 0, "{audit:?}");
+        let nodes = server.ask(&scene, &["nodes", "--json"]).json();
+        assert_eq!(nodes["nodes"].as_array().map(Vec::len), Some(1), "{nodes}");
+    }
+    let keys = redis.ask("KEYS *");
+    let strange = keys.lines().filter(|line| !line.starts_with(['*', '$']));
+    let strange = strange.filter(|key| !key.contains("{east/0}") && !key.contains("{west/0}"));
+    assert_eq!(strange.collect::<Vec<_>>(), [""; 0], "every key names its space");
+}
+
+#[test]
+fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
+    let Some(redis) = Redis::start() else { return };
+    let scene = Scene::new();
+    let url = redis.url();
+    let args = ["--store", &url, "--ledger", "sqlite:ledger.sqlite", "--leader-lease-ms", "500"];
+    let [first, second] = std::thread::scope(|starts| {
+        let both = [(); 2].map(|()| starts.spawn(|| scene.serve_with(&args)));
+        both.map(|start| start.join().unwrap())
+    });
+    create(&scene, &first, "spring");
+    let settled = |server: &Server, count: u64| loop {
+        let status = server.ask(&scene, &["settle", "status", "--json"]).json();
+        if status["settled"] == count {
+            break;
+        }
+        assert!(status["settled"].as_u64() < Some(count), "{status}");
+    };
+    first.ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    settled(&second, 1);
+    let leads = leader(&scene, &second);
+    let nodes = second.ask(&scene, &["nodes", "--json"]).json();
+    let nodes = nodes["nodes"].as_array().unwrap();
+    let at = nodes.iter().find(|node| node["node"] == leads.as_str()).unwrap();
+    let (leader, other) =
+        if at["address"] == first.url.as_str() { (first, second) } else { (second, first) };
+    drop(leader);
+    other.ask(&scene, &["claim", "spring", "bob"]).ends(0);
+    settled(&other, 2);
+    let ledger = ["--ledger", "sqlite:ledger.sqlite", "--server", &other.url, "--json"];
+    let audit = look(&scene, &redis, &[&["audit"], ledger.as_slice()].concat());
+    assert_eq!(audit.code, 0, "{audit:?}");
+    assert_eq!(audit.json()["ledger_equal"], true);
+    assert_eq!(audit.json()["ledger_through"], 2);
+}

@@ -1,0 +1,139 @@
+//! Stores that a server does not begin on: one sentence, one hint, and nothing changed.
+
+use firstcome_testbed::{Redis, Settings};
+
+use crate::scene::{KEY, Said, Scene, said};
+
+fn serve(scene: &Scene, args: &[&str]) -> Said {
+    let mut command = scene.program(&["serve", "--listen", "127.0.0.1:0"]);
+    said(&command.args(args).env("FIRSTCOME_ADMIN_KEY", KEY).output().unwrap())
+}
+
+/// Asserts that a server ends with this sentence and hint, and that the store is as it was.
+#[track_caller]
+fn refused(redis: &Redis, args: &[&str], sentence: &str, hint: &str) {
+    let before = redis.ask("DEBUG DIGEST");
+    let said = serve(&Scene::new(), args);
+    assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
+    assert!(said.talk.contains(sentence), "{said:?}");
+    let hints: Vec<&str> = said.talk.lines().filter(|line| line.starts_with("hint: ")).collect();
+    assert!(hints.len() == 1 && hints[0].contains(hint), "{said:?}");
+    assert_eq!(redis.ask("DEBUG DIGEST"), before, "the store must be as it was");
+}
+
+fn debuggable() -> Option<Redis> {
+    let more = ["--enable-debug-command", "yes"].map(str::to_owned).to_vec();
+    Redis::with(Settings { more, ..Settings::default() })
+}
+
+#[test]
+fn a_server_ends_where_a_store_cannot_keep_what_is_promised() {
+    let Some(redis) = debuggable() else { return };
+    let url = redis.url();
+    let with = |more: &[&'static str]| [&["--store", url.as_str()], more].concat();
+    refused(
+        &redis,
+        &with(&["--durability", "copies=2"]),
+        "copies=2 needs",
+        "connect more replicas",
+    );
+    refused(
+        &redis,
+        &with(&["--durability", "fsync"]),
+        "append-only file",
+        "CONFIG SET appendonly yes",
+    );
+    assert_eq!(redis.ask("CONFIG SET maxmemory-policy allkeys-lru"), "+OK");
+    refused(&redis, &with(&[]), "allkeys-lru", "CONFIG SET maxmemory-policy noeviction");
+    assert_eq!(redis.ask("CONFIG SET maxmemory-policy noeviction"), "+OK");
+
+    let replica = Settings {
+        replica_of: Some(redis.port()),
+        more: ["--enable-debug-command", "yes"].map(str::to_owned).to_vec(),
+        ..Settings::default()
+    };
+    let replica = Redis::with(replica).unwrap();
+    refused(
+        &replica,
+        &["--store", &replica.url()],
+        "read-only replica",
+        "give the master's address",
+    );
+    // One replica, and two are wanted.
+    refused(
+        &redis,
+        &with(&["--durability", "copies=2"]),
+        "copies=2 needs",
+        "connect more replicas",
+    );
+}
+
+#[test]
+fn a_server_ends_where_the_keys_are_not_its_own() {
+    let Some(redis) = debuggable() else { return };
+    let store = ["--store".to_owned(), redis.url()];
+    let store = [store[0].as_str(), store[1].as_str()];
+    for (words, sentence) in [
+        ("SET fc:{main/0}:head x", "the key fc:{main/0}:head is a string"),
+        ("LPUSH fc:{main/0}:journal x", "the key fc:{main/0}:journal is a list"),
+        ("HSET fc:{main/0}:head mine x", "a hash without a space"),
+    ] {
+        assert!(!redis.ask(words).starts_with('-'));
+        refused(&redis, &store, sentence, "use another space name or another database");
+        assert_eq!(redis.ask("FLUSHALL"), "+OK");
+    }
+    let newer =
+        "HSET fc:{main/0}:head space 000102030405060708090a0b0c0d0e0f shard 0 level 99 position 0";
+    assert_eq!(redis.ask(newer), ":4");
+    refused(&redis, &store, "the store is of level 99", "start a newer build of firstcome");
+    for verb in [["journal", "verify"].as_slice(), &["journal", "show"], &["audit"]] {
+        let scene = Scene::new();
+        let said = scene.run(&[verb, &store].concat());
+        assert!(said.code == 3 && said.talk.contains("hint: "), "{verb:?}: {said:?}");
+    }
+}
+
+#[test]
+fn a_server_ends_where_it_is_not_let_in() {
+    let locked = Settings { password: Some("secret".to_owned()), ..Settings::default() };
+    let Some(redis) = Redis::with(locked) else { return };
+    let port = redis.port();
+    assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* +info +ping +client"), "+OK");
+    for (login, hint) in [
+        ("", "check user and password"),
+        (":wrong@", "check user and password"),
+        ("ann:pw@", "docs/reference/redis-keys.md"),
+    ] {
+        let url = format!("redis://{login}127.0.0.1:{port}");
+        let said = serve(&Scene::new(), &["--store", &url]);
+        assert_eq!((said.code, said.out.as_str()), (3, ""), "{said:?}");
+        assert!(said.talk.contains("the store denies access"), "{said:?}");
+        assert!(said.talk.contains(hint), "{login}: {said:?}");
+        assert!(!said.talk.contains("wrong") && !said.talk.contains(":pw"), "{said:?}");
+    }
+    assert_eq!(redis.ask("DBSIZE"), ":0");
+}
+
+#[test]
+fn a_store_that_is_away_is_said_to_be() {
+    let said = serve(&Scene::new(), &["--store", "redis://127.0.0.1:1"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(
+        said.talk.contains("cannot be reached") && said.talk.contains("hint: see that it runs")
+    );
+}
+
+#[test]
+fn a_ledger_of_one_server_is_refused_where_servers_share_a_store() {
+    for more in [[].as_slice(), &["--data", "here"]] {
+        let scene = Scene::new();
+        let args = ["--store", "redis://127.0.0.1:1", "--ledger", "sqlite"];
+        let said = serve(&scene, &[&args, more].concat());
+        assert_eq!(said.code, 2, "{said:?}");
+        assert!(said.talk.contains("whichever server leads must find the same ledger"), "{said:?}");
+        assert!(!scene.path().join("here").exists());
+    }
+    let said = Scene::new().run(&["serve", "--store", "redis://127.0.0.1:1"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.talk.contains("set FIRSTCOME_ADMIN_KEY"), "{said:?}");
+}
