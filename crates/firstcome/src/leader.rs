@@ -105,7 +105,8 @@ impl Leader {
             standing: Arc::default(),
         });
         let election = Arc::new(election);
-        let seat = sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
+        let seat =
+            sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
         Self { seat: tokio::spawn(seat), stopping, work, leads, election }
     }
 

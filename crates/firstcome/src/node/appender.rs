@@ -485,7 +485,10 @@ impl Appender {
             return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
         }
         if let Broken::Damaged { position, why } = broken {
-            return Err(Stop::Unreadable { position: *position, why: format!("is damaged: {why}") });
+            return Err(Stop::Unreadable {
+                position: *position,
+                why: format!("is damaged: {why}"),
+            });
         }
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull

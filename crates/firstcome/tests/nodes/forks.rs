@@ -138,5 +138,6 @@ async fn after_any_number_of_forks_everybody_has_a_place_and_the_lists_say_whose
     let forks = reports.matches("the journal forked").count();
     println!("{} told, epoch {}, {forks} reports", told.len(), agreed.epoch());
     let talk: String = scene.nodes.iter().map(|node| node.errors()).collect();
+    assert!(!talk.contains("runs the same build"), "a server was taken for a wrong one: {talk}");
     assert!(wrong.is_empty(), "{wrong:#?}\n{reports}\n{talk}");
 }

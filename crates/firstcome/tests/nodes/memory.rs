@@ -51,7 +51,8 @@ async fn hold_back(scene: &Scene, rows: &[(&str, &str, Row)], meanwhile: &[Ask])
         held.store.set(Fault::None);
         // A machine that was busy elsewhere lets the state grow old meanwhile: that is another story.
         let slow = asked.elapsed() > Duration::from_millis(2_500);
-        let wrong: Vec<_> = rows.iter().zip(&said).filter(|(row, said)| !fits(row.2, said)).collect();
+        let wrong: Vec<_> =
+            rows.iter().zip(&said).filter(|(row, said)| !fits(row.2, said)).collect();
         if wrong.is_empty() {
             return;
         }

@@ -75,7 +75,11 @@ async fn an_entry_of_a_newer_level_stops_every_older_server_with_a_sentence() {
     for node in &scene.nodes {
         node.not_ready().await;
         let said = node.talk().claim("spring", "ann").await;
-        assert_eq!((&said["outcome"], &said["changed"]), (&"unavailable".into(), &"no".into()), "{said}");
+        assert_eq!(
+            (&said["outcome"], &said["changed"]),
+            (&"unavailable".into(), &"no".into()),
+            "{said}"
+        );
         assert!(said["detail"].as_str().unwrap().contains(&sentence), "{said}");
         let read = node.talk().get("/v1/campaigns/spring").await;
         assert_eq!(read["stale"], true, "{read}");

@@ -83,7 +83,8 @@ async fn without_the_operators_word_an_emptied_store_stays_empty() {
     let said = scene.nodes[2].talk().claim("spring", "bob").await;
     assert_eq!(said["outcome"], "unavailable", "{said}");
     assert_eq!(said["changed"], "no", "{said}");
-    let found = scene.redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
+    let found =
+        scene.redis.ask("EXISTS fc:{main/0}:head fc:{main/0}:journal fc:{main/0}:manifests");
     assert_eq!(found, ":0", "somebody wrote without being told to");
     the_word(&scene).await;
     scene.all_ready().await;

@@ -23,7 +23,8 @@ pub(crate) async fn condition(port: u16) -> String {
             stream.read_to_string(&mut answer).await
         };
         drop(timeout(Duration::from_secs(2), read).await);
-        let wanted = ["{", "firstcome_heals_total ", "firstcome_forks_total ", "firstcome_position"];
+        let wanted =
+            ["{", "firstcome_heals_total ", "firstcome_forks_total ", "firstcome_position"];
         for line in answer.lines().filter(|line| wanted.iter().any(|want| line.starts_with(want))) {
             said.push_str(line);
             said.push(' ');

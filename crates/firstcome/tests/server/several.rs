@@ -68,7 +68,11 @@ impl Seat {
         self.node.intake.decide(ask).await.unwrap();
     }
 
-    pub(crate) async fn tries(&self, subject: &str, min: Option<Position>) -> Result<Answer, Failure> {
+    pub(crate) async fn tries(
+        &self,
+        subject: &str,
+        min: Option<Position>,
+    ) -> Result<Answer, Failure> {
         self.node.intake.claim("spring", None, subject, min).await
     }
 

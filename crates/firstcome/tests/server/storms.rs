@@ -79,7 +79,12 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
             4 => {
                 let fault = *storm
                     .random
-                    .choice(&[Fault::LoseAnswer, Fault::LoseCall, Fault::DeliverLate, Fault::Refuse])
+                    .choice(&[
+                        Fault::LoseAnswer,
+                        Fault::LoseCall,
+                        Fault::DeliverLate,
+                        Fault::Refuse,
+                    ])
                     .unwrap();
                 storm.tell(format_args!("{step}: node {which}: {fault:?}"));
                 journal.fault(Call::Append, 1, fault);
@@ -87,7 +92,13 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
             5 => {
                 let call = *storm
                     .random
-                    .choice(&[Call::Read, Call::Head, Call::PutBack, Call::RaiseEpoch, Call::Follow])
+                    .choice(&[
+                        Call::Read,
+                        Call::Head,
+                        Call::PutBack,
+                        Call::RaiseEpoch,
+                        Call::Follow,
+                    ])
                     .unwrap();
                 let fault = *storm.random.choice(&[Fault::LoseAnswer, Fault::LoseCall]).unwrap();
                 storm.tell(format_args!("{step}: node {which}: {call:?} {fault:?}"));
