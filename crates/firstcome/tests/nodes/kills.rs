@@ -19,7 +19,7 @@ async fn nothing_acknowledged_is_lost_however_often_servers_are_killed_and_pause
         let act = random.u32(..5);
         let chosen = if act < 2 { scene.leader().await } else { any };
         let pause = Duration::from_millis(random.u64(50..900));
-        if act % 2 == 0 {
+        if act.is_multiple_of(2) {
             scene.nodes[chosen].kill().await;
             sleep(pause / 3).await;
             scene.nodes[chosen].start().await;
