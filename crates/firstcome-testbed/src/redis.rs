@@ -200,7 +200,8 @@ impl Redis {
             .expect("the server reads");
         let mut reply = String::new();
         stream.take(1 << 20).read_to_string(&mut reply).expect("the server answers text");
-        let reply = if auth.is_some() { reply.trim_start_matches("+OK\r\n") } else { &reply };
+        let auth_said = if auth.is_some() { "+OK\r\n" } else { "" };
+        let reply = reply.strip_prefix(auth_said).unwrap_or(&reply);
         reply.strip_suffix("+OK\r\n").unwrap_or(reply).trim_end().to_owned()
     }
 
