@@ -24,7 +24,7 @@ for program in redis-server redis-sentinel redis-cli curl "${firstcome:-firstcom
 done
 echo "seed $seed, $seconds s, $firstcome"
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/nodes-under-fire-$(printf 'X%.0s' 1 2 3 4 5 6)")
+folder=$(mktemp -d)
 chmod 755 "$folder"
 declare -A pid=()
 postgres_folder=

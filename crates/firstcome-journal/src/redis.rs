@@ -6,16 +6,16 @@
 //!
 //! | File | Subject |
 //! |---|---|
-//! | `append.lua`, [`append`] | the step that stores an entry |
-//! | [`confirm`] | when it is durable |
-//! | [`follow`] | reading and waiting for more |
-//! | [`opening`] | whether a store is fit to hold a journal |
-//! | [`incarnation`] | whether the server is the one that was there before |
-//! | [`healing`] | what a store lost, put back |
-//! | [`head`] | what its head says |
-//! | [`read_only`] | reading beside the nodes that write |
-//! | [`roll`] | who is there |
-//! | [`snapshots`], [`trimming`] | pieces, manifests, and what nobody needs any more |
+//! | `append.lua`, `append` | the step that stores an entry |
+//! | `confirm` | when it is durable |
+//! | `follow` | reading and waiting for more |
+//! | `opening` | whether a store is fit to hold a journal |
+//! | `incarnation` | whether the server is the one that was there before |
+//! | `healing` | what a store lost, put back |
+//! | `head` | what its head says |
+//! | `read_only` | reading beside the nodes that write |
+//! | `roll` | who is there |
+//! | `snapshots`, `trimming` | pieces, manifests, and what nobody needs any more |
 
 mod append;
 mod confirm;

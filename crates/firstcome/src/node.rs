@@ -19,6 +19,7 @@ mod queue;
 mod recent;
 pub mod replica;
 mod roll;
+mod silence;
 mod start;
 mod ticker;
 #[cfg(feature = "twins")]

@@ -2,7 +2,7 @@
 
 use super::follow::range;
 use super::keys::Keys;
-use super::scripts::number;
+use super::scripts::{number, small};
 use super::trouble::{looked, unexpected};
 use super::value;
 use super::{head, snapshots};
@@ -49,9 +49,6 @@ impl ReadOnly {
         let (keys, name) = (Keys::of(space_name, shard), space_name.to_owned());
         let head = runtime.block_on(ask_head(&wire, &keys))?;
         let head = head.ok_or_else(|| Failure::NoSpace { name: name.clone() })?;
-        if head.level > LEVEL {
-            return Err(Failure::TooNew(head.level));
-        }
         let sealer = Sealer { space: head.space, shard: head.shard };
         Ok(Self { runtime, wire, keys, sealer, archives, name })
     }
@@ -164,5 +161,11 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
         return Err(unexpected(&time, "a time"));
     };
     let now = i64::try_from(number(seconds)? * 1_000_000 + number(micros)?).unwrap_or(i64::MAX);
+    // A newer build may have written the rest of it otherwise.
+    if let Some(level @ Reply::Bytes(_)) = fields.list().map_err(looked)?.get(2)
+        && small(level)? > LEVEL
+    {
+        return Err(Failure::TooNew(small(level)?));
+    }
     head::read(&fields, Timestamp::from_micros(now))
 }

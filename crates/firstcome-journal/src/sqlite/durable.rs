@@ -3,6 +3,7 @@
 use super::trouble::{Trouble, is_full};
 use rusqlite::{Connection, OpenFlags, Params};
 use std::path::Path;
+use std::time::Duration;
 
 /// Pages of the write-ahead log after which a commit also checkpoints: 16 MiB.
 const CHECKPOINT_PAGES: u32 = 4_096;
@@ -213,6 +214,32 @@ fn application_id(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "application_id", |row| row.get(0))
 }
 
+/// How often a file is asked to keep a log while another process makes it do so.
+const LOOKS: u32 = 500;
+/// How long is waited between two such looks.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// Has a file keep a write-ahead log, and gives what it keeps.
+///
+/// This one change SQLite does not wait for, where another process is about to make it as well.
+fn write_ahead(connection: &Connection) -> rusqlite::Result<String> {
+    let mut looks = 1;
+    loop {
+        let changed =
+            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0));
+        let busy = |error: &rusqlite::Error| {
+            error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
+        };
+        match changed {
+            Err(error) if busy(&error) && looks < LOOKS => {
+                looks += 1;
+                std::thread::sleep(LOOK_EVERY);
+            }
+            changed => return changed,
+        }
+    }
+}
+
 /// Opens the file, says whether it is new, and makes its commits durable.
 fn connect(path: &Path, form: Form) -> Result<(Connection, bool), Trouble> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -230,8 +257,7 @@ fn connect(path: &Path, form: Form) -> Result<(Connection, bool), Trouble> {
     if !is_new && id != form.application_id {
         return Err(Trouble::Broken(format!("it is not {}", form.what)));
     }
-    let mode: String =
-        connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    let mode = write_ahead(&connection)?;
     connection.pragma_update(None, "synchronous", "full")?;
     // Only where there is such a call: elsewhere a sync may stop at the disk's own cache.
     connection.pragma_update(None, "fullfsync", true)?;

@@ -16,10 +16,11 @@ use super::pace::Pace;
 use super::queue::Queue;
 use super::recent::Recent;
 use super::replica::{Replica, Stop};
+use super::silence::LOOK_FOR_OVERDUE;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use firstcome_core::NodeId;
-use firstcome_core::command::{BadBody, BodyWriter};
+use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::{News, Roll};
 use firstcome_journal::{Append, Confirm, Entry, Failure as Broken, Journal, Name, Shared};
@@ -35,8 +36,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Turns others get before a batch is taken, at most.
 const MOST_TURNS: usize = 8;
-/// How often commands whose time is over are looked for while the journal does not answer.
-const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
 /// The pause after an answer before news are waited for again, with readers and without.
@@ -469,52 +468,7 @@ impl Appender {
         self.parked.spawn(leave);
     }
 
-    /// Says whether nobody waits any more for a batch of a node that stops.
-    ///
-    /// Whether it was stored shows at the next start; everybody it was for heard `unknown`.
-    pub(super) fn is_given_up(&self, batch: &Batch) -> bool {
-        self.queue.is_over() && batch.waiting.iter().all(Option::is_none)
-    }
-
-    /// Notes that the journal failed; what the next try cannot change ends this node.
-    pub(super) fn broken(&self, broken: &Broken) -> Result<Failure, Stop> {
-        self.metrics.journal_failures.inc();
-        // Sent again, a batch would be stored again and never be seen.
-        if let Broken::TooNew(level) = broken {
-            let position = self.replica.applied().0 + 1;
-            return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
-        }
-        if let Broken::Damaged { position, why } = broken {
-            return Err(Stop::Unreadable {
-                position: *position,
-                why: format!("is damaged: {why}"),
-            });
-        }
-        let failure = if let Broken::Full(_) = broken {
-            Failure::StoreFull
-        } else {
-            Failure::Unavailable(broken.to_string())
-        };
-        self.health.trouble(failure.clone(), broken.to_string());
-        Ok(failure)
-    }
-
     async fn pause(&self, batch: &mut Batch, pause: Duration) {
         self.wait_with(Some(batch), Instant::now() + pause).await;
-    }
-
-    /// Waits until a moment; commands whose time is over meanwhile are answered.
-    pub(super) async fn wait_with(&self, mut batch: Option<&mut Batch>, end: Instant) {
-        loop {
-            answer_overdue(&self.queue);
-            if let Some(batch) = &mut batch {
-                batch.answer_overdue();
-            }
-            let next = (Instant::now() + LOOK_FOR_OVERDUE).min(end);
-            sleep_until(next).await;
-            if next == end {
-                return;
-            }
-        }
     }
 }
