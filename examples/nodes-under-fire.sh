@@ -24,7 +24,7 @@ for program in redis-server redis-sentinel redis-cli curl "${firstcome:-firstcom
 done
 echo "seed $seed, $seconds s, $firstcome"
 
-folder=$(mktemp -d "${TMPDIR:-/tmp}/nodes-under-fire-XXXXXX")
+folder=$(mktemp -d)
 chmod 755 "$folder"
 declare -A pid=()
 postgres_folder=

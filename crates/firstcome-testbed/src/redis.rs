@@ -183,7 +183,7 @@ impl Redis {
         assert!(status.is_ok_and(|status| status.success()), "kill {name} works");
     }
 
-    /// Sends one command over a connection of its own and gives the raw reply of up to 64 KiB.
+    /// Sends one command over a connection of its own and gives the raw reply of up to 1 MiB.
     ///
     /// Only for plain servers; the words may hold no blanks or line ends.
     ///
@@ -199,8 +199,9 @@ impl Redis {
         write!(stream, "{}{words}\r\n{quit}", auth.as_deref().unwrap_or_default())
             .expect("the server reads");
         let mut reply = String::new();
-        stream.take(65_536).read_to_string(&mut reply).expect("the server answers text");
-        let reply = if auth.is_some() { reply.trim_start_matches("+OK\r\n") } else { &reply };
+        stream.take(1 << 20).read_to_string(&mut reply).expect("the server answers text");
+        let auth_said = if auth.is_some() { "+OK\r\n" } else { "" };
+        let reply = reply.strip_prefix(auth_said).unwrap_or(&reply);
         reply.strip_suffix("+OK\r\n").unwrap_or(reply).trim_end().to_owned()
     }
 

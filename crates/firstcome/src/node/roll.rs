@@ -19,6 +19,19 @@ const EVERY: Duration = Duration::from_secs(1);
 /// The pause before what it newly knows to be durable is announced on its own, if no entry does.
 const SOON: Duration = Duration::from_millis(20);
 
+/// How long another node must have said something else before one of the two is taken to be wrong.
+///
+/// Longer than words stay on the roll: those of a node that stands still, or died, in a history that is
+/// over are no sign of anything.
+const DIFFERS_FOR: Duration = Duration::from_secs(12);
+
+/// A node whose state was another one than this node's, the last time it was compared.
+#[derive(Clone, Copy)]
+struct Differs {
+    node: NodeId,
+    since: Instant,
+}
+
 /// What a node says of itself that does not change.
 pub(super) struct Announcer {
     pub(super) node: NodeId,
@@ -36,9 +49,10 @@ impl Announcer {
     /// Announces until told to stop, then takes this node off the roll.
     pub(super) async fn run(self, mut doubt: Doubt, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
+        let mut differs = None;
         loop {
             let before = Instant::now();
-            self.announce().await;
+            self.announce(&mut differs).await;
             // What is durable from here on nobody has heard of yet.
             durable.borrow_and_update();
             let soon = async {
@@ -71,7 +85,7 @@ impl Announcer {
         drop(self.shared.leave(self.node).await);
     }
 
-    async fn announce(&self) {
+    async fn announce(&self, differs: &mut Option<Differs>) {
         let (applied, name) = self.replica.applied();
         let durable = self.replica.durable();
         let (epoch, digest) =
@@ -95,9 +109,10 @@ impl Announcer {
                 if head.position < applied || head.position == applied && head.name != name {
                     self.calls.suspect();
                 }
-                for (node, _) in &roll.nodes {
-                    self.compare(node, durable.history, epoch);
-                }
+                let others = roll.nodes.iter().map(|(node, _)| node);
+                let differing =
+                    others.filter_map(|node| self.compare(node, durable.history, epoch));
+                *differs = self.weigh(differing.collect(), *differs);
                 self.seen.send_replace(Some(roll));
             }
             // What this node has is of another history, or of none any more.
@@ -108,19 +123,33 @@ impl Announcer {
     }
 
     /// Learns from what a node says of its state, where this one was at the same position.
-    fn compare(&self, node: &Announcement, history: u64, epoch: u32) {
+    fn compare(&self, node: &Announcement, history: u64, epoch: u32) -> Option<Difference> {
         let ours = self.replica.look(|state| state.digest_at(node.position));
-        let Some(ours) = ours.filter(|_| node.epoch == epoch && node.node != self.node) else {
-            return;
-        };
+        let ours = ours.filter(|_| node.epoch == epoch && node.node != self.node)?;
         if ours == node.digest {
             // It is the same history: what it knows to be durable is durable here.
             self.replica.confirm(history, node.durable);
-            return;
+            return None;
         }
         let (position, theirs) = (node.position, node.digest);
+        Some(Difference { node: node.node, position, theirs, ours })
+    }
+
+    /// Finds out what differing words are a sign of; gives whose are to be looked at again.
+    fn weigh(&self, all: Vec<Difference>, known: Option<Differs>) -> Option<Differs> {
+        let still = known.and_then(|known| {
+            let difference = all.iter().find(|difference| difference.node == known.node)?;
+            Some((known, *difference))
+        });
+        if let Some((known, difference)) = still {
+            if known.since.elapsed() >= DIFFERS_FOR {
+                self.calls.doubt(difference);
+            }
+            return Some(known);
+        }
+        let first = all.first()?;
         // One of the two may follow a history that is over: this node looks whether it is the one.
         self.calls.suspect();
-        self.calls.doubt(Difference { node: node.node, position, theirs, ours });
+        Some(Differs { node: first.node, since: Instant::now() })
     }
 }

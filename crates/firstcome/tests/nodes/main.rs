@@ -11,6 +11,7 @@
 mod clocks;
 mod failovers;
 mod flood;
+mod forks;
 mod kills;
 mod leaders;
 #[cfg(feature = "postgres")]
