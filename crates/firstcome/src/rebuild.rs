@@ -8,7 +8,6 @@ use firstcome_core::snapshot::Manifest;
 use firstcome_core::{Outcome, State};
 use firstcome_journal::Reading;
 use firstcome_journal::folder::DataFolder;
-use firstcome_journal::sqlite::ReadOnly;
 
 /// Rows in one transaction at most.
 const ROWS: usize = 4_096;
@@ -26,32 +25,35 @@ pub struct Rebuilt {
     pub last_result: u64,
 }
 
-/// Brings the ledger of a data folder up to the last result of the journal. No server may run on the folder.
+/// Brings a ledger up to the last result of a journal. No server that settles into it may run.
 ///
-/// `name` is the space's in the configuration; `progress` hears the position recomputed and the last one. Results that
+/// `folder` is the data folder, where there is one; `name` is the space's in the configuration; `progress` hears the position recomputed and the last one. Results that
 /// were dropped on the operator's word are written too where the journal still has them.
 ///
 /// # Errors
 ///
 /// The ledger is ahead of the journal or of another history, or the journal no longer has a result that it lacks: then
 /// nothing was written. The ledger or the journal fails: what was written before counts.
-pub async fn run(
-    folder: &DataFolder,
+pub fn run(
+    journal: &Reading,
+    folder: Option<&DataFolder>,
     (named, name): (&Named, &str),
     mut progress: impl FnMut(u64, u64),
 ) -> anyhow::Result<Rebuilt> {
-    let journal = Reading::Sqlite(ReadOnly::open(folder.path())?);
+    // Reading blocks, and what blocks cannot be inside of a runtime: only the ledger is.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let wait = runtime.handle();
     let head = journal.head()?;
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
     let mut state = match &manifest {
-        Some(manifest) if journal.first()? > 1 => restore(&journal, manifest)?,
+        Some(manifest) if journal.first()? > 1 => restore(journal, manifest)?,
         Some(_) | None => State::new(head.space, head.shard),
     };
-    let Some(ledger) = Ledger::named(named, Some(folder), name, head.space, head.shard).await?
-    else {
+    let opened = Ledger::named(named, folder, name, head.space, head.shard);
+    let Some(ledger) = wait.block_on(opened)? else {
         bail!("there is no ledger to write to: it is `none`");
     };
-    let minted = ledger.mint_term().await?;
+    let minted = wait.block_on(ledger.mint_term())?;
     let mut writing =
         Writing { through: minted.through, term: minted.term, rows: Vec::new(), written: 0 };
     if writing.through < state.settled() {
@@ -62,7 +64,7 @@ pub async fn run(
         );
     }
     let mut seen = state.settled();
-    writing.take(&ledger, &state, seen).await?;
+    wait.block_on(writing.take(&ledger, &state, seen))?;
     seen = seen.max(state.last_result());
     for entry in journal.entries(state.position() + 1) {
         if state.position() >= head.position {
@@ -75,10 +77,10 @@ pub async fn run(
         let (stamp, body) = entry.open()?;
         let mut outcomes: Vec<Outcome> = Vec::new();
         state.apply(stamp, &body.commands()?, &mut outcomes);
-        writing.take(&ledger, &state, seen).await?;
+        wait.block_on(writing.take(&ledger, &state, seen))?;
         seen = seen.max(state.last_result());
         if writing.rows.len() >= ROWS {
-            writing.write(&ledger).await?;
+            wait.block_on(writing.write(&ledger))?;
         }
     }
     let (before, last_result) = (minted.through, state.last_result());
@@ -88,8 +90,8 @@ pub async fn run(
              `firstcome settle set-aside` puts this ledger out of the way, then run this again"
         );
     }
-    writing.write(&ledger).await?;
-    ledger.close().await;
+    wait.block_on(writing.write(&ledger))?;
+    wait.block_on(ledger.close());
     Ok(Rebuilt { before, written: writing.written, through: writing.through, last_result })
 }
 

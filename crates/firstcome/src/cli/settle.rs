@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
-use super::connect::{FolderArgs, LedgerArgs, ServerArgs, yes};
+use super::connect::{LedgerArgs, ServerArgs, yes};
+use super::source::SourceArgs;
 use super::{on_one_core, out};
 use crate::client::Ask;
 use crate::picture;
@@ -26,22 +27,36 @@ pub(super) enum SettleVerb {
 /// Options of the verbs that mend.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Stop the server first. Nothing is ever deleted: `set-aside` renames the ledger, `rebuild` adds to it.
+Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is ever
+deleted: `set-aside` renames the ledger, `rebuild` adds to it. Where several servers share a store, name it with
+--store, the ledger with --ledger, and the archives of those who led with --archive.
 
 Examples:
   firstcome settle rebuild --data /var/lib/firstcome
+  firstcome settle rebuild --store redis://10.0.0.5:6379 --ledger sqlite:/var/lib/firstcome/ledger.sqlite
   FIRSTCOME_LEDGER=postgres://ann:secret@db/shop firstcome settle set-aside")]
 pub(super) struct MendArgs {
     #[command(flatten)]
-    folder: FolderArgs,
+    source: SourceArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
+}
+
+impl MendArgs {
+    /// Takes the data folder, where the journal is in one: nobody else may have it meanwhile.
+    fn take_folder(&self) -> Result<Option<DataFolder>, Complaint> {
+        if self.source.is_shared() {
+            return Ok(None);
+        }
+        let taken = DataFolder::take(&self.source.folder.data).map_err(anyhow::Error::from)?;
+        Ok(Some(taken))
+    }
 }
 
 pub(super) fn run(verb: SettleVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         SettleVerb::Status(args) => on_one_core(status(args, json)),
-        SettleVerb::Rebuild(args) => on_one_core(mend(args, json)),
+        SettleVerb::Rebuild(args) => mend(&args, json),
         SettleVerb::SetAside(args) => on_one_core(set_aside(args, json)),
     }
 }
@@ -72,16 +87,16 @@ async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(exit)
 }
 
-async fn mend(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger(false)?;
-    let folder = DataFolder::take(&args.folder.data).map_err(anyhow::Error::from)?;
+fn mend(args: &MendArgs, json: bool) -> Result<Exit, Complaint> {
+    let ledger = args.ledger.ledger(args.source.is_shared())?;
+    let folder = args.take_folder()?;
+    let journal = args.source.open(&args.ledger.space)?;
     let meter = progress_bar();
     let named = (&ledger, args.ledger.space.as_str());
-    let rebuilt = rebuild::run(&folder, named, |position, head| {
+    let rebuilt = rebuild::run(&journal, folder.as_ref(), named, |position, head| {
         meter.set_length(head);
         meter.set_position(position);
     });
-    let rebuilt = rebuilt.await;
     meter.finish_and_clear();
     let rebuilt = rebuilt.map_err(|why| Complaint::new(Exit::Refused, format!("{why:#}")))?;
     if json {
@@ -96,9 +111,9 @@ async fn mend(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
-    let ledger = args.ledger.ledger(false)?;
-    let folder = DataFolder::take(&args.folder.data).map_err(anyhow::Error::from)?;
-    let renamed = ledger::set_aside(&ledger, &folder, &args.ledger.space).await;
+    let ledger = args.ledger.ledger(args.source.is_shared())?;
+    let folder = args.take_folder()?;
+    let renamed = ledger::set_aside(&ledger, folder.as_ref(), &args.ledger.space).await;
     let renamed = renamed.map_err(|why| Complaint::own(why.to_string()))?;
     if json {
         out::json(&json!({ "renamed_to": renamed }));

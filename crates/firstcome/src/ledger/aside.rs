@@ -15,12 +15,17 @@ use std::path::Path;
 /// It cannot be renamed.
 pub async fn set_aside(
     kind: &Named,
-    folder: &DataFolder,
+    folder: Option<&DataFolder>,
     name: &str,
 ) -> Result<Option<String>, LedgerFailure> {
     match kind {
         Named::None => Ok(None),
-        Named::Sqlite => set_file_aside(&folder.ledger()),
+        Named::Sqlite => match folder {
+            Some(folder) => set_file_aside(&folder.ledger()),
+            None => {
+                Err(LedgerFailure::ReadOnly("no data folder is named that it could be in".into()))
+            }
+        },
         Named::SqliteFile(file) => set_file_aside(file),
         #[cfg(feature = "postgres")]
         Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,

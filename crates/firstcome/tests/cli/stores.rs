@@ -158,4 +158,26 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     assert_eq!(audit.code, 0, "{audit:?}");
     assert_eq!(audit.json()["ledger_equal"], true);
     assert_eq!(audit.json()["ledger_through"], 2);
+
+    // The file is lost with nobody there: who leads next says so, and names what brings it back.
+    drop(other);
+    for name in ["ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm"] {
+        drop(std::fs::remove_file(scene.path().join(name)));
+    }
+    let third = scene.serve_with(&args);
+    let said = loop {
+        let said = third.ask(&scene, &["settle", "status"]);
+        if said.code == 1 {
+            break said.out;
+        }
+    };
+    assert!(said.contains("ledger_behind") && said.contains("firstcome settle rebuild"), "{said}");
+    drop(third);
+    let named = ["--ledger", "sqlite:ledger.sqlite", "--json"];
+    let rebuilt = look(&scene, &redis, &[&["settle", "rebuild"], named.as_slice()].concat());
+    assert_eq!(rebuilt.code, 0, "{rebuilt:?}");
+    assert_eq!((&rebuilt.json()["written"], &rebuilt.json()["through"]), (&2.into(), &2.into()));
+    let fourth = scene.serve_with(&args);
+    fourth.ask(&scene, &["claim", "spring", "cid"]).ends(0);
+    settled(&fourth, 3);
 }
