@@ -292,9 +292,10 @@ impl Plan {
     fn next(&mut self, call: Call) -> Option<Fault> {
         self.appends += u64::from(call == Call::Append);
         for (kind, left, _) in &mut self.faults {
-            *left -= u64::from(*kind == call);
+            // Of two that are due with the same call the second comes with the next one.
+            *left = left.saturating_sub(u64::from(*kind == call));
         }
-        let due = self.faults.iter().position(|(_, left, _)| *left == 0);
+        let due = self.faults.iter().position(|(kind, left, _)| *kind == call && *left == 0);
         let planned = due.map(|due| self.faults.remove(due).2);
         planned.or(self.always)
     }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `append.lua`, `append` | the step that stores an entry |
 //! | `confirm` | when it is durable |
-//! | `follow` | reading and waiting for more |
+//! | `follow`, `kept` | reading and waiting for more |
 //! | `opening` | whether a store is fit to hold a journal |
 //! | `incarnation` | whether the server is the one that was there before |
 //! | `healing` | what a store lost, put back |
@@ -23,6 +23,7 @@ mod follow;
 mod head;
 mod healing;
 mod incarnation;
+mod kept;
 mod keys;
 mod opening;
 mod options;
@@ -92,6 +93,7 @@ struct Inner {
     options: Options,
     waits: Waits,
     room: room::Watch,
+    kept: kept::Kept,
     incarnation: Incarnation,
     archive: Arc<Mutex<Option<Archive>>>,
     warnings: Vec<Warning>,
@@ -146,6 +148,7 @@ impl Redis {
                 space_text: space.to_string(),
                 waits,
                 room: room::Watch::default(),
+                kept: kept::Kept::default(),
                 incarnation: Incarnation::new(server.run()),
                 archive: Arc::default(),
                 warnings,

@@ -122,7 +122,8 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Those of [`Journal::read`](crate::Journal::read).
+    /// Those of [`Journal::read`](crate::Journal::read). Where nothing at all is left behind a position that was
+    /// trimmed, [`Failure::Trimmed`] may come up to two seconds late.
     pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         each!(self, store => store.follow(after, timeout))
     }

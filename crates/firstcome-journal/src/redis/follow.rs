@@ -1,7 +1,6 @@
 //! Reading, and waiting for more.
 
 use super::Redis;
-use super::scripts::number;
 use super::trouble::{looked, unexpected};
 use super::value::Entries;
 use crate::shared::News;
@@ -25,7 +24,10 @@ impl Redis {
         let command = range(&self.inner.keys.journal, after);
         let reply = self.inner.rest.send(&command).await.map_err(looked)?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
-        self.entries(after, rows).await
+        if rows.is_empty() {
+            self.check_nothing_is_gone(after).await?;
+        }
+        Self::entries(after, rows)
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
@@ -50,37 +52,22 @@ impl Redis {
             let news = news.await.map_err(looked)?;
             let now = self.time(&time.await.map_err(looked)?)?;
             if let Some(rows) = rows(&news)? {
-                return Ok(News { entries: self.entries(after, rows).await?, now });
+                return Ok(News { entries: Self::entries(after, rows)?, now });
             }
             if Instant::now() >= end {
-                return Ok(News { entries: self.entries(after, &[]).await?, now });
+                self.check_nothing_is_known_gone(after).await?;
+                return Ok(News { entries: Vec::new(), now });
             }
         }
     }
 
     /// Reads entries that should go on behind a position.
-    async fn entries(&self, after: u64, rows: &[Reply]) -> Result<Vec<Entry>, Failure> {
-        if rows.is_empty() {
-            self.check_nothing_is_gone(after).await?;
-        }
+    fn entries(after: u64, rows: &[Reply]) -> Result<Vec<Entry>, Failure> {
         let entries = Entries::of(rows).front()?;
         if let Some((entry, _)) = entries.first().filter(|(entry, _)| entry.position > after + 1) {
             return Err(Failure::Trimmed { wanted: after + 1, first: entry.position });
         }
         Ok(entries.into_iter().map(|(entry, _)| entry).collect())
-    }
-
-    /// An empty stream may be one that was trimmed to its end.
-    async fn check_nothing_is_gone(&self, after: u64) -> Result<(), Failure> {
-        let command = Command::new("HGET").arg(&self.inner.keys.head).arg("first");
-        let reply = self.inner.rest.send(&command).await.map_err(looked)?;
-        if reply != Reply::Nil {
-            let first = number(&reply)?;
-            if after.saturating_add(1) < first {
-                return Err(Failure::Trimmed { wanted: after + 1, first });
-            }
-        }
-        Ok(())
     }
 }
 

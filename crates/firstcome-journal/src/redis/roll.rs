@@ -7,6 +7,7 @@ use crate::Failure;
 use crate::shared::{Announcement, Roll};
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_store::{Command, Reply};
+use tokio::time::Instant;
 
 /// How long a node is on the roll after it announced itself, in microseconds.
 const ON_THE_ROLL: i64 = 10_000_000;
@@ -25,11 +26,13 @@ impl Redis {
             .arg(&me.node.0[..])
             .arg(write(&me))
             .arg(ON_THE_ROLL);
+        let asked = Instant::now();
         let parts = self.run(step, command).await?;
         let [now, fields, live] = &parts[..] else {
             return Err(unexpected(&Reply::List(parts), "a roll"));
         };
         let head = self.read_head(fields, Timestamp::from_micros(signed(now)?))?;
+        self.inner.kept.heard(head.first, asked);
         let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
         let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();
         nodes.sort_by_key(|(node, _)| node.node);

@@ -9,6 +9,7 @@ use firstcome_journal::redis::{Options, Redis};
 use firstcome_journal::{Failure, Journal};
 use firstcome_testbed::Redis as Server;
 use std::path::Path;
+use std::time::Duration;
 
 struct Trimmed {
     server: Server,
@@ -199,6 +200,19 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
     assert_eq!(roll.nodes.len(), 1);
     shared.leave(node(b'a')).await.unwrap();
     assert_eq!(t.journal.head().await.unwrap().position, 20, "nothing was stored");
+}
+
+#[tokio::test]
+async fn a_follower_without_news_asks_for_nothing_that_an_announcement_told() {
+    let Some(t) = Trimmed::new(|_| {}).await else { return };
+    let shared = t.journal.shared().unwrap();
+    shared.announce(crate::sharing::announcement(b'a', 0)).await.unwrap();
+    let before = t.server.calls_of("hget");
+    for _ in 0..5 {
+        let news = shared.follow(0, Duration::from_millis(1)).await.unwrap();
+        assert_eq!(news.entries, []);
+    }
+    assert_eq!(t.server.calls_of("hget"), before);
 }
 
 #[tokio::test]

@@ -7,16 +7,16 @@ use anyhow::{Context, Result, ensure};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
-const CONNECTIONS: usize = 64;
-const KEY: &str = "bench-key-0123456789";
+pub(crate) const CONNECTIONS: usize = 64;
+pub(crate) const KEY: &str = "bench-key-0123456789";
 
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
+    pub(crate) address: String,
 }
 
 impl Server {
-    fn start(mut command: Command) -> Result<Self> {
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
         let out = child.stdout.take().context("no stdout")?;
         let mut line = String::new();
@@ -24,6 +24,15 @@ impl Server {
         let address =
             line.trim().strip_prefix("listening on http://").context("no address")?.to_owned();
         Ok(Self { child, address })
+    }
+
+    /// Starts a server on a Redis, with more words for its command line.
+    #[cfg(feature = "redis")]
+    pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--store", url]).args(more);
+        command.env("FIRSTCOME_ADMIN_KEY", KEY);
+        Self::start(command)
     }
 
     /// Gives the processor time used so far, in microseconds.
@@ -117,7 +126,7 @@ fn measure(
     figures: &mut Figures,
 ) -> Result<f64> {
     let before = server.cpu_us()?;
-    let phase = loader::claims(&server.address, KEY, CONNECTIONS, requests, subject)?;
+    let phase = loader::claims(&[&server.address], KEY, CONNECTIONS, requests, subject)?;
     ensure!(
         phase.statuses.get(&status) == Some(&requests),
         "expected {requests} answers {status}, got {:?}",
@@ -128,7 +137,7 @@ fn measure(
 }
 
 /// Creates the campaign with exactly as many places as there are requests.
-fn create(address: &str, places: usize) -> Result<()> {
+pub(crate) fn create(address: &str, places: usize) -> Result<()> {
     use std::io::{Read, Write};
     let body = format!(r#"{{"opens_at":"now","pools":[{{"name":"main","capacity":{places}}}]}}"#);
     let mut stream = std::net::TcpStream::connect(address)?;

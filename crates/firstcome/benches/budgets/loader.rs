@@ -15,9 +15,9 @@ pub(crate) struct Phase {
     pub(crate) statuses: std::collections::BTreeMap<u16, usize>,
 }
 
-/// Sends `requests` claims on `connections` connections; `subject` names the n-th one's.
+/// Sends `requests` claims on `connections` connections, spread over the servers; `subject` names the n-th one's.
 pub(crate) fn claims(
-    address: &str,
+    addresses: &[&str],
     key: &str,
     connections: usize,
     requests: usize,
@@ -28,8 +28,8 @@ pub(crate) fn claims(
     let next = std::rc::Rc::new(std::cell::Cell::new(0));
     let answers: Result<Vec<Vec<(u16, u32)>>> = local.block_on(&runtime, async {
         let mut streams = Vec::new();
-        for _ in 0..connections {
-            let stream = TcpStream::connect(address).await?;
+        for place in 0..connections {
+            let stream = TcpStream::connect(addresses[place % addresses.len()]).await?;
             stream.set_nodelay(true)?;
             streams.push(stream);
         }

@@ -10,6 +10,8 @@ mod ledger;
 mod loader;
 #[cfg(feature = "redis")]
 mod locks;
+#[cfg(feature = "redis")]
+mod nodes;
 mod rules;
 mod table;
 
@@ -17,10 +19,11 @@ use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|locks] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|locks|nodes] [--rounds N] [--requests N] [--json FILE]
 
-  --only PART     run one part
-  --rounds N      rounds of the HTTP part, the median counts (3)
+  --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
+                  /trouble, /http
+  --rounds N      rounds of the parts about HTTP and nodes, the median counts (3)
   --requests N    requests of each HTTP phase (100000)
   --json FILE     where the figures go (bench.json)
 ";
@@ -31,6 +34,16 @@ pub(crate) struct Plan {
     pub(crate) rounds: usize,
     pub(crate) requests: usize,
     json: String,
+}
+
+impl Plan {
+    /// Says whether a piece of a part is wanted: all, the part, or just that piece.
+    #[cfg(feature = "redis")]
+    pub(crate) fn wants(&self, part: &str, piece: &str) -> bool {
+        let Some(only) = &self.only else { return true };
+        only == part
+            || only.strip_prefix(part).is_some_and(|rest| rest.strip_prefix('/') == Some(piece))
+    }
 }
 
 fn main() -> Result<()> {
@@ -79,6 +92,10 @@ fn main() -> Result<()> {
     #[cfg(feature = "redis")]
     if wanted("locks") {
         locks::run(&mut table)?;
+    }
+    #[cfg(feature = "redis")]
+    if plan.only.as_deref().is_none_or(|only| only.starts_with("nodes")) {
+        nodes::run(&plan, &mut table)?;
     }
     table.print();
     table.write(&plan.json)?;

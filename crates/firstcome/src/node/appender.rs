@@ -10,6 +10,7 @@ use super::ask::Ask;
 use super::batch::{Answers, Batch, answer_overdue};
 use super::calls::Calls;
 use super::clock::StoreClock;
+use super::follow::Next;
 use super::fork::Over;
 use super::health::Health;
 use super::pace::Pace;
@@ -24,7 +25,6 @@ use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_journal::shared::{News, Roll};
 use firstcome_journal::{Append, Confirm, Entry, Failure as Broken, Journal, Name, Shared};
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -36,11 +36,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(10);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Turns others get before a batch is taken, at most.
 const MOST_TURNS: usize = 8;
-/// How long the journal is asked to wait for news.
-const NEWS_WITHIN: Duration = Duration::from_millis(300);
-/// The pause after an answer before news are waited for again, with readers and without.
-const AFTER_ANSWER: Duration = Duration::from_millis(20);
-const WITHOUT_READERS: Duration = Duration::from_millis(250);
 /// Batches whose answers wait for durability, at most.
 const MOST_PARKED: usize = 256;
 
@@ -73,15 +68,6 @@ pub(crate) struct Appender {
     pub(super) asked: JoinSet<(Instant, Result<News, Broken>)>,
     /// Answers that wait until they are durable.
     pub(super) parked: JoinSet<()>,
-}
-
-/// What there is to do next.
-enum Next {
-    Over,
-    Commands,
-    News(Instant, Result<News, Broken>),
-    Look,
-    Suspicion,
 }
 
 /// What applying entries came to.
@@ -124,91 +110,6 @@ impl Appender {
         stopped
     }
 
-    async fn next(&mut self) -> Next {
-        let Some(shared) = &self.shared else {
-            return if self.queue.any().await { Next::Commands } else { Next::Over };
-        };
-        let (applied, _) = self.replica.applied();
-        let (asked, pauses, rests) = (&mut self.asked, self.pauses, self.rests);
-        // A question under way stays: dropped, it would still be answered, and asked again.
-        let news = async {
-            if asked.is_empty() {
-                sleep_until(pauses).await;
-                let (shared, now) = (shared.clone(), Instant::now());
-                asked.spawn(async move { (now, shared.follow(applied, NEWS_WITHIN).await) });
-            }
-            match asked.join_next().await {
-                Some(Ok((since, news))) => Next::News(since, news),
-                // It was thrown away with the history it was about.
-                Some(Err(_)) | None => Next::Look,
-            }
-        };
-        let commands = async {
-            sleep_until(rests).await;
-            if self.queue.any().await { Next::Commands } else { Next::Over }
-        };
-        // Nothing is lost with an arm that is dropped: calls, commands and the question stay.
-        tokio::select! {
-            biased;
-            () = self.calls.suspected() => Next::Suspicion,
-            next = commands => next,
-            () = self.calls.wanted() => Next::Look,
-            next = news => next,
-        }
-    }
-
-    /// Takes in what the journal had to tell.
-    async fn take(&mut self, asked: Instant, news: Result<News, Broken>) -> Result<(), Stop> {
-        match news {
-            Ok(News { entries, now }) => {
-                self.clock.heard(now, asked);
-                self.take_entries(asked, entries).await
-            }
-            Err(broken) => {
-                self.pauses = Instant::now() + LOOK_FOR_OVERDUE;
-                self.doubt(&broken).await
-            }
-        }
-    }
-
-    /// Reads what there is now.
-    async fn look(&mut self) -> Result<(), Stop> {
-        let (asked, (applied, _)) = (Instant::now(), self.replica.applied());
-        match self.journal.read(applied).await {
-            Ok(entries) => self.take_entries(asked, entries).await,
-            Err(broken) => self.doubt(&broken).await,
-        }
-    }
-
-    async fn take_entries(&mut self, asked: Instant, entries: Vec<Entry>) -> Result<(), Stop> {
-        if self.may_have_lost() {
-            return self.heal(None).await;
-        }
-        let all = entries.len() < READ_ENTRIES;
-        match self.apply(entries, None)? {
-            Applying::Broke => return self.heal(None).await,
-            Applying::Done { .. } if all => {
-                self.health.answered();
-                self.health.caught_up(asked);
-                let readers = self.calls.any_reader();
-                let pause = if readers { AFTER_ANSWER } else { WITHOUT_READERS };
-                self.pauses = Instant::now() + pause;
-            }
-            // There is more: whoever waits for it is not served yet.
-            Applying::Done { .. } => self.calls.look(),
-        }
-        Ok(())
-    }
-
-    /// Notes that the journal cannot be read; mends it if it is not the one this node followed.
-    async fn doubt(&mut self, broken: &Broken) -> Result<(), Stop> {
-        if self.is_lost(broken) {
-            return self.heal(None).await;
-        }
-        self.broken(broken)?;
-        Ok(())
-    }
-
     /// Says whether a failure means that the journal is not the one this node followed.
     pub(super) fn is_lost(&self, broken: &Broken) -> bool {
         let lost = matches!(
@@ -239,7 +140,8 @@ impl Appender {
         let done = self.see_through(batch).await;
         let now = Instant::now();
         self.rests = now + self.pace.pause(now).unwrap_or_default();
-        self.pauses = now + AFTER_ANSWER;
+        // What an append brought back is what news would have brought.
+        self.pauses = now + self.calls.pause_before_news();
         done
     }
 
@@ -352,21 +254,7 @@ impl Appender {
         let begun = Instant::now();
         self.health.sent(begun);
         batch.is_sent = true;
-        let answer = {
-            let mut call = pin!(self.journal.append(append));
-            loop {
-                tokio::select! {
-                    answer = &mut call => break answer,
-                    () = sleep(LOOK_FOR_OVERDUE) => {
-                        answer_overdue(&self.queue);
-                        batch.answer_overdue();
-                        if self.is_given_up(batch) {
-                            break Err(Broken::Unknown("this node stops".into()));
-                        }
-                    }
-                }
-            }
-        };
+        let answer = self.patiently(Some(batch), self.journal.append(append)).await;
         batch.is_sent = false;
         match &answer {
             Ok(_) => {
@@ -387,7 +275,8 @@ impl Appender {
     async fn catch_up(&mut self, batch: &mut Batch) -> Result<bool, Stop> {
         loop {
             let (applied, _) = self.replica.applied();
-            match self.journal.read(applied).await {
+            let read = self.patiently(Some(batch), self.journal.read(applied)).await;
+            match read {
                 Ok(entries) if entries.is_empty() => return Ok(false),
                 Ok(entries) => match self.apply(entries, Some(batch))? {
                     Applying::Done { seen: true } => return Ok(true),

@@ -3,7 +3,12 @@
 use super::doubt::Difference;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
+
+/// The pause after an answer before news are waited for again, with readers and without.
+const AFTER_ANSWER: Duration = Duration::from_millis(20);
+const WITHOUT_READERS: Duration = Duration::from_millis(250);
 
 /// Calls that wait to be heard; two of the same kind are one.
 #[derive(Debug, Default)]
@@ -14,6 +19,7 @@ pub(crate) struct Calls {
     readers: AtomicBool,
     reseed: AtomicBool,
     without_store: AtomicBool,
+    is_wrong: AtomicBool,
     differs: Mutex<Option<Difference>>,
     doubt: Notify,
 }
@@ -38,6 +44,17 @@ impl Calls {
     pub(crate) fn reseed(&self) {
         self.reseed.store(true, Ordering::Relaxed);
         self.suspect();
+    }
+
+    /// Wants this node to go over to what the journal has: its own state is not that.
+    pub(super) fn go_over(&self) {
+        self.is_wrong.store(true, Ordering::Relaxed);
+        self.suspect();
+    }
+
+    /// Says whether [`Calls::go_over`] was called since this was last asked.
+    pub(super) fn must_go_over(&self) -> bool {
+        self.is_wrong.swap(false, Ordering::Relaxed)
     }
 
     /// Says that another node had another digest than this one.
@@ -83,9 +100,11 @@ impl Calls {
         }
     }
 
-    /// Says whether somebody read this node's state since this was last asked.
-    pub(super) fn any_reader(&self) -> bool {
-        self.readers.swap(false, Ordering::Relaxed)
+    /// Gives the pause after an answer of the journal before news are waited for: short if somebody
+    /// read this node's state since this was last asked.
+    pub(super) fn pause_before_news(&self) -> Duration {
+        let readers = self.readers.swap(false, Ordering::Relaxed);
+        if readers { AFTER_ANSWER } else { WITHOUT_READERS }
     }
 
     /// Waits for [`Calls::look`].

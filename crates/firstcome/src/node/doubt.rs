@@ -2,7 +2,8 @@
 //!
 //! Nodes announce the digest of their state, and write it into ticks and settle marks. A node that
 //! sees a digest other than its own replays the journal from the newest snapshot. If that agrees with
-//! its state it names the other node and goes on; if it does not, it stops: its own memory is wrong.
+//! its state it names the other node and goes on; if it does not, it goes over to what the journal has:
+//! it followed a history that is over and nobody told it, or its memory is wrong.
 
 use super::replica::Replica;
 use super::start;
@@ -35,10 +36,10 @@ pub(super) struct Doubt {
 }
 
 impl Doubt {
-    /// Replays the journal, unless that was done a moment ago.
-    pub(super) async fn resolve(&mut self, difference: Difference) {
+    /// Replays the journal, unless that was done a moment ago; says whether this node is the wrong one.
+    pub(super) async fn resolve(&mut self, difference: Difference) -> bool {
         if self.last.is_some_and(|last| last.elapsed() < AT_MOST_EVERY) {
-            return;
+            return false;
         }
         self.last = Some(Instant::now());
         let Difference { node, position, theirs, ours } = difference;
@@ -48,25 +49,36 @@ impl Doubt {
         );
         let replayed = match start::state(&self.journal, |_, _| {}, |_, _| {}).await {
             Ok(state) => (state.position(), state.digest()),
-            Err(why) => return eprintln!("the journal could not be replayed: {why}"),
+            Err(why) => {
+                eprintln!("the journal could not be replayed: {why}");
+                self.last = None;
+                return false;
+            }
         };
         let (position, digest) = replayed;
         if timeout(REACH, self.replica.reach(position)).await.is_err() {
-            return eprintln!("this node did not reach {position} to compare it with a replay");
+            eprintln!("this node did not reach {position} to compare it with a replay");
+            self.last = None;
+            return false;
         }
         match self.replica.look(|state: &State| state.digest_at(position)) {
-            Some(ours) if ours == digest => eprintln!(
-                "this node agrees with its own replay up to {position}: start node {node} again, \
-                 and see that it runs the same build"
-            ),
+            Some(ours) if ours == digest => {
+                eprintln!(
+                    "this node agrees with its own replay up to {position}: it is node {node} that differs"
+                );
+                false
+            }
             Some(ours) => {
                 eprintln!(
                     "this node has digest {ours:016x} at {position}, its own replay {digest:016x}: \
-                     it stops; start it again"
+                     it goes over to what the journal has"
                 );
-                self.replica.stick(position);
+                true
             }
-            None => eprintln!("this node is too far beyond {position} to compare it with a replay"),
+            None => {
+                eprintln!("this node is too far beyond {position} to compare it with a replay");
+                false
+            }
         }
     }
 }

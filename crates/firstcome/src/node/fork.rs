@@ -36,13 +36,13 @@ impl Appender {
     /// Goes over to the store's history, and notes what it lacks.
     pub(super) async fn go_over(
         &mut self,
-        batch: Option<&mut Batch>,
+        mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
         let point = async {
             let head = self.journal.head().await?;
             self.fork_point(head).await
         };
-        let fork = match point.await {
+        let fork = match self.patiently(batch.as_deref_mut(), point).await {
             Ok(fork) => fork,
             Err(broken) => return Ok(Err(broken)),
         };
@@ -58,11 +58,12 @@ impl Appender {
                 tail.push((entry, name));
             },
         );
+        let loaded = self.patiently(batch.as_deref_mut(), async { Ok(loaded.await) });
         let state = match loaded.await {
-            Ok(state) => state,
-            Err(CannotStart::Journal(broken)) => return Ok(Err(broken)),
-            Err(CannotStart::Entry(stop)) => return Err(stop),
-            Err(CannotStart::Snapshot(why)) => {
+            Ok(Ok(state)) => state,
+            Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
+            Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
+            Ok(Err(CannotStart::Snapshot(why))) => {
                 let position = self.replica.applied().0;
                 return Err(Stop::Unreadable { position, why: why.to_string() });
             }
@@ -109,7 +110,7 @@ impl Appender {
     ) -> Result<Result<Step, Broken>, Stop> {
         let before = self.over.as_ref().map_or(head.epoch, |over| over.state.token().epoch);
         if head.epoch <= before {
-            match shared.raise_epoch(head).await {
+            match self.patiently(batch.as_deref_mut(), shared.raise_epoch(head)).await {
                 Ok(_) => {}
                 Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
@@ -133,7 +134,8 @@ impl Appender {
             }
             let (applied, applied_name) = self.replica.applied();
             let body = keep_timeless(name, &entry.body).body.into();
-            match self.journal.append(Append { body, name, applied, applied_name }).await {
+            let append = self.journal.append(Append { body, name, applied, applied_name });
+            match self.patiently(batch.as_deref_mut(), append).await {
                 Ok(exchange) => {
                     self.metrics.put_back.inc();
                     let history = self.apply(exchange.entries, batch.as_deref_mut())?;
@@ -160,7 +162,8 @@ impl Appender {
         let Some(over) = self.over.take() else { return };
         let (epoch, report) = self.replica.look(|state| (state.token().epoch, over.compare(state)));
         eprint!("{report}");
-        if shared.report(epoch, self.writer, report).await.is_err() {
+        let stored = self.patiently(None, shared.report(epoch, self.writer, report)).await;
+        if stored.is_err() {
             eprintln!("the report of the fork could not be stored: keep what stands above");
         }
     }

@@ -80,14 +80,14 @@ impl Appender {
     async fn mend(
         &mut self,
         shared: &Shared,
-        batch: Option<&mut Batch>,
+        mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let head = self.journal.head().await;
+        let head = self.patiently(batch.as_deref_mut(), self.journal.head()).await;
         self.calls.without_store(matches!(head, Err(Broken::Gone(_))));
         let head = match head {
             Ok(head) => head,
             Err(Broken::Gone(space)) if self.calls.may_reseed() => {
-                return Ok(match self.reseed(shared, None).await {
+                return Ok(match self.reseed(shared, None, batch).await {
                     Err(Broken::Moved { .. }) => Err(Broken::Gone(space)),
                     done => done,
                 });
@@ -102,23 +102,38 @@ impl Appender {
             let why = Broken::TooNew(head.level).to_string();
             return Err(Stop::Unreadable { position: head.position, why });
         }
-        let ours = self.replica.look(State::stamp);
-        let tip = head.tip();
-        if tip.position < ours.position {
-            return match self.recent.has(tip) {
-                Some(true) => Ok(self.put_back(shared, head).await),
-                Some(false) => self.go_over(batch).await,
-                None => Ok(self.reseed(shared, Some(head)).await),
-            };
+        if self.calls.must_go_over() {
+            return self.go_over(batch).await;
         }
-        let found = match self.tip_in_store(ours.position, tip).await {
+        let ours = self.replica.look(State::stamp);
+        let common = head.position.min(ours.position);
+        let found = self.patiently(batch.as_deref_mut(), self.entry_in_store(common)).await;
+        let found = match found {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
         };
-        let name = Name { node: ours.node, number: ours.number };
-        let same = |found: Tip| found.name == name && found.at == ours.at;
-        if ours.position > 0 && !found.is_some_and(same) {
-            return self.go_over(batch).await;
+        let same = match &found {
+            _ if common == 0 => Some(true),
+            Some(entry) => self.recent.has(entry).or_else(|| {
+                let stamp = entry.open().map(|(stamp, _)| stamp);
+                (common == ours.position).then(|| stamp.is_ok_and(|stamp| stamp == ours))
+            }),
+            // Nothing stands there but what the head says: the store goes on behind a state.
+            None if common == head.position => {
+                let name = Name { node: ours.node, number: ours.number };
+                let tip = Tip { position: ours.position, name, at: ours.at };
+                let known = (common == ours.position).then_some(tip);
+                known.or_else(|| self.recent.tip_at(common)).map(|known| known == head.tip())
+            }
+            None => None,
+        };
+        let lower = head.position < ours.position;
+        match same {
+            Some(true) if lower => return Ok(self.put_back(shared, head, batch).await),
+            Some(true) => {}
+            // A store that has less than this node can tell is older than what this node keeps.
+            None if lower => return Ok(self.reseed(shared, Some(head), batch).await),
+            Some(false) | None => return self.go_over(batch).await,
         }
         if !self.lost.is_empty() {
             return self.bring(shared, head, batch).await;
@@ -127,16 +142,12 @@ impl Appender {
         self.wait_for_others(batch).await
     }
 
-    /// Gives what the store has at a position at or below its head; none if that was trimmed.
-    async fn tip_in_store(&self, position: u64, head: Tip) -> Result<Option<Tip>, Broken> {
-        if position == head.position || position == 0 {
-            return Ok(Some(Tip { position, ..head }));
-        }
-        match self.journal.read(position - 1).await {
-            Ok(entries) => match entries.first() {
-                Some(entry) => Ok(Some(Tip { position, name: entry.name()?, at: entry.at })),
-                None => Ok(None),
-            },
+    /// Gives the entry the store has at a position at or below its head; none before the first, or if
+    /// it was trimmed.
+    async fn entry_in_store(&self, position: u64) -> Result<Option<Entry>, Broken> {
+        let Some(before) = position.checked_sub(1) else { return Ok(None) };
+        match self.journal.read(before).await {
+            Ok(entries) => Ok(entries.into_iter().next()),
             Err(Broken::Trimmed { .. }) => Ok(None),
             Err(broken) => Err(broken),
         }
@@ -146,14 +157,15 @@ impl Appender {
     pub(super) async fn fork_point(&self, head: Head) -> Result<Option<u64>, Broken> {
         let Some(first) = self.recent.first() else { return Ok(None) };
         let (applied, _) = self.replica.applied();
-        let (mut same, mut other) = (first - 1, applied.min(head.position) + 1);
-        if same > head.position || !self.is_in_store(same, head).await? {
-            return Ok(None);
+        let (mut same, mut other) = (first, applied.min(head.position) + 1);
+        if same > head.position || !self.is_in_store(same).await? {
+            // From the very first entry on they may differ.
+            return Ok((first == 1).then_some(0));
         }
         // A history is the same up to the fork and nowhere beyond it.
         while other - same > 1 {
             let middle = same + (other - same) / 2;
-            if self.is_in_store(middle, head).await? {
+            if self.is_in_store(middle).await? {
                 same = middle;
             } else {
                 other = middle;
@@ -163,13 +175,18 @@ impl Appender {
     }
 
     /// Says whether the store has what this node has at a position.
-    async fn is_in_store(&self, position: u64, head: Head) -> Result<bool, Broken> {
-        let found = self.tip_in_store(position, head.tip()).await?;
-        Ok(found.is_some_and(|found| self.recent.has(found) == Some(true)))
+    async fn is_in_store(&self, position: u64) -> Result<bool, Broken> {
+        let found = self.entry_in_store(position).await?;
+        Ok(found.is_some_and(|found| self.recent.has(&found) == Some(true)))
     }
 
     /// Puts back, whole, what the store lost.
-    async fn put_back(&mut self, shared: &Shared, head: Head) -> Result<Step, Broken> {
+    async fn put_back(
+        &mut self,
+        shared: &Shared,
+        head: Head,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Step, Broken> {
         let (mut position, mut before) = (head.position, head.name);
         loop {
             let mut bytes = 0;
@@ -188,7 +205,8 @@ impl Appender {
             };
             let count = part.len() as u64;
             let entries = part.into_iter().map(|(entry, _)| entry).collect();
-            match shared.put_back(position, before, entries).await {
+            let put = shared.put_back(position, before, entries);
+            match self.patiently(batch.as_deref_mut(), put).await {
                 Ok(()) => {
                     self.metrics.put_back.inc_by(count);
                 }
@@ -203,12 +221,18 @@ impl Appender {
     /// Has the store go on behind this node's state.
     ///
     /// The epoch is raised: whoever followed another history since must find out.
-    async fn reseed(&mut self, shared: &Shared, seen: Option<Head>) -> Result<Step, Broken> {
+    async fn reseed(
+        &mut self,
+        shared: &Shared,
+        seen: Option<Head>,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Step, Broken> {
         let stamp = self.replica.look(State::stamp);
         let mut frozen = self.replica.look(|state| state.freeze(true));
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
-            self.journal.put_piece(piece.name, bytes).await?;
+            let put = self.journal.put_piece(piece.name, bytes);
+            self.patiently(batch.as_deref_mut(), put).await?;
         }
         let manifest = frozen.finish();
         let seed = Seed {
@@ -219,7 +243,7 @@ impl Appender {
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };
-        match shared.reseed(seen, seed).await {
+        match self.patiently(batch, shared.reseed(seen, seed)).await {
             Ok(()) => {
                 self.metrics.reseeds.inc();
                 self.calls.reseeded();
@@ -245,7 +269,8 @@ impl Appender {
             }
             let (applied, _) = self.replica.applied();
             let asked = Instant::now();
-            let entries = match self.journal.read(applied).await {
+            let read = self.journal.read(applied);
+            let entries = match self.patiently(batch.as_deref_mut(), read).await {
                 Ok(entries) => entries,
                 Err(broken) => return Ok(Err(broken)),
             };

@@ -8,12 +8,10 @@ use firstcome_core::NodeId;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// The pause for each other node seen.
-const EACH: Duration = Duration::from_micros(200);
+/// The pause for each other node seen, which a timer rounds up to its next millisecond.
+const EACH: Duration = Duration::from_micros(250);
 /// The longest pause.
-const LONGEST: Duration = Duration::from_millis(5);
-/// The shortest that a timer can do: a shorter one would be rounded up to it.
-const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_millis(4);
 /// For how long an entry says that its writer appends.
 const SEEN_FOR: Duration = Duration::from_millis(100);
 /// Nodes that are remembered at most; the pause is the longest long before.
@@ -21,13 +19,13 @@ const MOST: usize = 64;
 
 /// Who else was seen appending, and when.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub struct Pace {
     others: Vec<(NodeId, Instant)>,
 }
 
 impl Pace {
     /// Notes that another node appended.
-    pub(super) fn saw(&mut self, node: NodeId, now: Instant) {
+    pub fn saw(&mut self, node: NodeId, now: Instant) {
         if let Some((_, last)) = self.others.iter_mut().find(|(known, _)| *known == node) {
             *last = now;
         } else if self.others.len() < MOST {
@@ -36,11 +34,12 @@ impl Pace {
     }
 
     /// Gives the pause after an append.
-    pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
+    ///
+    /// Two nodes take none: it would cost those who wait more than it spares the store.
+    pub fn pause(&mut self, now: Instant) -> Option<Duration> {
         self.others.retain(|(_, last)| now - *last <= SEEN_FOR);
         let others = u32::try_from(self.others.len()).unwrap_or(u32::MAX);
-        let pause = (EACH * others).min(LONGEST);
-        (pause >= SHORTEST).then_some(pause)
+        (others > 1).then(|| (EACH * others).min(LONGEST))
     }
 }
 
@@ -53,11 +52,13 @@ mod tests {
         let mut pace = Pace::default();
         let now = Instant::now();
         assert_eq!(pace.pause(now), None, "alone there is nothing to wait for");
+        pace.saw(NodeId([0; 16]), now);
+        assert_eq!(pace.pause(now), None, "and with one other it does not pay");
         for node in 0..10 {
             pace.saw(NodeId([node; 16]), now);
             pace.saw(NodeId([node; 16]), now);
         }
-        assert_eq!(pace.pause(now), Some(Duration::from_millis(2)));
+        assert_eq!(pace.pause(now), Some(EACH * 10));
         for node in 0..40 {
             pace.saw(NodeId([node; 16]), now);
         }

@@ -33,22 +33,24 @@ impl Recent {
         }
     }
 
-    /// Says whether a store that has this at a position has what was applied there; none if that is
+    /// Says whether a store that has this entry has what was applied at its position; none if that is
     /// not known any more.
     ///
-    /// The name alone does not tell: a body that was lost and sent again has the name it had, but
-    /// another time, and what is decided may depend on it.
-    pub(super) fn has(&self, tip: Tip) -> Option<bool> {
-        if tip.position == 0 {
-            return Some(true);
-        }
+    /// The name alone does not tell: a body that was lost and sent again, or brought by another node,
+    /// has the name it had, but another time, another epoch, or fewer commands.
+    pub(super) fn has(&self, found: &Entry) -> Option<bool> {
         let (_, first, _) = self.entries.front()?;
-        let Some(place) = tip.position.checked_sub(first.position) else {
-            let before = tip.position + 1 == first.position;
-            return before.then(|| first.before == tip.name);
-        };
-        let (_, entry, name) = self.entries.get(usize::try_from(place).ok()?)?;
-        Some(*name == tip.name && entry.at == tip.at)
+        let place = usize::try_from(found.position.checked_sub(first.position)?).ok()?;
+        let (_, entry, _) = self.entries.get(place)?;
+        Some(entry == found)
+    }
+
+    /// Gives what stands at a position, if that is kept.
+    pub(super) fn tip_at(&self, position: u64) -> Option<Tip> {
+        let (_, first, _) = self.entries.front()?;
+        let place = usize::try_from(position.checked_sub(first.position)?).ok()?;
+        let (_, entry, name) = self.entries.get(place)?;
+        Some(Tip { position, name: *name, at: entry.at })
     }
 
     /// Gives the entries beyond a position that are kept, oldest first.

@@ -126,12 +126,6 @@ impl Replica {
         self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
     }
 
-    /// Applies nothing any more: the state after a position is not what the journal makes of it.
-    pub(crate) fn stick(&self, position: u64) {
-        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
-        inside.stuck = Some(Stuck { position, campaign: None });
-    }
-
     /// Gives the bytes of all bodies applied since the start.
     pub(crate) fn applied_bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)

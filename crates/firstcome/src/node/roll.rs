@@ -8,6 +8,7 @@ use super::told;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
 use firstcome_journal::shared::{Announcement, Roll};
 use firstcome_journal::{Failure, Shared};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -62,14 +63,24 @@ impl Announcer {
                 }
                 sleep(SOON).await;
             };
-            tokio::select! {
-                () = sleep_until(before + EVERY) => {}
-                () = soon => {}
-                // Nobody hears of this node meanwhile, which is right.
-                difference = self.calls.doubted() => doubt.resolve(difference).await,
-                () = told(&mut stop) => break,
+            let mut soon = pin!(soon);
+            loop {
+                tokio::select! {
+                    () = sleep_until(before + EVERY) => break,
+                    () = &mut soon => break,
+                    // Nobody hears of this node meanwhile, which is right.
+                    difference = self.calls.doubted() => {
+                        if doubt.resolve(difference).await {
+                            self.calls.go_over();
+                        }
+                    }
+                    () = told(&mut stop) => return self.leave().await,
+                }
             }
         }
+    }
+
+    async fn leave(&self) {
         // If it fails, the roll forgets this node after a while.
         drop(self.shared.leave(self.node).await);
     }

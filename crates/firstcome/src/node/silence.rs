@@ -6,8 +6,9 @@ use super::replica::Stop;
 use crate::answer::Failure;
 use firstcome_core::command::BadBody;
 use firstcome_journal::Failure as Broken;
+use std::pin::pin;
 use std::time::Duration;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// How often commands whose time is over are looked for while the journal does not answer.
 pub(super) const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
@@ -41,6 +42,32 @@ impl Appender {
         };
         self.health.trouble(failure.clone(), broken.to_string());
         Ok(failure)
+    }
+
+    /// Waits for the journal; commands whose time is over meanwhile are answered.
+    ///
+    /// Gives up when this node is to stop and nobody waits any more.
+    pub(super) async fn patiently<T>(
+        &self,
+        mut batch: Option<&mut Batch>,
+        call: impl Future<Output = Result<T, Broken>>,
+    ) -> Result<T, Broken> {
+        let mut call = pin!(call);
+        loop {
+            tokio::select! {
+                answer = &mut call => return answer,
+                () = sleep(LOOK_FOR_OVERDUE) => {
+                    answer_overdue(&self.queue);
+                    if let Some(batch) = &mut batch {
+                        batch.answer_overdue();
+                    }
+                    let nobody = batch.as_ref().is_none_or(|batch| self.is_given_up(batch));
+                    if nobody && self.queue.is_over() {
+                        return Err(Broken::Unknown("this node stops".into()));
+                    }
+                }
+            }
+        }
     }
 
     /// Waits until a moment; commands whose time is over meanwhile are answered.

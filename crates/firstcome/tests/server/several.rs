@@ -34,6 +34,14 @@ pub(crate) fn store() -> Memory {
 impl Seat {
     pub(crate) async fn at(store: &Memory) -> Self {
         static DRAWN: AtomicU64 = AtomicU64::new(1);
+        Self::drawing(store, || DRAWN.fetch_add(1, Ordering::SeqCst)).await
+    }
+
+    /// Starts a node that draws its identity, and everything else at random, from here.
+    pub(crate) async fn drawing(
+        store: &Memory,
+        random: impl FnMut() -> u64 + Send + 'static,
+    ) -> Self {
         let journal = Faulty::new(Journal::Memory(store.clone()));
         let metrics = Arc::new(Metrics::default());
         let wait = Duration::from_secs(5);
@@ -41,7 +49,7 @@ impl Seat {
             journal: Journal::Faulty(journal.clone()),
             clock: None,
             address: "".into(),
-            random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
+            random: Box::new(random),
             limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
             metrics: Arc::clone(&metrics),
         };
@@ -134,6 +142,20 @@ async fn any_node_answers_and_sees_what_another_did() {
     assert_eq!(two.claims("bob").await, 2);
     assert_eq!(one.claims("cid").await, 3);
     agree(&[&one, &two]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_alone_waits_for_no_timer() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    // Between two ticks of the runtime's timer, which rounds up even what is over.
+    tokio::time::advance(Duration::from_micros(300)).await;
+    let begun = Instant::now();
+    for subject in ["ann", "bob", "cid"] {
+        one.claims(subject).await;
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]

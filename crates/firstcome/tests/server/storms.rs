@@ -49,8 +49,9 @@ impl Storm {
 async fn live_through(seed: u64) -> (u64, u64, usize) {
     let memory = store();
     let mut seats = Vec::new();
-    for _ in 0..NODES {
-        seats.push(Seat::at(&memory).await);
+    for node in 0..NODES {
+        let mut random = fastrand::Rng::with_seed(seed << 8 | node as u64);
+        seats.push(Seat::drawing(&memory, move || random.u64(..)).await);
     }
     seats[0].opens("spring", 100_000).await;
     let mut storm = Storm {
@@ -146,7 +147,11 @@ async fn live_through(seed: u64) -> (u64, u64, usize) {
     }
     check(&seats, &storm);
     let counted = |name: &str| seats.iter().map(|seat| seat.counted(name)).sum();
-    (counted("forks"), counted("put_back"), storm.told.len())
+    let lived = (counted("forks"), counted("put_back"), storm.told.len());
+    for seat in seats {
+        seat.node.stop().await.unwrap();
+    }
+    lived
 }
 
 /// Polls all at once and gives what each came to.
@@ -199,7 +204,9 @@ async fn nobody_who_was_told_yes_is_forgotten_however_the_store_forgets() {
     };
     let (mut forks, mut put_back, mut told) = (0, 0, 0);
     for seed in seeds.clone() {
-        eprintln!("storm {seed}");
+        if seed % 100 == 99 {
+            eprintln!("{} storms", seed + 1);
+        }
         let lived = live_through(seed).await;
         forks += lived.0;
         put_back += lived.1;
