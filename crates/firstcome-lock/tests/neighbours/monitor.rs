@@ -30,9 +30,9 @@ impl Monitor {
         let mut lines = BufReader::new(stream).lines().map(|line| line.unwrap());
         assert_eq!(lines.next().as_deref(), Some("+OK"));
         Self(std::thread::spawn(move || {
-            let mut caller = None;
-            let seen = lines.take_while(|line| !line.contains(LAST));
-            seen.filter_map(|line| step(&line, name, &mut caller)).collect()
+            let mut seen = Seen::default();
+            let lines = lines.take_while(|line| !line.contains(LAST));
+            lines.filter_map(|line| seen.step(&line, name)).collect()
         }))
     }
 
@@ -43,22 +43,55 @@ impl Monitor {
     }
 }
 
-/// Reads one line: that of a script names its owner, and those of what the script does follow it.
-fn step(line: &str, name: &str, caller: &mut Option<String>) -> Option<Step> {
-    let words: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
-    if !line.contains(" lua] ") {
-        // The text of a script has quotes of its own, so its owner is looked for by its form.
-        *caller = line.split('"').find_map(client_of).map(str::to_owned);
-        return None;
+/// What the lines so far came to.
+#[derive(Default)]
+struct Seen {
+    /// Whose script runs.
+    caller: Option<String>,
+    /// Who looked how long the lock is held, and was not given it yet.
+    looked: Option<String>,
+    /// Who was given it last.
+    holder: Option<String>,
+}
+
+impl Seen {
+    /// Reads one line: that of a script names its owner, and those of what the script does follow it.
+    fn step(&mut self, line: &str, name: &str) -> Option<Step> {
+        let words: Vec<&str> = line.split('"').skip(1).step_by(2).collect();
+        if !line.contains(" lua] ") {
+            // The text of a script has quotes of its own, so its owner is looked for by its form.
+            self.caller = line.split('"').find_map(client_of).map(str::to_owned);
+            // A release that is no script: it frees the lock where its owner has it.
+            let [command, at, owner] = words[..] else { return self.refused() };
+            let by_holder =
+                || client_of(owner).is_some_and(|id| self.holder.as_deref() == Some(id));
+            if command.eq_ignore_ascii_case("hdel") && at == name && by_holder() {
+                return Some(Step::Freed);
+            }
+            return self.refused();
+        }
+        if words.get(1) != Some(&name) {
+            return None;
+        }
+        match (words[0].to_ascii_lowercase().as_str(), words.get(3)) {
+            ("hset" | "hincrby", Some(&"1")) => {
+                self.looked = None;
+                self.holder = client_of(words[2]).map(str::to_owned);
+                self.holder.clone().map(Step::Granted)
+            }
+            // Whether in vain shows in what the script does next.
+            ("pttl", None) => {
+                self.looked = self.caller.clone();
+                None
+            }
+            ("del" | "hdel", None) => Some(Step::Freed),
+            _ => None,
+        }
     }
-    if words.get(1) != Some(&name) {
-        return None;
-    }
-    match (words[0].to_ascii_lowercase().as_str(), words.get(3)) {
-        ("hset" | "hincrby", Some(&"1")) => client_of(words[2]).map(|id| Step::Granted(id.into())),
-        ("pttl", None) => caller.clone().map(Step::Refused),
-        ("del" | "hdel", None) => Some(Step::Freed),
-        _ => None,
+
+    /// Gives who looked in vain, once the script that looked is over.
+    fn refused(&mut self) -> Option<Step> {
+        self.looked.take().map(Step::Refused)
     }
 }
 

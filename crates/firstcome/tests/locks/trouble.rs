@@ -121,7 +121,11 @@ fn a_store_that_cannot_be_used_is_named() {
         "the store denies access",
         "the rights listed in the docs",
     );
-    with_store(&url, &["locks", "inspect", "a"]).complains(3, "the store denies access", "the rights listed in the docs");
+    with_store(&url, &["locks", "inspect", "a"]).complains(
+        3,
+        "the store denies access",
+        "the rights listed in the docs",
+    );
 
     for words in ["SET a 1", "LPUSH boss 1", "HSET hash name bob"] {
         assert!(!redis.ask(words).starts_with('-'));
