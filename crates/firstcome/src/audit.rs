@@ -1,14 +1,17 @@
 //! Recomputes everything from the journal and compares: the running servers, the snapshot, the ledger.
 
 use crate::ledger::{Look, Row};
-use firstcome_core::command::{Command, Mark};
+use firstcome_core::command::{Command, Mark, Steer};
 use firstcome_core::snapshot::{Manifest, Restore};
 use firstcome_core::{Outcome, Position, State};
 use firstcome_journal::Reading;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// Results compared at a time.
 const ROWS: usize = 4_096;
+/// Results the ledger does not have that are remembered, to see whether they are dropped later.
+const MISSING: usize = 1_000_000;
 /// How often it goes on to a newer head, at most, because a server no longer knows its digest at an older one.
 const ROUNDS: u32 = 5;
 
@@ -115,6 +118,8 @@ pub fn run(
         ledger_through,
         ledger,
         pending: Vec::new(),
+        missing: Vec::new(),
+        dropped: BTreeSet::new(),
         ledger_differs: false,
     };
     let mut rounds = 0;
@@ -129,6 +134,7 @@ pub fn run(
         head = journal.head()?;
     };
     audit.compare_results(&mut differences)?;
+    audit.compare_missing(&mut differences);
     audit.compare_claims(&mut differences)?;
     progress(audit.state.position(), head.position);
 
@@ -198,6 +204,10 @@ struct Audit {
     ledger_through: Option<u64>,
     /// Results as recomputed, with the position they came from, not compared yet.
     pending: Vec<(u64, Row)>,
+    /// Those the ledger does not have, until it is known which were dropped on the operator's word.
+    missing: Vec<(u64, Row)>,
+    /// Results that left memory unsettled on the operator's word: a ledger may do without them.
+    dropped: BTreeSet<u64>,
     ledger_differs: bool,
 }
 
@@ -254,6 +264,7 @@ impl Audit {
             }
         }
         let mut outcomes: Vec<Outcome> = Vec::new();
+        let leaving = self.leaving(&commands);
         self.state.apply(stamp, &commands, &mut outcomes);
         if self.ledger.is_some() {
             let new = self.state.results_after(self.compared);
@@ -261,9 +272,15 @@ impl Audit {
             if self.pending.len() >= ROWS {
                 self.compare_results(differences)
                     .map_err(|why| difference("results", Some(position), why.to_string()))?;
+                if self.missing.len() >= MISSING {
+                    self.compare_missing(differences);
+                }
             }
         }
         self.compared = self.state.last_result();
+        let left = |campaign: &str| self.state.campaign(campaign).is_err();
+        let left = leaving.into_iter().filter(|(campaign, _)| left(campaign));
+        self.dropped.extend(left.flat_map(|(_, numbers)| numbers));
         if let Some(manifest) = &self.manifest
             && manifest.stamp.position == position
             && manifest.digest != self.state.digest()
@@ -276,6 +293,41 @@ impl Audit {
             differences.push(difference("snapshot", Some(position), detail));
         }
         Ok(())
+    }
+
+    /// Gives the results that leave with campaigns, if those leave, which no ledger is known to have.
+    fn leaving<'a>(&self, commands: &[Command<'a>]) -> Vec<(&'a str, Vec<u64>)> {
+        let dropping = commands.iter().filter_map(|command| match command {
+            Command::Steer { campaign, steer: Steer::Archive { drop_unsettled: true }, .. } => {
+                Some(*campaign)
+            }
+            Command::Steer { .. }
+            | Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => None,
+        });
+        let of = |campaign: &str| {
+            let unsettled = self.state.results_after(self.state.settled());
+            let own = unsettled.filter(|row| row.campaign.name() == campaign);
+            own.map(|row| row.number).collect()
+        };
+        dropping.map(|campaign| (campaign, of(campaign))).collect()
+    }
+
+    /// Says which result the ledger does not have and should.
+    fn compare_missing(&mut self, differences: &mut Vec<Difference>) {
+        let missing = std::mem::take(&mut self.missing);
+        let Some((position, ours)) =
+            missing.into_iter().find(|(_, ours)| !self.dropped.contains(&ours.number))
+        else {
+            return;
+        };
+        self.ledger_differs = true;
+        let detail =
+            format!("result {}: the journal has {ours}, the ledger has nothing", ours.number);
+        differences.push(difference("results", Some(position), detail));
     }
 
     /// Compares results with the ledger's, row by row, up to what was settled.
@@ -296,11 +348,14 @@ impl Audit {
                 if found.as_ref().is_some_and(|found| found.is_same_result(&ours)) {
                     continue;
                 }
+                let Some(found) = found else {
+                    self.missing.push((position, ours));
+                    continue;
+                };
                 self.ledger_differs = true;
                 let detail = format!(
-                    "result {}: the journal has {ours}, the ledger has {}",
-                    ours.number,
-                    found.map_or("nothing".to_owned(), |found| found.to_string())
+                    "result {}: the journal has {ours}, the ledger has {found}",
+                    ours.number
                 );
                 differences.push(difference("results", Some(position), detail));
                 return Ok(());

@@ -1,6 +1,6 @@
 //! Results reach the ledger exactly once, whatever happens to the server on the way.
 
-use crate::process::Server;
+use crate::process::{Server, verb};
 use crate::wire::Talk;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -183,4 +183,13 @@ fn a_ledger_that_comes_later_settles_around_what_was_dropped() {
     assert_eq!(settled(&mut talk), 4);
     let numbers: Vec<u64> = ledger(folder.path()).into_iter().map(|row| row.0).collect();
     assert_eq!(numbers, [2, 4]);
+    // What an operator gave up is no difference; what nobody gave up is one.
+    let audit = || verb(folder.path(), &[], &["audit", "--json"]);
+    let (code, said, talk) = audit();
+    assert_eq!(code, 0, "{said}{talk}");
+    let file = Connection::open(folder.path().join("ledger.sqlite")).unwrap();
+    let tampering = "DROP TRIGGER results_are_never_deleted; DELETE FROM results WHERE number = 2;";
+    file.execute_batch(tampering).unwrap();
+    let (code, said, talk) = audit();
+    assert!(code == 1 && said.contains("result 2"), "{said}{talk}");
 }
