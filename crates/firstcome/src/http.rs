@@ -89,8 +89,8 @@ struct Description;
 
 fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(campaigns::list))
-        .routes(routes!(campaigns::put, campaigns::show))
+        .routes(routes!(campaigns::standing::list))
+        .routes(routes!(campaigns::put, campaigns::standing::show))
         .routes(routes!(campaigns::pause))
         .routes(routes!(campaigns::resume))
         .routes(routes!(campaigns::close))

@@ -1,21 +1,20 @@
-//! Campaigns: created, changed, steered, looked at.
+//! Campaigns: created, changed, steered; as they stand: [`standing`].
+
+pub(super) mod standing;
 
 use super::claims::{json, path};
 use super::problem::{Problem, yes};
 use super::{App, Role, clock_text, request};
 use crate::answer::Code;
 use crate::node::{Ask, Decided, Ordered};
-use axum::Json;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use axum::response::IntoResponse;
-use firstcome_core::campaign::{Campaign, Phase};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::limits::CAPACITY;
 use firstcome_core::settings::{Opens, PoolSettings};
-use firstcome_core::{Outcome, Settings, State, Timestamp};
+use firstcome_core::{Outcome, Settings, State};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -219,7 +218,7 @@ async fn unchanged(
     if ordered.id.is_some() || !app.node.intake.catches_up().await || app.is_stale() {
         return None;
     }
-    app.node.replica.look(|state| {
+    let (view, position) = app.node.replica.look(|state| {
         let campaign = state.campaign(name).ok()?;
         let expected = match expect {
             Expect::Anything => true,
@@ -229,15 +228,18 @@ async fn unchanged(
         if !expected || campaign.settings() != *wanted {
             return None;
         }
-        Some(Put {
+        let view = Put {
             outcome: "unchanged",
             campaign: name.to_owned(),
             version: campaign.version(),
             clamped: Vec::new(),
             position: state.token().to_string(),
             decided: Decided::Replica.as_str(),
-        })
-    })
+        };
+        Some((view, state.token()))
+    })?;
+    // What it rests on must not be lost either: else the journal says it.
+    app.node.intake.endures(position).await.then_some(view)
 }
 
 /// What a unit takes in memory once it is given, subject and all, about.
@@ -377,200 +379,4 @@ async fn steer(
         put_view(app, campaign, ask).await
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
-}
-
-/// A pool as it stands.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct PoolView {
-    name: String,
-    kind: &'static str,
-    capacity: u32,
-    /// Units that are free.
-    left: u32,
-    /// Units that are not free.
-    taken: u32,
-    /// The last rank given.
-    last_rank: u32,
-    /// Claims that were cancelled.
-    cancelled: u32,
-}
-
-/// How much one subject may have.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct LimitsView {
-    campaign: Option<u32>,
-}
-
-/// A campaign as it stands, with what a page needs.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct CampaignView {
-    campaign: String,
-    title: String,
-    /// `draft`, `scheduled`, `open`, `paused` or `closed`.
-    state: &'static str,
-    version: u32,
-    created_at: String,
-    opens_at: Option<String>,
-    closes_at: Option<String>,
-    closed_at: Option<String>,
-    /// Milliseconds until it opens: 0 once it has, null for a draft.
-    opens_in_ms: Option<i64>,
-    /// Milliseconds until it closes: 0 once it has, null if it never does.
-    closes_in_ms: Option<i64>,
-    /// The server's time.
-    now: String,
-    limits: LimitsView,
-    claim_again: bool,
-    units_return: bool,
-    pools: Vec<PoolView>,
-    /// Units that are free in all pools.
-    left: u64,
-    /// When a page had better ask again, in milliseconds.
-    ask_again_ms: i64,
-    /// Results of this campaign that the ledger does not have yet.
-    unsettled: u64,
-    position: String,
-    /// Whether this node's state may be out of date.
-    stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
-    durable: bool,
-}
-
-/// A campaign that has left memory.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ArchivedView {
-    campaign: String,
-    title: String,
-    archived_at: String,
-}
-
-/// All campaigns this node knows.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct CampaignsView {
-    campaigns: Vec<CampaignView>,
-    archived: Vec<ArchivedView>,
-    position: String,
-    /// Whether this is known to be as durable as answers to commands are.
-    durable: bool,
-}
-
-/// Gives a campaign.
-#[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
-    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = CampaignView), (status = 404, description = "not_found"), (status = 410, description = "archived")))]
-pub(super) async fn show(
-    Extract(app): Extract<Arc<App>>,
-    campaign: Result<Path<String>, PathRejection>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        let Path(campaign) = path(campaign)?;
-        app.keys.allow(&headers, Role::Read, &campaign)?;
-        request::campaign(&campaign)?;
-        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
-        app.readable(&campaign)?;
-        let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
-        let (mut view, position) = app.node.replica.look(|state| {
-            let position = state.token();
-            let refused =
-                |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-            let found = state.campaign(&campaign).map_err(refused)?;
-            Ok::<_, Problem>((view(state, found, now, stale), position))
-        })?;
-        view.durable = app.node.intake.endures(position).await;
-        Ok(tagged(StatusCode::OK, view.version, &view))
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
-}
-
-/// Gives all campaigns.
-#[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
-    params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignsView)))]
-pub(super) async fn list(
-    Extract(app): Extract<Arc<App>>,
-    RawQuery(query): RawQuery,
-    headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        // A key for some campaigns sees those.
-        let key = app.keys.know(&headers, Role::Read)?;
-        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
-        let (now, stale) = (app.node.intake.clock.now(), app.is_stale());
-        let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
-        let look = |state: &State| CampaignsView {
-            campaigns: state
-                .campaigns()
-                .filter(|campaign| seen(campaign.name()))
-                .map(|campaign| view(state, campaign, now, stale))
-                .collect(),
-            archived: state
-                .archived()
-                .filter(|(name, _)| seen(name))
-                .map(|(name, archived)| ArchivedView {
-                    campaign: name.to_owned(),
-                    title: archived.title.to_string(),
-                    archived_at: clock_text::rfc3339(archived.at),
-                })
-                .collect(),
-            position: state.token().to_string(),
-            durable: true,
-        };
-        let (mut view, position) = app.node.replica.look(|state| (look(state), state.token()));
-        view.durable = app.node.intake.endures(position).await;
-        Ok(Json(view).into_response())
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
-}
-
-fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> CampaignView {
-    let settings = campaign.settings();
-    let phase = campaign.phase(state.at());
-    let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
-    let opens_in_ms = settings.opens.at().map(until_ms);
-    let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
-    let pool = |pool: &firstcome_core::pool::Pool| PoolView {
-        name: pool.name().to_owned(),
-        kind: "counted",
-        capacity: pool.capacity(),
-        left: pool.left(),
-        taken: pool.taken(),
-        last_rank: pool.last_rank(),
-        cancelled: pool.cancelled(),
-    };
-    CampaignView {
-        campaign: campaign.name().to_owned(),
-        title: settings.title.to_string(),
-        state: phase.as_str(),
-        version: campaign.version(),
-        created_at: clock_text::rfc3339(campaign.created_at()),
-        opens_at: settings.opens.at().map(clock_text::rfc3339),
-        closes_at: settings.closes_at.map(clock_text::rfc3339),
-        closed_at: campaign.closed_since(state.at()).map(clock_text::rfc3339),
-        opens_in_ms,
-        closes_in_ms: settings.closes_at.map(until_ms),
-        now: clock_text::rfc3339(now),
-        limits: LimitsView { campaign: settings.limit },
-        claim_again: settings.claim_again,
-        units_return: settings.units_return,
-        pools: campaign.pools().iter().map(pool).collect(),
-        left,
-        ask_again_ms: ask_again_ms(phase, left, opens_in_ms),
-        unsettled: campaign.unsettled(),
-        position: state.token().to_string(),
-        stale,
-        durable: true,
-    }
-}
-
-/// Says when a page had better ask again: seldom while nothing can change, at the opening itself.
-fn ask_again_ms(phase: Phase, left: u64, opens_in_ms: Option<i64>) -> i64 {
-    match (phase, opens_in_ms) {
-        (Phase::Scheduled, Some(ms)) if ms <= 2_000 => ms.max(50),
-        (Phase::Scheduled, Some(ms)) => (ms / 2).min(30_000),
-        (Phase::Open, _) if left > 0 => 1_000,
-        (Phase::Open, _) => 5_000,
-        (Phase::Paused, _) => 2_000,
-        (Phase::Draft | Phase::Scheduled | Phase::Closed, _) => 60_000,
-    }
 }
