@@ -110,9 +110,12 @@ fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
     let strange = || Failure::Broken("a row of its stream is not one of a journal".to_owned());
     let Reply::List(parts) = row else { return Err(strange()) };
     let [Reply::Bytes(id), Reply::List(fields)] = &parts[..] else { return Err(strange()) };
-    let id = std::str::from_utf8(id).ok().and_then(|id| id.strip_suffix("-0")?.parse().ok());
-    match (id, &fields[..]) {
-        (Some(position), [Reply::Bytes(part), Reply::Bytes(body)]) => Ok((position, part, body)),
-        _ => Err(strange()),
+    let id = std::str::from_utf8(id).ok().and_then(|id| id.split_once('-'));
+    let (position, rest) = id.ok_or_else(strange)?;
+    let position = position.parse().map_err(|_| strange())?;
+    match (rest, &fields[..]) {
+        ("0", [Reply::Bytes(part), Reply::Bytes(body)]) => Ok((position, part, body)),
+        // Somebody else wrote there. Tried again it would be no other: whoever meets it must stop.
+        _ => Err(Failure::Damaged { position, why: "it is no entry of a journal".to_owned() }),
     }
 }

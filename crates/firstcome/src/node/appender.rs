@@ -202,6 +202,10 @@ impl Appender {
         loop {
             if self.may_have_lost() {
                 self.heal(Some(&mut batch)).await?;
+                if batch.waiting.is_empty() {
+                    // It was seen while the journal was mended.
+                    return Ok(());
+                }
             }
             match self.send(&mut batch).await {
                 Ok((asked, entries)) => {

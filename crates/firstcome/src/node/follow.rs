@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
+
 /// What there is to do next.
 pub(super) enum Next {
     Over,
