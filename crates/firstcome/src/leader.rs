@@ -11,7 +11,9 @@ mod snapshots;
 
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
-use crate::node::{Intake, Node, told};
+#[cfg(feature = "redis")]
+use crate::node::told;
+use crate::node::{Intake, Node};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -110,6 +110,7 @@ impl From<Failure> for Complaint {
     }
 }
 
+#[cfg(feature = "redis")]
 impl Complaint {
     /// Names the store that a failure is about; its password is left out.
     pub(super) fn about_store(url: &StoreUrl, failure: &Failure) -> Self {

@@ -104,6 +104,10 @@ impl Store {
     }
 
     /// Gives how it is decided who leads.
+    #[cfg_attr(
+        not(feature = "redis"),
+        expect(unused_variables, reason = "one alone elects nobody")
+    )]
     pub(super) async fn election(&self, config: &Config, node: NodeId) -> anyhow::Result<Election> {
         match self {
             Self::Embedded(_) => Ok(Election::Alone),
