@@ -27,6 +27,19 @@ impl Scene {
     }
 }
 
+/// Waits until nothing has been sent for 300 ms.
+async fn quiet(proxy: &Proxy) {
+    let mut last = proxy.requests();
+    for _ in 0..100 {
+        tokio::time::sleep(ms(300)).await;
+        match proxy.requests() {
+            now if now == last => return,
+            now => last = now,
+        }
+    }
+    panic!("it never became quiet");
+}
+
 /// Trust has run out, and the store has the lock for its owner all the same: nobody else has had it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
@@ -102,7 +115,7 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_hand_over_without_answers_does_not_claim_a_loss() {
     let Some(scene) = Scene::new().await else { return };
-    let options = scene.options().answer_within(5 * SECOND).heartbeat(ms(500));
+    let options = scene.options().answer_within(5 * SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
     let first = take(&ann.lock("x").unwrap()).await;
     let lock = ann.lock("x").unwrap();
@@ -112,12 +125,15 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
     waiter.await.unwrap();
     // One who comes next for a lease that ends before the repetition is answered, and one for a long one.
     for next in [ms(50), 30 * SECOND] {
+        until("the one before has left", async || scene.redis.ask(LISTENING).ends_with(":0")).await;
         let lease = take(&ann.lock("x").unwrap()).await;
         let waiter = {
             let lock = ann.lock("x").unwrap().lease(next);
             tokio::spawn(async move { lock.lock().await })
         };
         until("it is in line", async || scene.redis.ask(LISTENING).ends_with(":1")).await;
+        // It tries once more when it listens: if that were cut, the release would find no connection.
+        quiet(&scene.proxy).await;
         let owner = lease.owner().to_owned();
         scene.proxy.set(Fault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
