@@ -1,6 +1,6 @@
 //! Connections and servers that go away in the middle of things, each with the twin that does without what helps.
 
-use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Options, Protection};
+use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Options, Protection, Tried};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
@@ -57,12 +57,20 @@ async fn one_who_cannot_listen_any_more_asks() {
         // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
         let lease = take(&bob.lock("x").unwrap().lease(3600 * SECOND)).await;
         let lock = ann.lock("x").unwrap();
+        let tries = redis.calls_of("evalsha") + redis.calls_of("eval") + 2;
         let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
         until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
+        // Once it knows that it listens, it tries again: from then on it waits.
+        until("it waits", async || redis.calls_of("evalsha") + redis.calls_of("eval") >= tries)
+            .await;
         assert_eq!(redis.ask("ACL SETUSER ann resetchannels"), "+OK");
         until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
         lease.release().await.unwrap();
-        assert_eq!(waiter.await.unwrap().is_ok_and(|tried| tried.got().is_some()), notices);
+        let waited = waiter.await.unwrap();
+        assert_eq!(matches!(waited, Ok(Tried::Got(_))), notices, "{waited:?}");
+        // Giving it back is announced, which takes the permission.
+        assert_eq!(redis.ask("ACL SETUSER ann &*"), "+OK");
+        drop(waited);
         ann.close().await;
     }
 }

@@ -27,7 +27,7 @@ impl Scene {
     }
 }
 
-/// Waits until nothing has been sent for 300 ms.
+/// Waits until nothing has been sent for 300 ms: a fault meets what is sent next, and nothing that was on its way.
 async fn quiet(proxy: &Proxy) {
     let mut last = proxy.requests();
     for _ in 0..100 {
@@ -72,6 +72,7 @@ async fn a_latch_outlives_the_repetitions_of_its_release() {
         // The server knows the script from here on: asking for its text would be cut, too.
         take(&ann.lock("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.lock("x").unwrap().lease(lease)).await;
+        quiet(&scene.proxy).await;
         let repeated_for = lease.remaining() + answer_within;
         scene.proxy.set(Fault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
@@ -98,6 +99,7 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
     let ann = Locks::builder().connect(scene.options()).await.unwrap();
     take(&ann.token("t").unwrap()).await.release().await.unwrap();
     let lease = take(&ann.token("t").unwrap()).await;
+    quiet(&scene.proxy).await;
     scene.proxy.set(Fault::CutAtReply);
     let before = scene.proxy.connections();
     let releasing = tokio::spawn(lease.release());
@@ -132,7 +134,6 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
             tokio::spawn(async move { lock.lock().await })
         };
         until("it is in line", async || scene.redis.ask(LISTENING).ends_with(":1")).await;
-        // It tries once more when it listens: if that were cut, the release would find no connection.
         quiet(&scene.proxy).await;
         let owner = lease.owner().to_owned();
         scene.proxy.set(Fault::CutAtReply);
