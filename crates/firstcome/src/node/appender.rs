@@ -7,7 +7,7 @@
 //! entries, and it alone mends a journal that lost some: see `heal`.
 
 use super::ask::Ask;
-use super::batch::{Answers, Batch, answer_overdue};
+use super::batch::{Answers, Batch, answer_overdue, turn_away};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::follow::Next;
@@ -99,11 +99,7 @@ impl Appender {
         self.queue.close();
         if let Err(stop) = &stopped {
             self.health.stopped(stop.to_string());
-            let why = stop.to_string();
-            self.queue.take_while(|waiting| {
-                super::batch::answer(waiting, Err(Failure::Unavailable(why.clone())));
-                Ok(())
-            });
+            turn_away(&self.queue, &stop.to_string());
         }
         // Each ends with the time of the commands it answers.
         while self.parked.join_next().await.is_some() {}
@@ -363,5 +359,13 @@ impl Appender {
 
     async fn pause(&self, batch: &mut Batch, pause: Duration) {
         self.wait_with(Some(batch), Instant::now() + pause).await;
+    }
+}
+
+impl Drop for Appender {
+    /// Nobody serves the queue any more: whoever waits in it, or comes later, must not wait for ever.
+    fn drop(&mut self) {
+        self.queue.close();
+        turn_away(&self.queue, "this node has ended");
     }
 }

@@ -197,6 +197,14 @@ pub(super) fn answer_overdue(queue: &Queue) {
     }
 }
 
+/// Answers all that wait and were never sent.
+pub(super) fn turn_away(queue: &Queue, why: &str) {
+    queue.take_while(|waiting| {
+        answer(waiting, Err(Failure::Unavailable(why.into())));
+        Ok(())
+    });
+}
+
 fn not_taken() -> Failure {
     Failure::Unavailable("the journal did not take it in time".into())
 }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bad_luck;
+mod crashes;
 mod full;
 mod inside;
 mod keys;
