@@ -1,7 +1,10 @@
 //! A world in a seed: nodes, store, ledger, network and people, simulated until a promise breaks.
 
+mod around;
+mod books;
 pub mod history;
 mod life;
+pub mod mistakes;
 mod people;
 pub mod plan;
 mod record;

@@ -1,16 +1,19 @@
 //! The nodes: each seat has one at a time, which starts, works, stands still, dies, and is followed by
 //! another one.
 
-use crate::plan::{Cut, Plan};
+use crate::around::Around;
+use crate::plan::Cut;
 use crate::record::Record;
 use crate::road::{Gate, Road};
 use crate::store::Store;
-use crate::trace::Trace;
 use fastrand::Rng;
+use firstcome::leader::{Election, Leader, Pace};
 use firstcome::metrics::Metrics;
-use firstcome::node::{Given, Intake, Limits, Node};
+use firstcome::node::{Given, Intake, Limits, Node, Replica};
+use firstcome_core::State;
 use firstcome_journal::Journal;
 use firstcome_journal::distant::Distant;
+use firstcome_lock::Locks;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -19,9 +22,7 @@ use tokio::time::sleep;
 /// The seats. Clones are the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Seats {
-    plan: Arc<Plan>,
-    store: Store,
-    trace: Trace,
+    around: Around,
     inside: Arc<Mutex<Inside>>,
 }
 
@@ -43,11 +44,15 @@ pub(crate) struct Counted {
     pub(crate) reseeds: u64,
 }
 
+/// A node, its leader's part first: what ends first when it is dropped.
 #[derive(Debug)]
 struct Living {
+    leader: Leader,
     node: Node,
     front: Front,
     road: Road,
+    /// Its way to the lock that says who leads.
+    lock: firstcome_lock::Way,
     metrics: Arc<Metrics>,
 }
 
@@ -86,18 +91,23 @@ impl Front {
 }
 
 impl Seats {
-    pub(crate) fn set_up(plan: Arc<Plan>, store: Store, trace: Trace) -> Self {
+    pub(crate) fn set_up(around: Around) -> Self {
+        let plan = &around.plan;
         let inside = Inside {
             lives: (0..plan.nodes).map(|_| None).collect(),
             starting: vec![false; plan.nodes],
             random: Rng::with_seed(plan.seed ^ 0x5ea7_5ea7),
             counted: Counted::default(),
         };
-        Self { plan, store, trace, inside: Arc::new(Mutex::new(inside)) }
+        Self { around, inside: Arc::new(Mutex::new(inside)) }
     }
 
     fn record(&self) -> &Record {
-        &self.store.record
+        &self.around.store.record
+    }
+
+    fn tell(&self, what: std::fmt::Arguments<'_>) {
+        self.around.trace.tell(what);
     }
 
     /// Gives the node in a seat, if there is one.
@@ -125,30 +135,53 @@ impl Seats {
     }
 
     async fn starts(&self, seat: usize) -> bool {
+        let Around { plan, store, books, locks, trace, .. } = &self.around;
         let (dice, mut random) = {
             let mut inside = self.lock();
             (inside.random.u64(..), inside.random.fork())
         };
         let gate = Gate::open();
-        let road = Road::build(&self.plan, &self.store, gate.clone(), dice, false);
+        let road = Road::build(&self.around, gate.clone(), dice);
         let metrics = Arc::new(Metrics::default());
-        let outbox = self.plan.ledger.then_some(100_000);
+        let says = trace.clone();
         let given = Given {
             journal: Journal::Distant(Distant::over(Arc::new(road.clone()))),
             clock: None,
             address: format!("seat {seat}").into(),
             random: Box::new(move || random.u64(..)),
-            limits: Limits { queue: 200, wait: Duration::from_secs(5), memory: 1 << 30, outbox },
+            limits: Limits {
+                queue: 200,
+                wait: Duration::from_secs(5),
+                memory: 1 << 30,
+                outbox: plan.ledger.then_some(100_000),
+            },
             metrics: Arc::clone(&metrics),
+            says: Arc::new(move |text| says.tell(format_args!("seat {seat} says: {text}"))),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,
             Err(why) => {
-                self.trace.tell(format_args!("no node starts in seat {seat}: {why}"));
+                self.tell(format_args!("no node starts in seat {seat}: {why}"));
                 return false;
             }
         };
-        let life = self.record().born(self.trace.now());
+        let lock = firstcome_lock::Way::new();
+        let election = match stands(&node, Locks::with_memory(&locks.through(&lock))).await {
+            Ok(election) => election,
+            Err(why) => {
+                self.tell(format_args!("seat {seat} cannot stand for election: {why}"));
+                return false;
+            }
+        };
+        let pace = Pace {
+            settle_interval: Duration::from_millis(100),
+            keep_for: plan.keep_for,
+            snapshot_bytes: 64 << 20,
+            snapshot_every: plan.snapshot_every,
+        };
+        let ledger = books.as_ref().map(|books| books.reached_by(gate.clone()));
+        let leader = Leader::start(&node, ledger, pace, election, &metrics);
+        let life = self.record().born(trace.now());
         let front = Front {
             life,
             seat,
@@ -156,8 +189,9 @@ impl Seats {
             gate,
             died: watch::Sender::new(false),
         };
-        self.trace.tell(format_args!("{} starts, as {}", front.name(), node.id));
-        self.lock().lives[seat] = Some(Living { node, front, road, metrics });
+        self.tell(format_args!("{} starts, as {}", front.name(), node.id));
+        tokio::spawn(note_applied(front.clone(), Arc::clone(&node.replica), store.clone()));
+        self.lock().lives[seat] = Some(Living { leader, node, front, road, lock, metrics });
         true
     }
 
@@ -175,8 +209,9 @@ impl Seats {
     /// Kills a node where it stands; another one starts in its place.
     pub(crate) fn crash(&self, seat: usize, down: Duration) {
         if let Some(living) = self.leaves(seat) {
-            self.trace.tell(format_args!("{} dies", living.front.name()));
-            self.record().died(living.front.life, self.trace.now());
+            self.tell(format_args!("{} dies", living.front.name()));
+            self.record().died(living.front.life, self.around.trace.now());
+            living.lock.cut();
             living.front.died.send_replace(true);
             drop(living);
         }
@@ -188,11 +223,12 @@ impl Seats {
         let Some(living) = self.leaves(seat) else { return };
         let seats = self.clone();
         tokio::spawn(async move {
-            let Living { node, front, .. } = living;
-            seats.trace.tell(format_args!("{} is told to stop", front.name()));
+            let Living { leader, node, front, .. } = living;
+            seats.tell(format_args!("{} is told to stop", front.name()));
+            leader.stop().await;
             let stopped = node.stop().await;
-            seats.trace.tell(format_args!("{} stopped: {stopped:?}", front.name()));
-            seats.record().died(front.life, seats.trace.now());
+            seats.tell(format_args!("{} stopped: {stopped:?}", front.name()));
+            seats.record().died(front.life, seats.around.trace.now());
             // What was accepted is answered before.
             sleep(Duration::from_millis(10)).await;
             front.died.send_replace(true);
@@ -202,12 +238,33 @@ impl Seats {
 
     /// Has a node stand still for a while.
     pub(crate) fn pause(&self, seat: usize, time: Duration) {
-        let Some(front) = self.front(seat) else { return };
+        let Some((front, lock)) =
+            self.with(seat, |living| (living.front.clone(), living.lock.clone()))
+        else {
+            return;
+        };
         front.gate.set(false);
+        lock.stall();
         tokio::spawn(async move {
             sleep(time).await;
             front.gate.set(true);
+            lock.open();
         });
+    }
+
+    /// Has the lock that says who leads not answer a node for a while.
+    pub(crate) fn lock_away(&self, seat: usize, time: Duration) {
+        if let Some(lock) = self.with(seat, |living| living.lock.clone()) {
+            lock.stall();
+            tokio::spawn(async move {
+                sleep(time).await;
+                lock.open();
+            });
+        }
+    }
+
+    fn with<T>(&self, seat: usize, look: impl FnOnce(&Living) -> T) -> Option<T> {
+        self.lock().lives[seat].as_ref().map(look)
     }
 
     pub(crate) fn cut(&self, seat: usize, way: Cut, time: Duration) {
@@ -224,9 +281,10 @@ impl Seats {
 
     /// Ends everything that keeps a node from working, and starts those that are not there.
     pub(crate) fn mend(&self) {
-        for seat in 0..self.plan.nodes {
+        for seat in 0..self.around.plan.nodes {
             if let Some(living) = &self.lock().lives[seat] {
                 living.front.gate.set(true);
+                living.lock.open();
                 living.road.mend();
             }
             self.start(seat, Duration::ZERO);
@@ -234,9 +292,10 @@ impl Seats {
     }
 
     /// Looks at each node that is there.
-    pub(crate) fn each<T>(&self, mut look: impl FnMut(&Front, &Node) -> T) -> Vec<T> {
+    pub(crate) fn each<T>(&self, mut look: impl FnMut(&Front, &Node, &Leader) -> T) -> Vec<T> {
         let inside = self.lock();
-        inside.lives.iter().flatten().map(|living| look(&living.front, &living.node)).collect()
+        let living = inside.lives.iter().flatten();
+        living.map(|living| look(&living.front, &living.node, &living.leader)).collect()
     }
 
     /// Gives what all nodes counted so far.
@@ -254,6 +313,29 @@ impl Seats {
 
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has a node stand for election as its server does.
+async fn stands(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Failure> {
+    let candidate = firstcome_lock::Election::new(&locks, "leader")?.node(node.id.to_string());
+    let candidate = candidate.lease(Duration::from_secs(3));
+    let watch = candidate.watch().await?;
+    Ok(Election::Among { candidate, watch })
+}
+
+/// Writes down what a node applies, for as long as it lives.
+async fn note_applied(front: Front, replica: Arc<Replica>, store: Store) {
+    let mut applied = replica.watch();
+    loop {
+        let stamp = replica.look(State::stamp);
+        if let Some(entry) = store.record.place(stamp) {
+            store.record.applied(front.life, store.trace.now(), entry);
+        }
+        tokio::select! {
+            changed = applied.changed() => if changed.is_err() { return },
+            () = front.dies() => return,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ fn main() {
         let plan = Plan::draw(seed);
         let told: Option<Box<dyn FnMut(&str) + Send>> = (count == 1)
             .then(|| -> Box<dyn FnMut(&str) + Send> { Box::new(|line| println!("{line}")) });
-        let lived = live(&plan, told);
+        let lived = live(&plan, None, told);
         time += lived.time;
         println!(
             "{seed}: {:x} {:?} faults {} forks {} put back {} reseeds {} entries {} exchanges {}",

@@ -1,11 +1,11 @@
 //! People: they ask, wait, ask again on another node with the position brought along, and write down
 //! what they were told.
 
+use crate::around::Around;
 use crate::history::{Asked, Exchange, Told};
 use crate::life::Seats;
-use crate::plan::{Ask, Campaign, Plan, Want};
-use crate::store::{BEGIN, Store};
-use crate::trace::Trace;
+use crate::plan::{Ask, Campaign, Want};
+use crate::store::BEGIN;
 use fastrand::Rng;
 use firstcome::answer::Failure;
 use firstcome::node::{Answer, Ask as Order, Ordered};
@@ -25,17 +25,15 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// Everybody who asks, and what they know of one another's claims. Clones are the same people.
 #[derive(Clone, Debug)]
 pub(crate) struct People {
-    plan: Arc<Plan>,
+    around: Around,
     seats: Seats,
-    store: Store,
-    trace: Trace,
     /// The rank each subject was told last: by campaign, pool, subject.
     ranks: Arc<Mutex<HashMap<(usize, usize, u32), u32>>>,
 }
 
 impl People {
-    pub(crate) fn gather(plan: Arc<Plan>, seats: Seats, store: Store, trace: Trace) -> Self {
-        Self { plan, seats, store, trace, ranks: Arc::default() }
+    pub(crate) fn gather(around: Around, seats: Seats) -> Self {
+        Self { around, seats, ranks: Arc::default() }
     }
 
     /// Asks for something until it is answered, or given up.
@@ -67,18 +65,18 @@ impl People {
             }
             sleep(Duration::from_millis(random.u64(pause / 2..=pause))).await;
             pause = (pause * 2).min(2_000);
-            seat = random.usize(..self.plan.nodes);
+            seat = random.usize(..self.around.plan.nodes);
         }
     }
 
     /// Puts what somebody wants into the words of the moment; none if there is nothing to ask.
     fn asked(&self, want: &Want) -> Option<Asked> {
-        let name = |campaign: &usize| self.plan.campaigns[*campaign].name.clone();
+        let name = |campaign: &usize| self.around.plan.campaigns[*campaign].name.clone();
         let who = |subject: &u32| format!("s{subject}");
         Some(match want {
             Want::Claim { campaign, pool, subject } => Asked::Claim {
                 campaign: name(campaign),
-                pool: pool.map(|pool| self.plan.campaigns[*campaign].pools[pool].0.clone()),
+                pool: pool.map(|pool| self.around.plan.campaigns[*campaign].pools[pool].0.clone()),
                 subject: who(subject),
             },
             Want::Nowhere(subject) => {
@@ -88,7 +86,7 @@ impl People {
                 let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
                 Asked::Cancel {
                     campaign: name(campaign),
-                    pool: self.plan.campaigns[*campaign].pools[*pool].0.clone(),
+                    pool: self.around.plan.campaigns[*campaign].pools[*pool].0.clone(),
                     subject: who(subject),
                     rank: *known.get(&(*campaign, *pool, *subject))?,
                     operator: *operator,
@@ -96,7 +94,7 @@ impl People {
             }
             Want::Put { campaign, capacity } => Asked::Put {
                 campaign: name(campaign),
-                settings: Box::new(settings(&self.plan.campaigns[*campaign], *capacity)),
+                settings: Box::new(settings(&self.around.plan.campaigns[*campaign], *capacity)),
             },
             Want::Pause(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Pause },
             Want::Resume(campaign) => {
@@ -122,8 +120,8 @@ impl People {
     /// Asks one node once.
     async fn tries(&self, seat: usize, asked: Asked, min: Option<Position>, dice: u64) -> Told {
         let Some(server) = self.seats.front(seat) else { return Told::Nothing };
-        let (asked_at, clock_at) = (self.trace.now(), self.store.clock());
-        self.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
+        let (asked_at, clock_at) = (self.around.trace.now(), self.around.store.clock());
+        self.around.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
         let way = Rng::with_seed(dice).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
@@ -146,25 +144,27 @@ impl People {
             () = server.dies() => Told::Nothing,
         };
         match &told {
-            Told::Answer { outcome, position, decided } => self.trace.tell(format_args!(
+            Told::Answer { outcome, position, decided } => self.around.trace.tell(format_args!(
                 "{} says {outcome:?} as of {position}, by {} to {asked:?}",
                 server.name(),
                 decided.as_str()
             )),
             Told::Failure(failure) => {
-                self.trace.tell(format_args!("{} says {failure:?} to {asked:?}", server.name()));
+                self.around
+                    .trace
+                    .tell(format_args!("{} says {failure:?} to {asked:?}", server.name()));
             }
             Told::Nothing => {
-                self.trace.tell(format_args!("{} says nothing to {asked:?}", server.name()));
+                self.around.trace.tell(format_args!("{} says nothing to {asked:?}", server.name()));
             }
         }
-        self.store.record.exchanged(Exchange {
+        self.around.store.record.exchanged(Exchange {
             life: server.life(),
             asked_at,
             clock_at,
             asked,
             min,
-            heard_at: self.trace.now(),
+            heard_at: self.around.trace.now(),
             told: told.clone(),
         });
         told

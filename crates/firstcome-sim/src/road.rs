@@ -1,8 +1,10 @@
 //! The way between one node and the store: messages are late, lost or come twice, the connection is
 //! cut and made again elsewhere, the node stands still.
 
+use crate::around::Around;
 use crate::history::Durability;
-use crate::plan::{Cut, Plan};
+use crate::mistakes::Mistake;
+use crate::plan::Cut;
 use crate::store::{Connection, Store};
 use fastrand::Rng;
 use firstcome_journal::distant::{Call, Carried, Way, Work};
@@ -69,19 +71,13 @@ struct Passage {
 }
 
 impl Road {
-    pub(crate) fn build(
-        plan: &Plan,
-        store: &Store,
-        gate: Gate,
-        dice: u64,
-        fresh_counts: bool,
-    ) -> Self {
-        let now = Instant::now();
+    pub(crate) fn build(around: &Around, gate: Gate, dice: u64) -> Self {
+        let Around { plan, store, .. } = around;
         let inside = Inside {
             random: Rng::with_seed(dice),
             connection: store.connect(),
             cut: None,
-            slow: (now, Duration::ZERO),
+            slow: (Instant::now(), Duration::ZERO),
         };
         let road = Self {
             store: store.clone(),
@@ -90,7 +86,7 @@ impl Road {
             gate,
             noise: plan.noise,
             latency: plan.latency,
-            fresh_counts,
+            fresh_counts: around.mistake == Some(Mistake::FreshConnectionCounts),
         };
         let following = road.clone();
         tokio::spawn(async move { following.follow_turns().await });

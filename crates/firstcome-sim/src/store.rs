@@ -232,15 +232,21 @@ impl Store {
             return self.heads(number, chain);
         }
         // Another history than before: its beginning may be trimmed, and is what it was.
-        let first = head.first;
-        let mut fresh: Vec<usize> = chain.iter().copied().take(first as usize - 1).collect();
-        let mut after = first - 1;
+        let mut after = head.first - 1;
+        let mut fresh = Vec::new();
+        let mut base = head.name;
         loop {
             let entries = journal.read(after).await.unwrap_or_default();
-            let Some(last) = entries.last() else { break };
+            let (Some(first), Some(last)) = (entries.first(), entries.last()) else { break };
+            if fresh.is_empty() {
+                base = first.before;
+            }
             after = last.position;
             fresh.extend(entries.iter().map(|entry| self.note(entry)));
         }
+        let mut chain = self.record.ancestry(head.first - 1, base);
+        chain.append(&mut fresh);
+        let fresh = chain;
         self.heads(number, Arc::new(fresh));
     }
 

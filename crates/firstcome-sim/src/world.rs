@@ -1,20 +1,22 @@
 //! A world, from its first moment until everything is quiet and whole again, or cannot become so.
 
-use crate::history::{Durability, End, History, Last};
+mod quiet;
+
+pub use quiet::WHOLE_WITHIN;
+
+use crate::around::Around;
+use crate::books::Books;
+use crate::history::{Durability, End, History};
 use crate::life::{Counted, Seats};
+use crate::mistakes::Mistake;
 use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
 use crate::record::Record;
-use crate::store::Store;
+use crate::store::{BEGIN, Store};
 use crate::trace::Trace;
-use firstcome::node::Condition;
-use firstcome_core::State;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
-
-/// How long after the last fault everything is whole again.
-pub const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 
 /// What became of a world.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub struct Lived {
     pub put_back: u64,
     /// See [`Lived::forks`].
     pub reseeds: u64,
+    /// Whether everything was whole again in time.
+    pub whole: bool,
 }
 
 /// Lives through a world; `told` hears its story.
@@ -40,31 +44,49 @@ pub struct Lived {
 /// # Panics
 ///
 /// The runtime cannot be built; or something in the world panics, which is a finding.
-pub fn live(plan: &Plan, told: Option<Box<dyn FnMut(&str) + Send>>) -> Lived {
+pub fn live(
+    plan: &Plan,
+    mistake: Option<Mistake>,
+    told: Option<Box<dyn FnMut(&str) + Send>>,
+) -> Lived {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true);
     #[cfg(tokio_unstable)]
     builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&plan.seed.to_le_bytes()));
     fastrand::seed(plan.seed);
     let runtime = builder.build().expect("a runtime without threads can be built");
-    let lived = runtime.block_on(passes(Arc::new(plan.clone()), told));
+    firstcome::twins::without(mistake.and_then(Mistake::of_the_node));
+    let lived = runtime.block_on(passes(Arc::new(plan.clone()), mistake, told));
+    firstcome::twins::without(None);
     // What still waits there would wait for ever.
     drop(runtime);
     lived
 }
 
-async fn passes(plan: Arc<Plan>, told: Option<Box<dyn FnMut(&str) + Send>>) -> Lived {
+async fn passes(
+    plan: Arc<Plan>,
+    mistake: Option<Mistake>,
+    told: Option<Box<dyn FnMut(&str) + Send>>,
+) -> Lived {
     let begun = Instant::now();
     let trace = Trace::begin(told);
     let record = Record::begin(empty(plan.durability));
-    let store = Store::build(&plan, None, record.clone(), trace.clone());
-    let seats = Seats::set_up(Arc::clone(&plan), store.clone(), trace.clone());
-    trace.tell(format_args!("{:?}", Plan { steps: Vec::new(), ..(*plan).clone() }));
+    let stores = mistake.and_then(Mistake::of_the_store);
+    let around = Around {
+        store: Store::build(&plan, stores, record.clone(), trace.clone()),
+        books: plan.ledger.then(|| Books::open(plan.seed, record.clone(), trace.clone())),
+        locks: firstcome_lock::Memory::starting_at(BEGIN.unsigned_abs()),
+        trace,
+        mistake,
+        plan,
+    };
+    let Around { plan, trace, .. } = &around;
+    let seats = Seats::set_up(around.clone());
+    trace.tell(format_args!("{:?}", Plan { steps: Vec::new(), ..(**plan).clone() }));
     for seat in 0..plan.nodes {
         seats.start(seat, Duration::from_millis(seat as u64));
     }
-    let people = People::gather(Arc::clone(&plan), seats.clone(), store.clone(), trace.clone());
-    let watching = tokio::spawn(watch(seats.clone(), store.clone()));
+    let people = People::gather(around.clone(), seats.clone());
     let mut faults = 0;
     for Step { at, what } in &plan.steps {
         sleep_until(begun + *at).await;
@@ -73,24 +95,27 @@ async fn passes(plan: Arc<Plan>, told: Option<Box<dyn FnMut(&str) + Send>>) -> L
             What::Fault(fault) => {
                 faults += 1;
                 trace.tell(format_args!("{fault:?}"));
-                befalls(*fault, &seats, &store);
+                befalls(*fault, &seats, &around);
             }
         }
     }
     sleep_until(begun + plan.ends).await;
     trace.tell(format_args!("nothing goes wrong any more"));
-    store.mend();
+    around.store.mend();
+    if let Some(books) = &around.books {
+        books.mend();
+    }
     seats.mend();
-    let whole = becomes_whole(&plan, &seats, &store).await;
-    trace.tell(format_args!("whole: {whole}"));
-    watching.abort();
-    let end = end(&seats, &store).await;
+    let whole = quiet::becomes_whole(&around, &seats).await;
+    trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
+    let end = quiet::end(&around, &seats).await;
     let Counted { forks, put_back, reseeds } = seats.counted();
     let history = record.with(|history| {
         history.end = end;
         std::mem::replace(history, empty(plan.durability))
     });
-    Lived { history, hash: trace.hash(), time: begun.elapsed(), faults, forks, put_back, reseeds }
+    let (hash, time) = (trace.hash(), begun.elapsed());
+    Lived { history, hash, time, faults, forks, put_back, reseeds, whole }
 }
 
 fn empty(durability: Durability) -> History {
@@ -108,7 +133,8 @@ fn empty(durability: Durability) -> History {
 }
 
 /// Has something go wrong.
-fn befalls(fault: Fault, seats: &Seats, store: &Store) {
+fn befalls(fault: Fault, seats: &Seats, around: &Around) {
+    let (store, books) = (&around.store, around.books.as_ref());
     match fault {
         Fault::Crash { seat, down } => seats.crash(seat, down),
         Fault::Stop { seat, down } => seats.stop(seat, down),
@@ -130,78 +156,10 @@ fn befalls(fault: Fault, seats: &Seats, store: &Store) {
         }
         Fault::Clock { by } => store.set_clock(by),
         Fault::NoConfirms { time } => store.without_confirms(time),
-        Fault::LockAway { .. }
-        | Fault::LedgerAway { .. }
-        | Fault::LostCommit
-        | Fault::StuckTransaction { .. }
-        | Fault::OldLedger { .. } => {}
+        Fault::LockAway { seat, time } => seats.lock_away(seat, time),
+        Fault::LedgerAway { time } => drop(books.map(|books| books.away(time))),
+        Fault::LostCommit => drop(books.map(Books::lose_commit)),
+        Fault::StuckTransaction { time } => drop(books.map(|books| books.stick(time))),
+        Fault::OldLedger { age } => drop(books.map(|books| books.restore(age))),
     }
-}
-
-/// Notes what each node has applied.
-async fn watch(seats: Seats, store: Store) {
-    loop {
-        note_applied(&seats, &store);
-        sleep(Duration::from_millis(1)).await;
-    }
-}
-
-fn note_applied(seats: &Seats, store: &Store) {
-    // Filled in where the record can tell which entry it is.
-    let _seen = (seats, store);
-}
-
-/// Waits until every node has what the store has, says the same of it, and is well.
-async fn becomes_whole(plan: &Plan, seats: &Seats, store: &Store) -> bool {
-    let begun = Instant::now();
-    while begun.elapsed() < WHOLE_WITHIN {
-        sleep(Duration::from_millis(500)).await;
-        // The operator's part: a store that has nothing any more is seeded by the node that knows most.
-        reseed(seats);
-        let (chain, _) = store.chain();
-        let said = seats.each(|_, node| {
-            let fresh = node.intake.condition() == Condition::Fresh;
-            (fresh, node.replica.look(|state: &State| (state.position(), state.digest())))
-        });
-        let all = said.len() == plan.nodes && said.iter().all(|(fresh, _)| *fresh);
-        let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);
-        let head = store
-            .record
-            .with(|history| chain.last().map_or(0, |last| history.stored[*last].entry.position));
-        if all && same && said.iter().all(|(_, (position, _))| *position == head) {
-            return true;
-        }
-    }
-    false
-}
-
-/// Has the node that knows most seed a store that has nothing any more.
-fn reseed(seats: &Seats) {
-    let known = seats.each(|front, node| {
-        (node.is_without_store(), node.replica.look(State::position), front.life())
-    });
-    if known.is_empty() || !known.iter().all(|(without, ..)| *without) {
-        return;
-    }
-    let most = known.iter().map(|(_, position, life)| (*position, *life)).max();
-    seats.each(|front, node| {
-        if most.is_some_and(|(_, life)| life == front.life()) {
-            node.reseed();
-        }
-    });
-}
-
-async fn end(seats: &Seats, store: &Store) -> End {
-    let (chain, _) = store.chain();
-    let nodes = seats.each(|front, node| {
-        let trouble = match node.intake.condition() {
-            Condition::Fresh => None,
-            Condition::Stale(why) | Condition::Lost(_, why) => Some(why),
-        };
-        let (position, digest) =
-            node.replica.look(|state: &State| (state.position(), state.digest()));
-        let applied = chain.get((position as usize).wrapping_sub(1)).copied();
-        Last { life: front.life(), applied, digest, trouble }
-    });
-    End { journal: chain.to_vec(), nodes, ..End::default() }
 }

@@ -52,6 +52,14 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 
+/// Where a node says what an operator must see, a line or several at a time.
+pub type Says = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Says it on standard error.
+pub fn on_stderr() -> Says {
+    Arc::new(|text| eprintln!("{}", text.trim_end()))
+}
+
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {
     /// The journal.
@@ -66,6 +74,8 @@ pub struct Given {
     pub limits: Limits,
     /// Where it counts.
     pub metrics: Arc<Metrics>,
+    /// Where it says what it found out.
+    pub says: Says,
 }
 
 /// A running node.
@@ -156,7 +166,7 @@ impl Node {
                 seen,
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
-            let doubt = Doubt { journal, replica, last: None };
+            let doubt = Doubt { journal, replica, says: Arc::clone(&given.says), last: None };
             Task::spawn(announcer.run(doubt, stop.clone()))
         });
         let appender = Appender {
@@ -172,6 +182,7 @@ impl Node {
             clock,
             roll,
             metrics: given.metrics,
+            says: given.says,
             recent,
             lost: Vec::new(),
             over: None,

@@ -107,7 +107,7 @@ impl Plan {
                         continue;
                     }
                     2 => Want::Close(number),
-                    _ => Want::Put { campaign: number, capacity: Some(random.u32(0..=units * 2)) },
+                    _ => Want::Put { campaign: number, capacity: Some(random.u32(1..=units * 2)) },
                 };
                 self.ask(random, at, want);
             }

@@ -6,6 +6,7 @@
 //! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
 //! entries, and it alone mends a journal that lost some: see `heal`.
 
+use super::Says;
 use super::ask::Ask;
 use super::batch::{Answers, Batch, answer_overdue, turn_away};
 use super::calls::Calls;
@@ -54,6 +55,7 @@ pub(crate) struct Appender {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) roll: watch::Receiver<Option<Roll>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) says: Says,
     pub(super) recent: Recent,
     /// Entries of a history that is over which the journal does not have yet.
     pub(super) lost: Vec<(Entry, Name)>,

@@ -161,10 +161,10 @@ impl Appender {
     pub(super) async fn tell_of_fork(&mut self, shared: &Shared) {
         let Some(over) = self.over.take() else { return };
         let (epoch, report) = self.replica.look(|state| (state.token().epoch, over.compare(state)));
-        eprint!("{report}");
+        (self.says)(&report);
         let stored = self.patiently(None, shared.report(epoch, self.writer, report)).await;
         if stored.is_err() {
-            eprintln!("the report of the fork could not be stored: keep what stands above");
+            (self.says)("the report of the fork could not be stored: keep what stands above");
         }
     }
 }

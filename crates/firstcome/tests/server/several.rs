@@ -52,6 +52,7 @@ impl Seat {
             random: Box::new(random),
             limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
             metrics: Arc::clone(&metrics),
+            says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, metrics }
