@@ -24,8 +24,6 @@ mod silence;
 mod start;
 mod task;
 mod ticker;
-#[cfg(feature = "twins")]
-pub(crate) mod twins;
 
 pub use ask::{Answer, Ask, Decided, Ordered};
 pub use health::Condition;

@@ -21,6 +21,7 @@ use super::replica::{Replica, Stop};
 use super::silence::LOOK_FOR_OVERDUE;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
+use crate::twins::{Protection, is_off};
 use firstcome_core::NodeId;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
@@ -172,7 +173,9 @@ impl Appender {
             if next.reply.is_closed() {
                 return Ok(());
             }
-            if matches!(next.ask, Ask::Settled { history, .. } if history != current.history) {
+            let of_another =
+                matches!(next.ask, Ask::Settled { history, .. } if history != current.history);
+            if of_another && !is_off(Protection::SettledOfAnotherHistory) {
                 let why = "the journal's history was replaced".to_owned();
                 super::batch::answer(next, Err(Failure::Unavailable(why)));
                 return Ok(());
@@ -243,6 +246,10 @@ impl Appender {
             self.pause(&mut batch, pause).await;
             if self.is_given_up(&batch) {
                 return Ok(());
+            }
+            if batch.maybe_sent && is_off(Protection::NewNumberForRepeats) {
+                self.number += 1;
+                batch.renumber(self.number);
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -353,6 +360,12 @@ impl Appender {
         if self.replica.durable().position >= position {
             return answers.leave();
         }
+        let answers = if is_off(Protection::DurableTooEarly) {
+            answers.leave();
+            Answers::default()
+        } else {
+            answers
+        };
         while self.parked.try_join_next().is_some() {}
         let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
         let leave = answers.leave_when_durable(durable.history, position, confirm, replica, queue);

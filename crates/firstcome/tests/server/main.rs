@@ -14,6 +14,7 @@ mod limits;
 mod lost;
 mod memory;
 mod mending;
+mod mistakes;
 mod outcomes;
 mod pages;
 #[cfg(feature = "postgres")]
