@@ -3,6 +3,7 @@
 mod around;
 mod books;
 pub mod history;
+pub mod judge;
 mod life;
 pub mod mistakes;
 mod people;
@@ -11,4 +12,5 @@ mod record;
 mod road;
 mod store;
 pub mod trace;
+pub mod trial;
 pub mod world;
