@@ -76,7 +76,13 @@ impl Sum {
 }
 
 /// Lives through worlds until a promise breaks; says whether none did.
-pub(crate) fn promises(from: u64, until: Until, mistake: Option<Mistake>, threads: usize) -> bool {
+pub(crate) fn promises(
+    from: u64,
+    until: Until,
+    mistake: Option<Mistake>,
+    threads: usize,
+    keep_going: bool,
+) -> bool {
     let begun = Instant::now();
     let (next, over) = (AtomicU64::new(from), AtomicBool::new(false));
     let sum = Mutex::new(Sum::default());
@@ -106,8 +112,11 @@ pub(crate) fn promises(from: u64, until: Until, mistake: Option<Mistake>, thread
                         sum.worlds, sum.faults, sum.claims, sum.forks
                     ));
                     drop(sum);
-                    if trial.verdict.is_err() {
-                        over.store(true, Ordering::Relaxed);
+                    if let Some(broken) = trial.broken() {
+                        if keep_going {
+                            bar.suspend(|| println!("{seed}: {}", sentence(broken)));
+                        }
+                        over.store(!keep_going, Ordering::Relaxed);
                         let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
                         // The lowest number of those that failed at the same time.
                         if failed.as_ref().is_none_or(|(known, _)| seed < *known) {
@@ -126,7 +135,9 @@ pub(crate) fn promises(from: u64, until: Until, mistake: Option<Mistake>, thread
         println!("no promise broke");
         return true;
     };
-    report(seed, &trial, mistake);
+    if !keep_going {
+        report(seed, &trial, mistake);
+    }
     false
 }
 

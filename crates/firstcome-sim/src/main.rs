@@ -38,6 +38,9 @@ struct Args {
     /// Make every mistake in turn, and say how many worlds it takes to notice.
     #[arg(long, conflicts_with_all = ["seed", "minutes", "mistake", "from"])]
     mistakes: bool,
+    /// Go on when a promise broke: a line for each world that failed.
+    #[arg(long, conflicts_with_all = ["seed", "mistakes"])]
+    keep_going: bool,
     /// Worlds at a time; as many as there are processors, if not said.
     #[arg(long, value_name = "T")]
     threads: Option<usize>,
@@ -83,5 +86,5 @@ fn run(args: &Args) -> anyhow::Result<bool> {
         Some(minutes) => bail!("--minutes {minutes}: a positive number is needed"),
         None => hunt::Until::Worlds(args.seeds),
     };
-    Ok(hunt::promises(args.from, until, mistake, threads))
+    Ok(hunt::promises(args.from, until, mistake, threads, args.keep_going))
 }

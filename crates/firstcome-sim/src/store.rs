@@ -260,9 +260,9 @@ impl Store {
         let (place, is_new) = self.record.stored(self.trace.now(), entry, name);
         if is_new {
             let Entry { position, epoch, .. } = entry;
+            let commands = entry.open().map(|(_, body)| body.commands());
             self.trace.tell(format_args!(
-                "server {server} has entry {epoch}.{position}, batch {name}, of {} bytes",
-                entry.body.len()
+                "server {server} has entry {epoch}.{position}, batch {name}: {commands:?}"
             ));
         }
         place
