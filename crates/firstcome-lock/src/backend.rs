@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::keys::Keys;
-use crate::memory::Memory;
+use crate::memory::{Memory, Way};
 use crate::redis::RedisBackend;
 use crate::{Failure, Holder};
 
@@ -94,7 +94,7 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) enum Ear {
     Redis(firstcome_store::Subscription),
-    Memory(tokio::sync::broadcast::Receiver<()>),
+    Memory(tokio::sync::broadcast::Receiver<()>, Way),
 }
 
 impl Ear {
@@ -106,7 +106,7 @@ impl Ear {
                 firstcome_store::Event::Cut | firstcome_store::Event::Gap => Heard::Missed,
                 firstcome_store::Event::Closed => Heard::Closed,
             },
-            Self::Memory(receiver) => match receiver.recv().await {
+            Self::Memory(receiver, way) => match way.hears(receiver).await {
                 Ok(()) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => Heard::Wake,
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => Heard::Closed,
             },
@@ -117,7 +117,7 @@ impl Ear {
     pub(crate) fn is_live(&self) -> bool {
         match self {
             Self::Redis(subscription) => subscription.is_live(),
-            Self::Memory(_) => true,
+            Self::Memory(..) => true,
         }
     }
 }

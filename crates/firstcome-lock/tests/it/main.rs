@@ -15,3 +15,4 @@ mod processes;
 mod sql_guard;
 mod stage;
 mod stores;
+mod ways;

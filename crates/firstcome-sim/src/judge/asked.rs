@@ -10,6 +10,7 @@ use super::{At, Broken, Question};
 use crate::history::{Asked, Exchange, History, Moment, Told};
 use firstcome::answer::Failure;
 use firstcome::node::Decided;
+use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         Command::Claim { campaign, subject, .. } => Some((0, campaign, subject, 0)),
         Command::Cancel { campaign, subject, rank, .. } => Some((1, campaign, subject, *rank)),
         Command::Put { campaign, .. } => Some((2, campaign, "", 0)),
+        // A leader archives by itself what is over and settled.
+        Command::Steer { steer: Steer::Archive { drop_unsettled: false }, .. } => None,
         Command::Steer { campaign, .. } => Some((3, campaign, "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }

@@ -8,6 +8,7 @@ use super::Standing;
 use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
 use crate::metrics::Metrics;
 use crate::node::{Ask, Intake, stopped_within, told};
+use crate::twins::{Protection, is_off};
 use firstcome_core::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,8 +40,9 @@ enum End {
 
 impl Settle {
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut believed = None;
         loop {
-            match self.lead(&mut stop).await {
+            match self.lead(&mut stop, &mut believed).await {
                 End::Stopped => return,
                 End::Again(why) => {
                     self.metrics.settle_failures.inc();
@@ -54,12 +56,14 @@ impl Settle {
     }
 
     /// Settles under one term until something ends it.
-    async fn lead(&self, stop: &mut watch::Receiver<bool>) -> End {
+    ///
+    /// It goes on from where the ledger is. `believed` is set without [`Protection::SettleWithoutLook`] only.
+    async fn lead(&self, stop: &mut watch::Receiver<bool>, believed: &mut Option<u64>) -> End {
         let minted = match self.ledger.mint_term().await {
             Ok(minted) => minted,
             Err(failure) => return End::Again(failure.to_string()),
         };
-        let (term, mut through) = (minted.term, minted.through);
+        let (term, mut through) = (minted.term, believed.unwrap_or(minted.through));
         let history = self.intake.replica.durable().history;
         if let Err(why) = self.check(through).await {
             return End::Again(why);
@@ -90,7 +94,14 @@ impl Settle {
             }
             let full = rows.len() == ROWS;
             let begun = Instant::now();
-            if let Err(failure) = self.write(through, last, term, rows).await {
+            if is_off(Protection::ResultsDroppedEarly) {
+                self.mark(last, term, history).await;
+            }
+            let written = self.write(through, last, term, rows).await;
+            if is_off(Protection::SettleWithoutLook) {
+                *believed = Some(if written.is_ok() { last } else { through });
+            }
+            if let Err(failure) = written {
                 return if stopping { End::Stopped } else { End::Again(failure.to_string()) };
             }
             through = last;
@@ -109,7 +120,8 @@ impl Settle {
         let replica = &self.intake.replica;
         let position = replica.look(State::position);
         let durable = replica.durable();
-        if durable.history == history && durable.position >= position {
+        let early = is_off(Protection::SettleBeforeDurable);
+        if durable.history == history && (durable.position >= position || early) {
             return true;
         }
         tokio::select! {
@@ -128,6 +140,7 @@ impl Settle {
     ) -> Result<(), LedgerFailure> {
         match self.ledger.settle(Batch { after, term, rows }).await {
             Ok(_) => Ok(()),
+            Err(failure) if is_off(Protection::SettleWithoutLook) => Err(failure),
             Err(LedgerFailure::Unknown(why)) => match self.ledger.standing().await? {
                 now if now.through == last && now.term == term => Ok(()),
                 _ => Err(LedgerFailure::Unknown(why)),

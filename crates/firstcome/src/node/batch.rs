@@ -4,6 +4,7 @@ use super::ask::{Answer, Ask, Decided, Waiting};
 use super::queue::Queue;
 use super::replica::{Applied, Replica};
 use crate::answer::Failure;
+use crate::twins::{Protection, is_off};
 use firstcome_core::Outcome;
 use firstcome_core::command::{Body, BodyWriter};
 use firstcome_journal::{Confirm, Name};
@@ -56,12 +57,25 @@ impl Batch {
     /// Answers those whose time is over, `unknown` if it may have been sent; the others keep their places.
     pub(super) fn answer_overdue(&mut self) {
         let now = Instant::now();
-        let failure = if self.maybe_sent || self.is_sent { Failure::Unknown } else { not_taken() };
+        let sent = (self.maybe_sent || self.is_sent) && !is_off(Protection::UnavailableForUnknown);
+        let failure = if sent { Failure::Unknown } else { not_taken() };
         for slot in &mut self.waiting {
             if let Some(waiting) = slot.take_if(|waiting| waiting.until <= now) {
                 answer(waiting, Err(failure.clone()));
             }
         }
+    }
+
+    /// Makes another batch of it, of the same commands: see [`Protection::NewNumberForRepeats`].
+    pub(super) fn renumber(&mut self, number: u64) {
+        let body =
+            Body::open(&self.body).and_then(|body| Ok((body.head.durable, body.commands()?)));
+        let Ok((durable, commands)) = body else { return };
+        self.name.number = number;
+        let mut writer = BodyWriter::new(self.name.node, number, durable);
+        // What fitted before does again.
+        commands.iter().all(|command| writer.push(command));
+        self.body = writer.finish().into();
     }
 
     /// Leaves out what only held in the history this batch was written in, now that it is over.
@@ -110,7 +124,7 @@ pub(super) fn keep_timeless(name: Name, body: &[u8]) -> Kept {
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. } => true,
-            Command::Tick { .. } | Command::Settled { .. } => false,
+            Command::Tick { .. } | Command::Settled { .. } => is_off(Protection::TimedWordsBrought),
         };
         // What is left of a body fits where the whole body did.
         kept.push(timeless && writer.push(command));
@@ -195,6 +209,14 @@ pub(super) fn answer_overdue(queue: &Queue) {
     for waiting in queue.take_overdue(Instant::now()) {
         answer(waiting, Err(not_taken()));
     }
+}
+
+/// Answers all that wait and were never sent.
+pub(super) fn turn_away(queue: &Queue, why: &str) {
+    queue.take_while(|waiting| {
+        answer(waiting, Err(Failure::Unavailable(why.into())));
+        Ok(())
+    });
 }
 
 fn not_taken() -> Failure {
