@@ -273,3 +273,20 @@ fn who_may_claim_again_keeps_the_rank_they_gave_back() {
     let verdict = passes(&story.ends());
     assert_eq!((verdict.claims_acknowledged, verdict.ranks_excused), (2, 0));
 }
+
+#[test]
+fn results_that_an_older_ledger_lacks_are_counted_until_another_comes() {
+    let restored = |seconds: f64| {
+        let mut story = Story::opened(Durability::Memory, places(3));
+        story.wins("ann", 1);
+        story.at(20.0);
+        story.wins("bob", 2);
+        let mut history = story.ends();
+        history.end.ledger.as_mut().unwrap().pop();
+        history.end.through = 1;
+        history.ledger_restored.push(std::time::Duration::from_secs_f64(seconds));
+        history
+    };
+    assert_eq!(passes(&restored(21.0)).results_taken_out, 1);
+    is_broken(&restored(19.0), "ledger_whole");
+}

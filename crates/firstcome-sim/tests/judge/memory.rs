@@ -3,7 +3,7 @@
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal, Settings};
-use firstcome_sim::history::Durability;
+use firstcome_sim::history::{Durability, Headed};
 use std::time::Duration;
 
 fn opened() -> Story {
@@ -134,4 +134,9 @@ fn not_open_is_said_only_before_the_opening() {
     // Nobody can know a clock that was just set.
     passes(&not_open(70.0, Some(8.0)));
     is_broken(&not_open(70.0, Some(3.0)), "memory_not_open_yet");
+    // Nor that of another server that nodes came to talk to.
+    let mut history = not_open(70.0, None);
+    let last = history.headed[1].last;
+    history.headed.push(Headed { moment: Duration::from_secs(9), server: 1, last });
+    passes(&history);
 }
