@@ -12,4 +12,5 @@ mod record;
 mod road;
 mod store;
 pub mod trace;
+pub mod trial;
 pub mod world;

@@ -141,7 +141,7 @@ impl Seats {
             (inside.random.u64(..), inside.random.fork())
         };
         let gate = Gate::open();
-        let road = Road::build(&self.around, gate.clone(), dice);
+        let road = Road::build(&self.around, seat, gate.clone(), dice);
         let metrics = Arc::new(Metrics::default());
         let says = trace.clone();
         let given = Given {

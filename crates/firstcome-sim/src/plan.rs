@@ -6,7 +6,6 @@
 mod draw;
 
 use crate::history::Durability;
-use std::fmt;
 use std::time::Duration;
 
 /// A world to be lived through.
@@ -252,8 +251,11 @@ pub enum Cut {
     Refused,
 }
 
-impl fmt::Display for Want {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
+impl Plan {
+    /// Gives the same world with these of its steps only.
+    #[must_use]
+    pub fn only(&self, steps: &[usize]) -> Self {
+        let steps = steps.iter().filter_map(|step| self.steps.get(*step)).cloned().collect();
+        Self { steps, ..self.clone() }
     }
 }

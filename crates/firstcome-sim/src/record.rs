@@ -37,18 +37,19 @@ impl Record {
         }
     }
 
-    /// Notes an entry a server has; gives its number, the same each time.
-    pub(crate) fn stored(&self, moment: Moment, entry: &Entry, name: Name) -> usize {
+    /// Notes an entry a server has; gives its number, the same each time, and whether it is a new one.
+    pub(crate) fn stored(&self, moment: Moment, entry: &Entry, name: Name) -> (usize, bool) {
         let (at, before, body) = (entry.at.as_micros(), entry.before, xxh3_64(&entry.body));
         let place = Place(entry.position, at, entry.epoch, before.node.0, before.number, body);
         let mut inside = self.lock();
         let Inside { history, places, stamps } = &mut *inside;
-        *places.entry(place).or_insert_with(|| {
-            let number = history.stored.len();
+        let number = history.stored.len();
+        let known = *places.entry(place).or_insert(number);
+        if known == number {
             history.stored.push(Stored { moment, entry: entry.clone(), name });
             stamps.insert((entry.position, at, entry.epoch, name.node.0, name.number), number);
-            number
-        })
+        }
+        (known, known == number)
     }
 
     /// Gives the entries up to the one with this position and name, from the first one on, as far as any

@@ -20,6 +20,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// The way of one node. Clones are the same way.
 #[derive(Clone, Debug)]
 pub(crate) struct Road {
+    seat: usize,
     store: Store,
     inside: Arc<Mutex<Inside>>,
     /// Changes when the connection is made anew.
@@ -71,7 +72,7 @@ struct Passage {
 }
 
 impl Road {
-    pub(crate) fn build(around: &Around, gate: Gate, dice: u64) -> Self {
+    pub(crate) fn build(around: &Around, seat: usize, gate: Gate, dice: u64) -> Self {
         let Around { plan, store, .. } = around;
         let inside = Inside {
             random: Rng::with_seed(dice),
@@ -80,6 +81,7 @@ impl Road {
             slow: (Instant::now(), Duration::ZERO),
         };
         let road = Self {
+            seat,
             store: store.clone(),
             inside: Arc::new(Mutex::new(inside)),
             incarnation: watch::Sender::new(0),
@@ -252,6 +254,12 @@ impl Road {
             self.gate.pass().await;
             return Err(unknown());
         }
+        if worth_telling(call) {
+            let server = connection.server;
+            self.store
+                .trace
+                .tell(format_args!("{call:?} of seat {} at server {server}", self.seat));
+        }
         work(connection.memory.clone()).await;
         let version = if changes(call) { self.store.did(connection.server).await } else { 0 };
         if let Some(again) = passage.again.filter(|_| changes(call)) {
@@ -279,6 +287,11 @@ impl Road {
         self.gate.pass().await;
         Ok(confirm)
     }
+}
+
+/// Says whether a story is told better with a call in it.
+fn worth_telling(call: Call) -> bool {
+    changes(call) && call != Call::Announce
 }
 
 /// Says whether a call may change what the store has.

@@ -11,7 +11,7 @@ use fastrand::Rng;
 use firstcome_core::SpaceId;
 use firstcome_journal::memory::twins::Mistake;
 use firstcome_journal::memory::{Kept, Memory};
-use firstcome_journal::{Clock, Journal, Name};
+use firstcome_journal::{Clock, Entry, Journal};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -141,6 +141,11 @@ impl Store {
         self.turns.subscribe()
     }
 
+    /// Gives how often it went on from another server, or from its file.
+    pub(crate) fn failovers(&self) -> usize {
+        usize::try_from(*self.turns.borrow()).unwrap_or(usize::MAX)
+    }
+
     pub(crate) fn durability(&self) -> Durability {
         self.durability
     }
@@ -223,7 +228,7 @@ impl Store {
             let mut entries = entries;
             while !entries.is_empty() {
                 for entry in &entries {
-                    let index = self.note(entry);
+                    let index = self.note(number, entry);
                     Arc::make_mut(&mut chain).push(index);
                 }
                 let after = entries.last().map_or(0, |last| last.position);
@@ -242,7 +247,7 @@ impl Store {
                 base = first.before;
             }
             after = last.position;
-            fresh.extend(entries.iter().map(|entry| self.note(entry)));
+            fresh.extend(entries.iter().map(|entry| self.note(number, entry)));
         }
         let mut chain = self.record.ancestry(head.first - 1, base);
         chain.append(&mut fresh);
@@ -250,11 +255,17 @@ impl Store {
         self.heads(number, Arc::new(fresh));
     }
 
-    fn note(&self, entry: &firstcome_journal::Entry) -> usize {
-        let name = entry
-            .open()
-            .map_or(Name::default(), |(stamp, _)| Name { node: stamp.node, number: stamp.number });
-        self.record.stored(self.trace.now(), entry, name)
+    fn note(&self, server: usize, entry: &Entry) -> usize {
+        let name = entry.name().unwrap_or_default();
+        let (place, is_new) = self.record.stored(self.trace.now(), entry, name);
+        if is_new {
+            let Entry { position, epoch, .. } = entry;
+            self.trace.tell(format_args!(
+                "server {server} has entry {epoch}.{position}, batch {name}, of {} bytes",
+                entry.body.len()
+            ));
+        }
+        place
     }
 
     fn heads(&self, server: usize, chain: Arc<Vec<usize>>) {

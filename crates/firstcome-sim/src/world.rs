@@ -29,6 +29,8 @@ pub struct Lived {
     pub time: Duration,
     /// How often something went wrong.
     pub faults: u64,
+    /// How often the store went on from another server, or from an older file.
+    pub failovers: usize,
     /// How many forks nodes went through, entries they put back, and stores they seeded anew.
     pub forks: u64,
     /// See [`Lived::forks`].
@@ -115,7 +117,8 @@ async fn passes(
         std::mem::replace(history, empty(plan.durability))
     });
     let (hash, time) = (trace.hash(), begun.elapsed());
-    Lived { history, hash, time, faults, forks, put_back, reseeds, whole }
+    let failovers = around.store.failovers();
+    Lived { history, hash, time, faults, failovers, forks, put_back, reseeds, whole }
 }
 
 fn empty(durability: Durability) -> History {

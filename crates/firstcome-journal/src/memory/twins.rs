@@ -7,16 +7,55 @@ use std::sync::Arc;
 /// A mistake of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// An append is taken whatever the entry is called that it rests on: only the height counts.
+    /// See [`Mistake::sentence`], as for all of them.
     NoPredecessorCheck,
-    /// An entry has the clock's time, even if that lies before the one of the entry before it.
+    /// In the time of an entry.
     TimeGoesBack,
-    /// Entries are put back wherever the journal ends.
+    /// In putting back.
     PutBackAnywhere,
-    /// Trimming drops what no snapshot covers.
+    /// In trimming.
     TrimPastSnapshot,
-    /// Pieces go as soon as the newest manifest does not name them.
+    /// In trimming.
     PiecesDroppedAtOnce,
+}
+
+impl Mistake {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::NoPredecessorCheck,
+        Self::TimeGoesBack,
+        Self::PutBackAnywhere,
+        Self::TrimPastSnapshot,
+        Self::PiecesDroppedAtOnce,
+    ];
+
+    /// Gives its stable name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoPredecessorCheck => "no_predecessor_check",
+            Self::TimeGoesBack => "time_goes_back",
+            Self::PutBackAnywhere => "put_back_anywhere",
+            Self::TrimPastSnapshot => "trim_past_snapshot",
+            Self::PiecesDroppedAtOnce => "pieces_dropped_at_once",
+        }
+    }
+
+    /// Says it in a sentence.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NoPredecessorCheck => {
+                "an append is taken whatever the entry is called that it rests on: only the height counts"
+            }
+            Self::TimeGoesBack => {
+                "an entry has the clock's time, even if that lies before the one of the entry before it"
+            }
+            Self::PutBackAnywhere => "entries are put back wherever the journal ends",
+            Self::TrimPastSnapshot => "trimming drops what no snapshot covers",
+            Self::PiecesDroppedAtOnce => {
+                "the pieces of a snapshot go as soon as the newest manifest does not name them"
+            }
+        }
+    }
 }
 
 impl Memory {
