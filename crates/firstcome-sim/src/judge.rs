@@ -86,6 +86,9 @@ pub struct Verdict {
     pub results_settled: usize,
     /// Results in the ledger that a fork or an allowed loss took back after they were settled.
     pub results_overtaken: usize,
+    /// The newest results, which the operator took out of the ledger by restoring an older one, and
+    /// behind which none came that would have shown it.
+    pub results_taken_out: usize,
 }
 
 /// Judges a world: counts what it lived through if every promise was kept.

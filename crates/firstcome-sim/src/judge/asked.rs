@@ -23,8 +23,8 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         Command::Claim { campaign, subject, .. } => Some((0, campaign, subject, 0)),
         Command::Cancel { campaign, subject, rank, .. } => Some((1, campaign, subject, *rank)),
         Command::Put { campaign, .. } => Some((2, campaign, "", 0)),
-        // A leader archives by itself what is over and settled.
-        Command::Steer { steer: Steer::Archive { drop_unsettled: false }, .. } => None,
+        // A leader archives by itself what has been over for as long as it is kept.
+        Command::Steer { steer: Steer::Archive { .. }, .. } => None,
         Command::Steer { campaign, .. } => Some((3, campaign, "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }

@@ -132,9 +132,10 @@ fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool
         return false;
     };
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES);
-    let set = history
-        .clock_steps
-        .iter()
-        .any(|(moment, _)| since <= *moment && *moment <= exchange.heard_at);
-    !set && exchange.clock_at >= *opens_at
+    let of_late = |moment: Moment| since <= moment && moment <= exchange.heard_at;
+    let set = history.clock_steps.iter().any(|(moment, _)| of_late(*moment));
+    // Another server has a clock of its own.
+    let mut servers = history.headed.iter().zip(history.headed.iter().skip(1));
+    let other = servers.any(|(one, next)| one.server != next.server && of_late(next.moment));
+    !set && !other && exchange.clock_at >= *opens_at
 }
