@@ -19,8 +19,8 @@ pub use crate::faulty::Call;
 /// A future that a [`Way`] gives.
 pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// What a call does at a server, each time it arrives at one.
-pub type Work = Box<dyn Fn(Memory) -> Carried<()> + Send + Sync>;
+/// What a call does at a server, each time it arrives at one; it says whether the server did as asked.
+pub type Work = Box<dyn Fn(Memory) -> Carried<bool> + Send + Sync>;
 
 /// The way between one node and the store.
 pub trait Way: fmt::Debug + Send + Sync {
@@ -65,7 +65,9 @@ impl Distant {
                 let (done, first) = (done(memory), Arc::clone(&first));
                 Box::pin(async move {
                     let answer = done.await;
+                    let is_done = answer.is_ok();
                     first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(answer);
+                    is_done
                 })
             })
         };

@@ -84,7 +84,7 @@ pub struct Exchange {
     pub asked: Asked,
     /// The position brought along.
     pub min: Option<Position>,
-    /// When the answer was heard, or waiting ended.
+    /// When the answer was heard, or waiting ended; [`Moment::MAX`] if somebody waits to the end.
     pub heard_at: Moment,
     /// What was heard.
     pub told: Told,
@@ -213,7 +213,7 @@ pub struct End {
 pub struct History {
     /// When an acknowledged entry was durable in this world.
     pub durability: Durability,
-    /// All that was asked, in the order in which waiting for it ended.
+    /// All that was asked, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.
     pub stored: Vec<Stored>,

@@ -122,6 +122,15 @@ impl People {
         let Some(server) = self.seats.front(seat) else { return Told::Nothing };
         let (asked_at, clock_at) = (self.around.trace.now(), self.around.store.clock());
         self.around.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
+        let number = self.around.store.record.asked(Exchange {
+            life: server.life(),
+            asked_at,
+            clock_at,
+            asked: asked.clone(),
+            min,
+            heard_at: Duration::MAX,
+            told: Told::Nothing,
+        });
         let way = Rng::with_seed(dice).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
@@ -158,15 +167,7 @@ impl People {
                 self.around.trace.tell(format_args!("{} says nothing to {asked:?}", server.name()));
             }
         }
-        self.around.store.record.exchanged(Exchange {
-            life: server.life(),
-            asked_at,
-            clock_at,
-            asked,
-            min,
-            heard_at: self.around.trace.now(),
-            told: told.clone(),
-        });
+        self.around.store.record.heard(number, self.around.trace.now(), told.clone());
         told
     }
 }

@@ -1,6 +1,6 @@
 //! What is written down while a world lives, for those who judge it.
 
-use crate::history::{Exchange, Headed, History, Life, Loss, Moment, Stored};
+use crate::history::{Exchange, Headed, History, Life, Loss, Moment, Stored, Told};
 use firstcome_core::state::Stamp;
 use firstcome_journal::{Entry, Name};
 use std::collections::HashMap;
@@ -90,8 +90,19 @@ impl Record {
         self.lock().history.ledger_restored.push(moment);
     }
 
-    pub(crate) fn exchanged(&self, exchange: Exchange) {
-        self.lock().history.exchanges.push(exchange);
+    /// Notes a question; gives its number.
+    pub(crate) fn asked(&self, exchange: Exchange) -> usize {
+        let exchanges = &mut self.lock().history.exchanges;
+        exchanges.push(exchange);
+        exchanges.len() - 1
+    }
+
+    /// Notes what was heard.
+    pub(crate) fn heard(&self, number: usize, heard_at: Moment, told: Told) {
+        if let Some(exchange) = self.lock().history.exchanges.get_mut(number) {
+            exchange.heard_at = heard_at;
+            exchange.told = told;
+        }
     }
 
     /// Begins a life; gives its number.

@@ -26,7 +26,6 @@ pub(crate) struct Road {
     /// Changes when the connection is made anew.
     incarnation: watch::Sender<u64>,
     gate: Gate,
-    noise: bool,
     latency: u64,
     fresh_counts: bool,
 }
@@ -37,6 +36,8 @@ struct Inside {
     connection: Option<Connection>,
     cut: Option<(Cut, Instant)>,
     slow: (Instant, Duration),
+    /// Whether messages are lost, late and repeated at random.
+    noise: bool,
 }
 
 /// Whether a node goes on or stands still. Clones are the same gate.
@@ -79,6 +80,7 @@ impl Road {
             connection: store.connect(),
             cut: None,
             slow: (Instant::now(), Duration::ZERO),
+            noise: plan.noise && !store.is_mended(),
         };
         let road = Self {
             seat,
@@ -86,7 +88,6 @@ impl Road {
             inside: Arc::new(Mutex::new(inside)),
             incarnation: watch::Sender::new(0),
             gate,
-            noise: plan.noise,
             latency: plan.latency,
             fresh_counts: around.mistake == Some(Mistake::FreshConnectionCounts),
         };
@@ -139,6 +140,7 @@ impl Road {
             let mut inside = self.lock();
             inside.cut = None;
             inside.slow = (now, Duration::ZERO);
+            inside.noise = false;
         }
         self.reconnect();
     }
@@ -149,16 +151,16 @@ impl Road {
         let now = Instant::now();
         let slow = if inside.slow.0 > now { inside.slow.1.as_micros() as u64 } else { 0 };
         let cut = inside.cut.filter(|(_, until)| *until > now).map(|(way, _)| way);
+        let noise = inside.noise;
         let random = &mut inside.random;
         let mut time = || {
             let usual = random.u64(self.latency / 2..=self.latency * 2);
             let more = if slow > 0 { random.u64(..=slow) } else { 0 };
-            let spike =
-                if self.noise && random.u32(0..200) == 0 { random.u64(..1_500_000) } else { 0 };
+            let spike = if noise && random.u32(0..200) == 0 { random.u64(..1_500_000) } else { 0 };
             Duration::from_micros(usual + more + spike)
         };
         let (there, back) = (time(), time());
-        let noise = self.noise && call != Call::Follow;
+        let noise = noise && call != Call::Follow;
         Passage {
             there,
             back,
@@ -260,9 +262,11 @@ impl Road {
                 .trace
                 .tell(format_args!("{call:?} of seat {} at server {server}", self.seat));
         }
-        work(connection.memory.clone()).await;
+        let is_done = work(connection.memory.clone()).await;
         let version = if changes(call) { self.store.did(connection.server).await } else { 0 };
-        if let Some(again) = passage.again.filter(|_| changes(call)) {
+        // What was refused, and heard to be, does not come again.
+        let again = passage.again.filter(|_| changes(call) && (is_done || passage.lost_back));
+        if let Some(again) = again {
             let (store, connection) = (self.store.clone(), connection.clone());
             tokio::spawn(async move {
                 sleep(again).await;

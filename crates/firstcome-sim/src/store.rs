@@ -11,7 +11,7 @@ use fastrand::Rng;
 use firstcome_core::SpaceId;
 use firstcome_journal::memory::twins::Mistake;
 use firstcome_journal::memory::{Kept, Memory};
-use firstcome_journal::{Clock, Entry, Journal};
+use firstcome_journal::{Clock, Entry, Failure, Journal};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,6 +44,8 @@ struct Inside {
     lags: Vec<Instant>,
     no_confirms: Instant,
     random: Rng,
+    /// Whether faults are over.
+    mended: bool,
 }
 
 #[derive(Debug)]
@@ -55,6 +57,8 @@ struct Server {
     /// Its entries, as numbers in the record.
     chain: Arc<Vec<usize>>,
     up: bool,
+    /// Since which turn it has been up: connections made before are gone.
+    since: u64,
     /// Whether it was replaced, and has not been told to follow yet.
     lingers: bool,
     /// How far each of the others is with what this server did.
@@ -109,6 +113,7 @@ impl Store {
                     version: 0,
                     chain: Arc::default(),
                     up: true,
+                    since: 0,
                     lingers: false,
                     copied: vec![0; plan.copies + 1],
                     files: Vec::new(),
@@ -122,6 +127,7 @@ impl Store {
             lags: vec![begun; plan.copies + 1],
             no_confirms: begun,
             random,
+            mended: false,
         };
         let store = Self {
             inside: Arc::new(Mutex::new(inside)),
@@ -139,6 +145,11 @@ impl Store {
     /// Watches for a new primary, or the same one started anew.
     pub(crate) fn turns(&self) -> watch::Receiver<u64> {
         self.turns.subscribe()
+    }
+
+    /// Says whether faults are over.
+    pub(crate) fn is_mended(&self) -> bool {
+        self.lock().mended
     }
 
     /// Gives how often it went on from another server, or from its file.
@@ -161,7 +172,8 @@ impl Store {
 
     /// Says whether a server is there for those who are connected to it since a turn.
     pub(crate) fn is_up(&self, connection: &Connection) -> bool {
-        self.lock().servers[connection.server].up
+        let server = &self.lock().servers[connection.server];
+        server.up && connection.turn >= server.since
     }
 
     /// Gives the primary's clock.
@@ -403,12 +415,16 @@ impl Store {
         inside.servers[new].memory.set_full(false);
         let last = |server: usize| inside.servers[server].chain.last().copied();
         let (from, to) = (last(old), last(new));
+        let clock = |server: usize| inside.servers[server].offset.load(Ordering::Relaxed);
+        let step = clock(new) - clock(old);
         let version = inside.servers[new].version;
         inside.servers[new].synced = version;
         let image = Self::image(&inside.servers[new]);
         inside.servers[new].files = vec![(Instant::now(), image)];
         drop(inside);
         let moment = self.trace.now();
+        // Another server has another clock.
+        self.record.clock_stepped(moment, step);
         self.record.headed(Headed { moment, server: new, last: to });
         if from != to {
             self.record.lost(Loss { moment, cause: Cause::Promotion, from, to });
@@ -422,14 +438,47 @@ impl Store {
                 sleep(time).await;
             }
             // Told to follow the new one, it takes no more entries.
-            let primary = {
-                let mut inside = store.lock();
-                inside.servers[old].lingers = false;
-                inside.servers[old].up = inside.primary == old;
-                inside.primary
-            };
-            store.send_to_copies(primary);
+            store.follows(old);
         });
+    }
+
+    /// Has a primary that was replaced follow the one that took its place: what it took since is gone.
+    fn follows(&self, old: usize) {
+        let (primary, from, to) = {
+            let mut inside = self.lock();
+            let primary = inside.primary;
+            let last = |server: usize| inside.servers[server].chain.last().copied();
+            let (from, to) = (last(old), last(primary));
+            inside.servers[old].lingers = false;
+            inside.servers[old].up = primary == old;
+            (primary, from, to)
+        };
+        if primary != old {
+            let moment = self.trace.now();
+            self.record.lost(Loss { moment, cause: Cause::Promotion, from, to });
+        }
+        self.send_to_copies(primary);
+    }
+
+    /// Says whether the primary has nothing of the space any more.
+    pub(crate) async fn is_gone(&self) -> bool {
+        let (_, memory) = self.chain();
+        matches!(Journal::Memory(memory).head().await, Err(Failure::Gone(_)))
+    }
+
+    /// Begins with nothing, as an operator has it who has lost everything.
+    pub(crate) fn begins_anew(&self) {
+        let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0)).kept();
+        {
+            let mut inside = self.lock();
+            let primary = inside.primary;
+            let it = &mut inside.servers[primary];
+            it.memory.restore(&fresh);
+            it.chain = Arc::default();
+            it.version += 1;
+            it.since = *self.turns.borrow() + 1;
+        }
+        self.turns.send_modify(|turn| *turn += 1);
     }
 
     /// Starts the primary again after a while, with what its file had at least `age` ago.
@@ -472,6 +521,7 @@ impl Store {
         it.version += 1;
         it.copied.fill(0);
         it.up = true;
+        it.since = *self.turns.borrow() + 1;
         let to = it.chain.last().copied();
         let image = Self::image(it);
         it.synced = it.version;
@@ -528,6 +578,7 @@ impl Store {
     pub(crate) fn mend(&self) {
         let mut inside = self.lock();
         let now = Instant::now();
+        inside.mended = true;
         inside.lags.fill(now);
         inside.no_confirms = now;
         let primary = inside.primary;

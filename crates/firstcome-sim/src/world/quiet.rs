@@ -22,6 +22,11 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
     while begun.elapsed() < WHOLE_WITHIN {
         sleep(Duration::from_millis(500)).await;
         reseed(seats);
+        let nobody = seats.each(|_, _, _| ()).is_empty();
+        if nobody && begun.elapsed() >= OPERATOR_WAITS && around.store.is_gone().await {
+            around.trace.tell(format_args!("the operator begins anew: nobody has anything"));
+            around.store.begins_anew();
+        }
         if needs_the_operator(seats) {
             let since = *troubled.get_or_insert_with(Instant::now);
             if since.elapsed() >= OPERATOR_WAITS
@@ -51,7 +56,9 @@ fn is_whole(around: &Around, seats: &Seats) -> bool {
         });
         (well, (position, digest), around.books.is_none() || last == settled)
     });
-    let all = said.len() == around.plan.nodes && said.iter().all(|(well, _, done)| *well && *done);
+    let led = seats.each(|_, _, leader| leader.leads()).contains(&true);
+    let all =
+        led && said.len() == around.plan.nodes && said.iter().all(|(well, _, done)| *well && *done);
     let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);
     let head = around
         .store

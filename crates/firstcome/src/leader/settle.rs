@@ -13,10 +13,12 @@ use firstcome_core::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Rows in one transaction at most.
 const ROWS: usize = 4_096;
+/// How often a ledger is looked at that nothing is written to.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The pause after a failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// While more waits, the pause is this many times what the transaction took: claims come first.
@@ -71,6 +73,7 @@ impl Settle {
         self.stand(|standing| *standing = Standing { term, trouble: None });
         self.mark(through, term, history).await;
         let mut applied = self.intake.replica.watch();
+        let mut looked = Instant::now();
         loop {
             let rows = self.rows_after(through);
             let stopping = *stop.borrow();
@@ -81,6 +84,13 @@ impl Settle {
                 tokio::select! {
                     _ = applied.changed() => {}
                     () = told(stop) => continue,
+                    () = sleep_until(looked + LOOK_EVERY) => {
+                        looked = Instant::now();
+                        if let Some(why) = self.moved(through, term, history).await {
+                            return End::Again(why);
+                        }
+                        continue;
+                    }
                 }
                 stopped_within(stop, self.interval).await;
                 continue;
@@ -111,6 +121,25 @@ impl Settle {
                 stopped_within(stop, begun.elapsed() * YIELD).await;
             }
         }
+    }
+
+    /// Says whether the ledger, or this node's history, is another one than this leader goes by.
+    ///
+    /// Writing would find out, but nothing may be there to write after somebody restored a backup.
+    async fn moved(&self, through: u64, term: u64, history: u64) -> Option<String> {
+        if self.intake.replica.durable().history != history {
+            return Some("the journal's history was replaced".into());
+        }
+        // One that does not answer is noticed when there is something to write.
+        let now = self.ledger.standing().await.ok()?;
+        let same = now.through == through && now.term == term;
+        (!same).then(|| {
+            let crate::ledger::Standing { through: is, term: by } = now;
+            format!(
+                "the ledger has results up to {is} under term {by}, this leader wrote up to {through} \
+                 under term {term}: looking again"
+            )
+        })
     }
 
     /// Waits until what is applied is durable; `false` if this node's history was replaced, or it stops.
