@@ -43,6 +43,18 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
             return true;
         }
     }
+    seats.each(|front, node, leader| {
+        let (position, last, settled) = node
+            .replica
+            .look(|state: &State| (state.position(), state.last_result(), state.settled()));
+        around.trace.tell(format_args!(
+            "{} is at {position}, {:?}, has {settled} of {last} results settled, leads: {}, {:?}",
+            front.name(),
+            node.intake.condition(),
+            leader.leads(),
+            leader.standing()
+        ));
+    });
     false
 }
 
