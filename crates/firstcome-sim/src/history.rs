@@ -204,7 +204,7 @@ pub struct End {
     pub through: u64,
     /// Why settling does not go on, if it does not.
     pub settle_trouble: Option<String>,
-    /// What nodes wrote about forks: lines such as `spring/main "bob" changed from rank 2 to 4`.
+    /// What nodes wrote about forks, into the store and on standard error: lines such as `spring/main "bob" changed from rank 2 to 4`.
     pub reports: Vec<String>,
 }
 

@@ -143,7 +143,7 @@ impl Seats {
         let gate = Gate::open();
         let road = Road::build(&self.around, seat, gate.clone(), dice);
         let metrics = Arc::new(Metrics::default());
-        let says = trace.clone();
+        let (says, record) = (trace.clone(), self.record().clone());
         let given = Given {
             journal: Journal::Distant(Distant::over(Arc::new(road.clone()))),
             clock: None,
@@ -156,7 +156,10 @@ impl Seats {
                 outbox: plan.ledger.then_some(100_000),
             },
             metrics: Arc::clone(&metrics),
-            says: Arc::new(move |text| says.tell(format_args!("seat {seat} says: {text}"))),
+            says: Arc::new(move |text| {
+                says.tell(format_args!("seat {seat} says: {text}"));
+                record.said(text);
+            }),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,

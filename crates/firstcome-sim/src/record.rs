@@ -78,6 +78,12 @@ impl Record {
         self.lock().history.headed.push(headed);
     }
 
+    /// Notes what a node told the operator.
+    pub(crate) fn said(&self, text: &str) {
+        let lines = text.lines().map(str::to_owned);
+        self.lock().history.end.reports.extend(lines);
+    }
+
     pub(crate) fn lost(&self, loss: Loss) {
         self.lock().history.losses.push(loss);
     }

@@ -113,7 +113,9 @@ async fn passes(
     let end = quiet::end(&around, &seats).await;
     let Counted { forks, put_back, reseeds } = seats.counted();
     let history = record.with(|history| {
+        let said = std::mem::take(&mut history.end.reports);
         history.end = end;
+        history.end.reports.extend(said);
         std::mem::replace(history, empty(plan.durability))
     });
     let (hash, time) = (trace.hash(), begun.elapsed());

@@ -114,7 +114,8 @@ impl Appender {
             Err(broken) => return Ok(Err(broken)),
         };
         let same = match &found {
-            _ if common == 0 => Some(true),
+            // Every history begins with nothing, but one that was seeded anew cannot be read from there.
+            _ if common == 0 && head.first == 1 => Some(true),
             Some(entry) => self.recent.has(entry).or_else(|| {
                 let stamp = entry.open().map(|(stamp, _)| stamp);
                 (common == ours.position).then(|| stamp.is_ok_and(|stamp| stamp == ours))
