@@ -20,6 +20,9 @@ mod redis;
 mod release;
 mod rooms;
 mod shared;
+#[cfg(feature = "sql")]
+mod sql;
+mod store_clock;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;
