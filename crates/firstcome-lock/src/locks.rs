@@ -13,6 +13,8 @@ use crate::redis::RedisBackend;
 use crate::shared::Shared;
 #[cfg(feature = "postgres")]
 use crate::sql::PostgresTable;
+#[cfg(feature = "sqlite")]
+use crate::sql::SqliteTable;
 #[cfg(feature = "sql")]
 use crate::sql::{SqlBackend, Table};
 use crate::{Failure, Guard, Lock, Owner};
@@ -137,6 +139,8 @@ impl Builder {
         match url.split_once("://").map(|(scheme, _)| scheme) {
             #[cfg(feature = "postgres")]
             Some("postgres" | "postgresql") => self.postgres(postgres_options(url)).await,
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => self.sqlite(firstcome_store::sqlite::Options::from_url(url)?).await,
             _ => self.connect(Options::new(url)).await,
         }
     }
@@ -163,6 +167,26 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let table = PostgresTable::connect(options, self.make_tables).await?;
         Ok(self.start(Backend::Sql(SqlBackend::new(Table::Postgres(table), self.protections))))
+    }
+
+    /// Opens a SQLite file that other processes on this machine may use, too, and makes it, with the tables, where it is
+    /// missing: see [`Builder::make_tables`].
+    ///
+    /// The clock is this machine's, in milliseconds; nobody says when a lock is free, so whoever waits asks again after
+    /// pauses. A file on a network file system must not be used: its locks are not reliable.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] where it cannot be opened, [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "sqlite")]
+    pub async fn sqlite(self, options: firstcome_store::sqlite::Options) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let table = SqliteTable::open(options, self.make_tables).await?;
+        Ok(self.start(Backend::Sql(SqlBackend::new(Table::Sqlite(table), self.protections))))
     }
 
     /// Sets whether tables that are missing in a database are made, default yes.

@@ -8,6 +8,8 @@ mod name;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod row;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod table;
 
 use std::sync::{Mutex, PoisonError};
@@ -18,6 +20,8 @@ use tokio::time::Instant;
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::{PostgresEar, PostgresTable};
 use self::row::{Seen, Step};
+#[cfg(feature = "sqlite")]
+pub(crate) use self::sqlite::SqliteTable;
 pub(crate) use self::table::Table;
 use crate::backend::{
     Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone, in_use,

@@ -10,6 +10,7 @@
 //! - [`Command`], [`Script`], [`Reply`]: what is asked and answered
 //! - [`Subscription`]: messages of one channel, and a word when some may have been missed
 //! - `postgres`, behind the feature of that name: a small pool of connections, and transactions with time-outs
+//! - `sqlite`, behind the feature of that name: a file that several processes share
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
 
 mod failure;
@@ -17,6 +18,8 @@ mod host;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod redis;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod tls;
 
 pub use failure::{Effect, Failure};

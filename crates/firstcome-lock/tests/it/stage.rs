@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Postgres, Redis};
+use firstcome_testbed::{Folder, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,6 +17,8 @@ pub(crate) enum Stage {
     Redis(Redis),
     /// A database in a server, by its URL.
     Database(String),
+    /// A SQLite file.
+    File(Folder),
     Memory(Memory),
 }
 
@@ -37,6 +39,14 @@ impl Stage {
         clippy::unnecessary_wraps,
         reason = "the same shape as the stores that can be missing"
     )]
+    pub(crate) fn sqlite() -> Option<Self> {
+        Some(Self::File(Folder::new("locks")))
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the same shape as the stores that can be missing"
+    )]
     pub(crate) fn memory() -> Option<Self> {
         Some(Self::Memory(Memory::new()))
     }
@@ -50,6 +60,10 @@ impl Stage {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
             Self::Database(url) => builder.connect_to(url).await.unwrap(),
+            Self::File(folder) => {
+                let url = format!("sqlite://{}/locks.db", folder.path().display());
+                builder.connect_to(&url).await.unwrap()
+            }
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }
     }
