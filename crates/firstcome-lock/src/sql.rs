@@ -4,6 +4,8 @@
 //! that. Each request has a number, which is written into the row by the one that changed it; so a request that is sent
 //! again finds out that it was carried out already.
 
+#[cfg(feature = "mysql")]
+mod mysql;
 mod name;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -17,6 +19,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+#[cfg(feature = "mysql")]
+pub(crate) use self::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::{PostgresEar, PostgresTable};
 use self::row::{Seen, Step};

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+#[cfg(feature = "mysql")]
+use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::row::{Row, Seen, Step};
@@ -13,6 +15,8 @@ use crate::backend::Ear;
 pub(crate) enum Table {
     #[cfg(feature = "postgres")]
     Postgres(PostgresTable),
+    #[cfg(feature = "mysql")]
+    MySql(MySqlTable),
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteTable),
 }
@@ -23,6 +27,8 @@ macro_rules! on_each {
         match $self {
             #[cfg(feature = "postgres")]
             Table::Postgres($table) => $call,
+            #[cfg(feature = "mysql")]
+            Table::MySql($table) => $call,
             #[cfg(feature = "sqlite")]
             Table::Sqlite($table) => $call,
         }
@@ -81,6 +87,8 @@ impl Table {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(table) => table.listen(topic).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => Ok(Ear::Deaf),
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(Ear::Deaf),
         }
@@ -91,6 +99,8 @@ impl Table {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(table) => table.is_pooled(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => true,
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => true,
         }
@@ -104,6 +114,8 @@ impl Table {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(table) => table.close().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(table) => table.close().await,
             // Its thread ends with it.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => {}

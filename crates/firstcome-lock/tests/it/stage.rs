@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Folder, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -33,6 +33,10 @@ impl Stage {
 
     pub(crate) fn postgres() -> Option<Self> {
         Some(Self::Database(Postgres::shared()?.new_database()))
+    }
+
+    pub(crate) fn mariadb() -> Option<Self> {
+        Some(Self::Database(MariaDb::shared()?.new_database()))
     }
 
     #[expect(
