@@ -16,6 +16,7 @@
 //! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
+//! - [`shift_clock()`]: a wrong wall clock for a process that a test starts
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
@@ -33,6 +34,7 @@ mod redisson;
 mod sentinel;
 
 pub use certificates::Certificates;
+pub use clock::shift_clock;
 pub use folder::Folder;
 pub use mariadb::MariaDb;
 pub use old::OldServer;
