@@ -207,3 +207,49 @@ async fn old_rows_go_after_a_day() {
     assert!(is_held(&ann, "kept").await);
     assert!(kept.is_valid());
 }
+
+/// A lock as it is often written by hand: a row and a timestamp, compared with the client's clock, no owner, no fence.
+struct ByHand<'a> {
+    scene: &'a Scene,
+    /// How far the client's clock is ahead, in seconds.
+    ahead: i64,
+}
+
+impl ByHand<'_> {
+    fn take(&self) -> bool {
+        let now = format!("now() + interval '{} seconds'", self.ahead);
+        let taken = format!(
+            "INSERT INTO by_hand VALUES ('x', {now} + interval '60 seconds') ON CONFLICT (name) DO UPDATE \
+             SET until = excluded.until WHERE by_hand.until <= {now} RETURNING 1"
+        );
+        self.scene.sql(&taken) == "1"
+    }
+
+    fn give_back(&self) {
+        self.scene.sql("UPDATE by_hand SET until = '-infinity' WHERE name = 'x'");
+    }
+}
+
+/// The twins: what is done here about clocks, owners and fences is needed, because without each there are two.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lock_by_hand_has_two_owners() {
+    let Some(scene) = Scene::new() else { return };
+    scene.sql("CREATE TABLE by_hand (name text PRIMARY KEY, until timestamptz, value text)");
+    let (ann, bob) = (ByHand { scene: &scene, ahead: 0 }, ByHand { scene: &scene, ahead: 3600 });
+    let eve = ByHand { scene: &scene, ahead: 3600 };
+    assert!(ann.take() && bob.take(), "an hour ahead, it is over for him");
+    ann.give_back();
+    assert!(eve.take(), "she was given what was bob's");
+    scene.sql("UPDATE by_hand SET value = 'eve'; UPDATE by_hand SET value = 'ann'");
+    assert_eq!(scene.sql("SELECT value FROM by_hand"), "ann", "who has not had it for long");
+
+    let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
+    let guard = ann.guard("value").unwrap();
+    let old = take(&ann.lock("x").unwrap().lease(ms(60))).await;
+    until("it is over", async || !is_held(&bob, "x").await).await;
+    let new = take(&bob.lock("x").unwrap()).await;
+    assert_eq!(guard.write(&new, b"bob").await.unwrap(), firstcome_lock::Written::Yes);
+    assert_ne!(guard.write(&old, b"ann").await.unwrap(), firstcome_lock::Written::Yes);
+    assert_eq!(old.release().await.unwrap(), firstcome_lock::Released::AlreadyLost);
+    assert!(is_held(&ann, "x").await && new.is_valid());
+}
