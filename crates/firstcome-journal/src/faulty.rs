@@ -44,6 +44,12 @@ pub enum Call {
     NewestSnapshot,
     /// [`Journal::trim`].
     Trim,
+    /// [`Shared::leave`].
+    Leave,
+    /// [`Shared::report`].
+    Report,
+    /// [`Shared::reports`].
+    Reports,
 }
 
 /// What goes wrong with a call.
@@ -254,7 +260,7 @@ impl Faulty {
     }
 
     pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
-        self.shared().leave(node).await
+        self.pass(Call::Leave, self.shared().leave(node)).await
     }
 
     pub(crate) async fn put_back(
@@ -280,11 +286,11 @@ impl Faulty {
         node: NodeId,
         text: String,
     ) -> Result<(), Failure> {
-        self.shared().report(epoch, node, text).await
+        self.pass(Call::Report, self.shared().report(epoch, node, text)).await
     }
 
     pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
-        self.shared().reports().await
+        self.pass(Call::Reports, self.shared().reports()).await
     }
 }
 

@@ -20,8 +20,10 @@
 //! | [`verify`] | everything stored, checked from the first entry to the last |
 //! | [`worker`] | a thread that owns what blocks |
 //! | [`faulty`] | a journal that loses calls, answers and tails, for tests |
+//! | [`distant`] | a journal at the end of a way that somebody else draws, for simulations |
 
 pub mod archive;
+pub mod distant;
 pub mod entry;
 pub mod failure;
 pub mod faulty;
@@ -94,6 +96,8 @@ pub enum Journal {
     Redis(redis::Redis),
     /// One of the others with faults.
     Faulty(faulty::Faulty),
+    /// One in memory, at the end of a way.
+    Distant(distant::Distant),
 }
 
 macro_rules! each {
@@ -104,6 +108,7 @@ macro_rules! each {
             #[cfg(feature = "redis")]
             Self::Redis($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
+            Self::Distant($store) => Box::pin($call).await,
         }
     };
 }
@@ -117,6 +122,7 @@ impl Journal {
             #[cfg(feature = "redis")]
             Self::Redis(redis) => Some(Shared::Redis(redis.clone())),
             Self::Faulty(faulty) => faulty.truth().shared().map(|_| Shared::Faulty(faulty.clone())),
+            Self::Distant(distant) => Some(Shared::Distant(distant.clone())),
         }
     }
 

@@ -1,16 +1,23 @@
 //! The journal in memory, for tests and for what need not outlive the process.
 
 mod shared;
+mod snapshots;
+#[cfg(feature = "twins")]
+pub mod twins;
 
 use crate::shared::Announcement;
-use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name, Tip};
+use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
+use snapshots::{Manifest, Piece};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{oneshot, watch};
+
+/// Who waits to hear that an entry is durable; `None` where every entry is at once.
+type Unconfirmed = Arc<Mutex<Option<Vec<oneshot::Sender<()>>>>>;
 
 /// A journal in memory.
 #[derive(Clone, Debug)]
@@ -20,27 +27,36 @@ pub struct Memory {
     /// Changes whenever it lost something.
     incarnation: watch::Sender<u64>,
     clock: Clock,
+    unconfirmed: Unconfirmed,
     /// Whether several nodes use it.
     pub(crate) several: bool,
+    #[cfg(feature = "twins")]
+    mistake: Option<twins::Mistake>,
 }
 
-#[derive(Debug)]
+/// All that a journal in memory had at one moment: what a copy of it, or an older file, goes on with.
+#[derive(Clone, Debug)]
+pub struct Kept(Inside);
+
+#[derive(Clone, Debug)]
 struct Inside {
     space: SpaceId,
     shard: u32,
     epoch: u32,
     /// What stands before the first entry kept: position, name and time of the one before it.
     base: (u64, Name, Option<Timestamp>),
-    entries: Vec<(Entry, Name)>,
+    /// Shared with what was kept of it, until the next one comes.
+    entries: Arc<Vec<(Entry, Name)>>,
     /// Whether it lost everything, its space's identity included.
     gone: bool,
-    /// Who waits to hear that an entry is durable; `None` where every entry is at once.
-    unconfirmed: Option<Vec<oneshot::Sender<()>>>,
+    /// Whether there is no room for more entries.
+    full: bool,
     nodes: BTreeMap<NodeId, (Announcement, Timestamp)>,
     reports: BTreeMap<(u32, NodeId), String>,
     term: u64,
-    pieces: BTreeMap<PieceName, Vec<u8>>,
-    newest: Option<(u64, Vec<u8>)>,
+    pieces: Arc<BTreeMap<PieceName, Piece>>,
+    /// The two that are furthest on, the newest first.
+    manifests: Vec<Manifest>,
 }
 
 impl Memory {
@@ -51,7 +67,10 @@ impl Memory {
             head: watch::Sender::new(0),
             incarnation: watch::Sender::new(0),
             clock,
+            unconfirmed: Arc::default(),
             several: false,
+            #[cfg(feature = "twins")]
+            mistake: None,
         }
     }
 
@@ -94,24 +113,48 @@ impl Memory {
         self.incarnation.send_modify(|times| *times += 1);
     }
 
+    /// Gives all it has now.
+    pub fn kept(&self) -> Kept {
+        self.with(|inside| Kept(inside.clone()))
+    }
+
+    /// Goes on with what was kept, of it or of another one, as a store does that fails over to a copy
+    /// or restarts from an older file.
+    pub fn restore(&self, kept: &Kept) {
+        self.with(|inside| {
+            *inside = kept.0.clone();
+            self.head.send_replace(inside.position());
+        });
+        self.incarnation.send_modify(|times| *times += 1);
+    }
+
+    /// Says whether there is room for entries; snapshots are still taken where there is none.
+    pub fn set_full(&self, full: bool) {
+        self.with(|inside| inside.full = full);
+    }
+
     /// Confirms entries from now on only when [`Memory::confirm`] says so.
     pub fn confirm_later(&self) {
-        self.with(|inside| inside.unconfirmed = Some(Vec::new()));
+        *self.unconfirmed() = Some(Vec::new());
     }
 
     /// Confirms every entry appended so far.
     pub fn confirm(&self) {
-        self.with(|inside| {
-            for waiting in inside.unconfirmed.iter_mut().flat_map(|waiting| waiting.drain(..)) {
-                // Somebody who does not listen any more does not need to know.
-                let _gone = waiting.send(());
-            }
-        });
+        for waiting in self.unconfirmed().iter_mut().flat_map(|waiting| waiting.drain(..)) {
+            // Somebody who does not listen any more does not need to know.
+            let _gone = waiting.send(());
+        }
     }
 
     /// Makes it unknowable whether the entries appended so far are durable, as a lost connection does.
     pub fn lose_confirmations(&self) {
-        self.with(|inside| inside.unconfirmed.as_mut().map(Vec::clear));
+        if let Some(waiting) = &mut *self.unconfirmed() {
+            waiting.clear();
+        }
+    }
+
+    fn unconfirmed(&self) -> std::sync::MutexGuard<'_, Option<Vec<oneshot::Sender<()>>>> {
+        self.unconfirmed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn with<T>(&self, work: impl FnOnce(&mut Inside) -> T) -> T {
@@ -119,11 +162,33 @@ impl Memory {
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        self.with(|inside| {
-            let exchange = inside.append(append, &self.clock)?;
+        let entries = self.with(|inside| {
+            let applied = append.applied;
+            inside.check_append(&append, self.checks_names())?;
+            inside.push(append.name, append.body, self.clock.now());
+            #[cfg(feature = "twins")]
+            if self.has(twins::Mistake::TimeGoesBack) {
+                inside.set_back(self.clock.now());
+            }
             self.head.send_replace(inside.position());
-            Ok(exchange)
-        })
+            inside.read(applied)
+        })?;
+        let confirm = match &mut *self.unconfirmed() {
+            None => Confirm::AtOnce,
+            Some(unconfirmed) => {
+                let (sender, receiver) = oneshot::channel();
+                unconfirmed.push(sender);
+                Confirm::Later(receiver)
+            }
+        };
+        Ok(Exchange { entries, confirm })
+    }
+
+    fn checks_names(&self) -> bool {
+        #[cfg(feature = "twins")]
+        return !self.has(twins::Mistake::NoPredecessorCheck);
+        #[cfg(not(feature = "twins"))]
+        true
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
@@ -137,63 +202,6 @@ impl Memory {
             Ok(inside.head(now))
         })
     }
-
-    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
-        Ok(self.with(|inside| {
-            inside.term += 1;
-            inside.term
-        }))
-    }
-
-    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
-        self.with(|inside| {
-            inside.pieces.entry(name).or_insert(bytes);
-        });
-        Ok(())
-    }
-
-    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(self.with(|inside| inside.pieces.get(&name).cloned()))
-    }
-
-    pub(crate) async fn install(
-        &self,
-        tip: Tip,
-        manifest: Vec<u8>,
-        pieces: Vec<PieceName>,
-        term: u64,
-    ) -> Result<(), Failure> {
-        self.with(|inside| {
-            inside.check_term(term)?;
-            let (head, position) = (inside.position(), tip.position);
-            if position > head {
-                return Err(Failure::Behind { head, applied: position });
-            }
-            let at = position.checked_sub(inside.base.0 + 1).and_then(|place| {
-                inside.entries.get(usize::try_from(place).ok()?).map(|(entry, _)| entry.at)
-            });
-            let found = inside.name_at(position).unwrap_or_default();
-            if found != tip.name || at.is_some_and(|at| at != tip.at) {
-                return Err(Failure::Forked { position, found, applied: tip.name });
-            }
-            if let Some(missing) = pieces.iter().find(|name| !inside.pieces.contains_key(name)) {
-                return Err(Failure::PieceMissing(*missing));
-            }
-            if inside.newest.as_ref().is_none_or(|(newest, _)| *newest <= position) {
-                inside.newest = Some((position, manifest));
-            }
-            Ok(())
-        })
-    }
-
-    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(self.with(|inside| inside.newest.as_ref().map(|(_, manifest)| manifest.clone())))
-    }
-
-    /// Keeps everything: what is in memory ends with the process.
-    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
-        self.with(|inside| inside.check_term(term).map(|()| inside.base.0 + 1))
-    }
 }
 
 impl Inside {
@@ -203,14 +211,14 @@ impl Inside {
             shard,
             epoch: 0,
             base: (0, Name::default(), None),
-            entries: Vec::new(),
+            entries: Arc::default(),
             gone: false,
-            unconfirmed: None,
+            full: false,
             nodes: BTreeMap::new(),
             reports: BTreeMap::new(),
             term: 0,
-            pieces: BTreeMap::new(),
-            newest: None,
+            pieces: Arc::default(),
+            manifests: Vec::new(),
         }
     }
 
@@ -218,29 +226,23 @@ impl Inside {
         if self.gone { Err(Failure::Gone(self.space)) } else { Ok(()) }
     }
 
-    fn append(&mut self, append: Append, clock: &Clock) -> Result<Exchange, Failure> {
+    /// Refuses an append of somebody who applied something else than what is stored.
+    fn check_append(&self, append: &Append, names: bool) -> Result<(), Failure> {
         self.check_there()?;
-        let Append { body, name, applied, applied_name } = append;
-        let head = self.position();
+        let (head, applied, applied_name) = (self.position(), append.applied, append.applied_name);
         if applied > head {
             return Err(Failure::Behind { head, applied });
         }
         let Some(found) = self.name_at(applied) else {
             return Err(Failure::Trimmed { wanted: applied + 1, first: self.base.0 + 1 });
         };
-        if found != applied_name {
+        if names && found != applied_name {
             return Err(Failure::Forked { position: applied, found, applied: applied_name });
         }
-        self.push(name, body, clock.now());
-        let confirm = match &mut self.unconfirmed {
-            None => Confirm::AtOnce,
-            Some(unconfirmed) => {
-                let (sender, receiver) = oneshot::channel();
-                unconfirmed.push(sender);
-                Confirm::Later(receiver)
-            }
-        };
-        Ok(Exchange { entries: self.read(applied)?, confirm })
+        if self.full {
+            return Err(Failure::Full("there is no room for entries".into()));
+        }
+        Ok(())
     }
 
     fn push(&mut self, name: Name, body: Arc<[u8]>, now: Timestamp) {
@@ -252,13 +254,13 @@ impl Inside {
             before: head.name,
             body,
         };
-        self.entries.push((entry, name));
+        Arc::make_mut(&mut self.entries).push((entry, name));
     }
 
     /// Forgets all entries beyond a position.
     fn keep(&mut self, position: u64) {
         let keep = position.saturating_sub(self.base.0);
-        self.entries.truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+        Arc::make_mut(&mut self.entries).truncate(usize::try_from(keep).unwrap_or(usize::MAX));
     }
 
     fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {

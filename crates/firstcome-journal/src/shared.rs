@@ -1,5 +1,6 @@
 //! What several nodes on one journal need beyond it.
 
+use crate::distant::Distant;
 use crate::faulty::Faulty;
 use crate::memory::Memory;
 use crate::{Entry, Failure, Head, Name};
@@ -24,6 +25,8 @@ pub enum Shared {
     Redis(crate::redis::Redis),
     /// One of the others with faults.
     Faulty(Faulty),
+    /// One in memory, at the end of a way.
+    Distant(Distant),
 }
 
 /// What there was to read.
@@ -91,6 +94,7 @@ macro_rules! each {
             #[cfg(feature = "redis")]
             Self::Redis($store) => Box::pin($call).await,
             Self::Faulty($store) => Box::pin($call).await,
+            Self::Distant($store) => Box::pin($call).await,
         }
     };
 }
@@ -104,6 +108,7 @@ impl Shared {
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.incarnations(),
             Self::Faulty(faulty) => faulty.shared().incarnations(),
+            Self::Distant(distant) => distant.incarnations(),
         }
     }
 
@@ -115,6 +120,7 @@ impl Shared {
             #[cfg(feature = "redis")]
             Self::Redis(redis) => redis.confirms_at_once(),
             Self::Faulty(faulty) => faulty.shared().confirms_at_once(),
+            Self::Distant(distant) => distant.confirms_at_once(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::keys::{Keys, prefixed};
-use crate::memory::Memory;
+use crate::memory::{Memory, Way};
 use crate::redis::RedisBackend;
 #[cfg(feature = "sql")]
 use crate::sql::SqlBackend;
@@ -141,7 +141,7 @@ pub(crate) enum Ear {
     /// Nobody says anything there: whoever waits asks again.
     #[cfg(feature = "sql")]
     Deaf,
-    Memory(tokio::sync::broadcast::Receiver<()>),
+    Memory(tokio::sync::broadcast::Receiver<()>, Way),
 }
 
 impl Ear {
@@ -157,7 +157,7 @@ impl Ear {
             Self::Postgres(ear) => ear.next().await,
             #[cfg(feature = "sql")]
             Self::Deaf => std::future::pending().await,
-            Self::Memory(receiver) => match receiver.recv().await {
+            Self::Memory(receiver, way) => match way.hears(receiver).await {
                 Ok(()) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => Heard::Wake,
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => Heard::Closed,
             },
@@ -172,7 +172,7 @@ impl Ear {
             Self::Postgres(ear) => ear.is_live(),
             #[cfg(feature = "sql")]
             Self::Deaf => false,
-            Self::Memory(_) => true,
+            Self::Memory(..) => true,
         }
     }
 }

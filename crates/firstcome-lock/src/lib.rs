@@ -42,7 +42,7 @@ pub use hold::Loss;
 pub use lease::{Lease, Released, Tried};
 pub use lock::Lock;
 pub use locks::{Builder, Holder, Locks};
-pub use memory::Memory;
+pub use memory::{Memory, Way};
 pub use owner::Owner;
 #[doc(hidden)]
 pub use protection::Protection;

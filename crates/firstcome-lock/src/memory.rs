@@ -1,6 +1,10 @@
 //! Locks in the memory of one process.
 
-use std::collections::HashMap;
+mod way;
+
+pub use self::way::Way;
+
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +20,8 @@ use crate::{Failure, Holder};
 /// A store of locks in the memory of this process, for the tests of those who use this library.
 ///
 /// It follows tokio's clock, so a test with that clock paused can let leases end without waiting. Every
-/// [`Locks`](crate::Locks) made from clones of one `Memory` shares its locks, as separate processes share a server.
+/// [`Locks`](crate::Locks) made from clones of one `Memory` shares its locks, as separate processes share a server. One
+/// that is to lose it gets it [through](Memory::through) a [`Way`].
 ///
 /// # Examples
 ///
@@ -37,6 +42,7 @@ use crate::{Failure, Holder};
 #[derive(Debug, Clone)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
+    way: Way,
 }
 
 #[derive(Debug)]
@@ -44,11 +50,11 @@ struct State {
     /// The wall clock in µs at `started`, as the store's clock for fences.
     wall_us: u64,
     started: Instant,
-    locks: HashMap<String, Entry>,
-    fences: HashMap<String, u64>,
-    channels: HashMap<String, broadcast::Sender<()>>,
-    leaders: HashMap<String, (Record, String)>,
-    guarded: HashMap<String, (u64, String, Vec<u8>)>,
+    locks: BTreeMap<String, Entry>,
+    fences: BTreeMap<String, u64>,
+    channels: BTreeMap<String, broadcast::Sender<()>>,
+    leaders: BTreeMap<String, (Record, String)>,
+    guarded: BTreeMap<String, (u64, String, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -64,20 +70,44 @@ enum Value {
 }
 
 impl Memory {
-    /// Makes an empty store.
+    /// Makes an empty store, whose clock says what this machine's does.
     #[must_use]
     pub fn new() -> Self {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Self::starting_at(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX / 2))
+    }
+
+    /// Makes an empty store whose clock says `micros` now, in microseconds since 1970-01-01T00:00:00Z.
+    ///
+    /// Fences come from that clock: with this they are the same in every run of a test.
+    #[must_use]
+    pub fn starting_at(micros: u64) -> Self {
         let state = State {
-            wall_us: u64::try_from(wall.as_micros()).unwrap_or(u64::MAX / 2),
+            wall_us: micros,
             started: Instant::now(),
-            locks: HashMap::new(),
-            fences: HashMap::new(),
-            channels: HashMap::new(),
-            leaders: HashMap::new(),
-            guarded: HashMap::new(),
+            locks: BTreeMap::new(),
+            fences: BTreeMap::new(),
+            channels: BTreeMap::new(),
+            leaders: BTreeMap::new(),
+            guarded: BTreeMap::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)) }
+        Self { state: Arc::new(Mutex::new(state)), way: Way::new() }
+    }
+
+    /// Gives the same store as seen by whoever is behind `way`, in the place of the way this one has.
+    ///
+    /// [`Locks`](crate::Locks) made from it are clients of the same store that can lose it: see [`Way`].
+    #[must_use]
+    pub fn through(&self, way: &Way) -> Self {
+        Self { state: Arc::clone(&self.state), way: way.clone() }
+    }
+
+    /// Does one step at the store: it happens when the call has arrived, and is known when its answer has.
+    async fn call<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+        self.way.there().await;
+        let answer = step(&mut self.state());
+        self.way.back().await;
+        answer
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -93,44 +123,44 @@ impl Memory {
         Ok(())
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn acquire(
         &self,
         keys: &Keys,
         owner: &str,
         lease: Duration,
     ) -> Result<Answer, (Failure, NotAfter)> {
-        let mut state = self.state();
-        let now = Instant::now();
-        let expires = later(now, lease);
-        let fence = state.fences.get(&keys.fence).copied().unwrap_or(0);
-        let token = keys.kind == Kind::Token;
-        match state.locks.get_mut(&keys.name) {
-            None => {}
-            Some(Entry { value: Value::Held { owner: holder, holds }, expires: until })
-                if !token && holder == owner =>
-            {
-                *holds += 1;
-                *until = expires;
-                return Ok(Answer::Yes { holds: *holds, fence });
+        self.call(|state| {
+            let now = Instant::now();
+            let expires = later(now, lease);
+            let fence = state.fences.get(&keys.fence).copied().unwrap_or(0);
+            let token = keys.kind == Kind::Token;
+            match state.locks.get_mut(&keys.name) {
+                None => {}
+                Some(Entry { value: Value::Held { owner: holder, holds }, expires: until })
+                    if !token && holder == owner =>
+                {
+                    *holds += 1;
+                    *until = expires;
+                    return Ok(Answer::Yes { holds: *holds, fence });
+                }
+                Some(Entry { value: Value::Token(_), .. }) if !token => {
+                    return Err((wrong_kind(), NotAfter(0)));
+                }
+                Some(entry) => {
+                    return Ok(Answer::Held { remaining: Some(entry.expires - now) });
+                }
             }
-            Some(Entry { value: Value::Token(_), .. }) if !token => {
-                return Err((wrong_kind(), NotAfter(0)));
-            }
-            Some(entry) => {
-                return Ok(Answer::Held { remaining: Some(entry.expires - now) });
-            }
-        }
-        let value = if token {
-            Value::Token(owner.to_owned())
-        } else {
-            Value::Held { owner: owner.to_owned(), holds: 1 }
-        };
-        state.locks.insert(keys.name.clone(), Entry { value, expires });
-        Ok(Answer::Yes { holds: 1, fence: state.mint(&keys.fence) })
+            let value = if token {
+                Value::Token(owner.to_owned())
+            } else {
+                Value::Held { owner: owner.to_owned(), holds: 1 }
+            };
+            state.locks.insert(keys.name.clone(), Entry { value, expires });
+            Ok(Answer::Yes { holds: 1, fence: state.mint(&keys.fence) })
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn undo(
         &self,
         keys: &Keys,
@@ -138,27 +168,29 @@ impl Memory {
         keep: u64,
         _not_after: NotAfter,
     ) -> Result<Undone, Failure> {
-        let mut state = self.state();
-        let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
-            return Ok(Undone::Nothing);
-        };
-        for _ in keep..holds {
-            state.give_back(keys, owner, None);
-        }
-        Ok(Undone::TakenBack)
+        self.call(|state| {
+            let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
+                return Ok(Undone::Nothing);
+            };
+            for _ in keep..holds {
+                state.give_back(keys, owner, None);
+            }
+            Ok(Undone::TakenBack)
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
         let Return { keys, owner, lease, .. } = asked;
-        let mut state = self.state();
-        if state.holds(keys, owner).is_none() {
-            return Ok(Left::Nothing);
-        }
-        Ok(state.give_back(keys, owner, Some(lease)))
+        self.call(|state| {
+            if state.holds(keys, owner).is_none() {
+                return Ok(Left::Nothing);
+            }
+            Ok(state.give_back(keys, owner, Some(lease)))
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn pass(
         &self,
         owner: &str,
@@ -166,72 +198,81 @@ impl Memory {
         next: &str,
         lease: Duration,
     ) -> Result<Option<u64>, Failure> {
-        let mut state = self.state();
-        if state.holds(next_keys, owner) != Some(1) {
-            return Ok(None);
-        }
-        let value = Value::Held { owner: next.to_owned(), holds: 1 };
-        let expires = later(Instant::now(), lease);
-        state.locks.insert(next_keys.name.clone(), Entry { value, expires });
-        Ok(Some(state.mint(&next_keys.fence)))
+        self.call(|state| {
+            if state.holds(next_keys, owner) != Some(1) {
+                return Ok(None);
+            }
+            let value = Value::Held { owner: next.to_owned(), holds: 1 };
+            let expires = later(Instant::now(), lease);
+            state.locks.insert(next_keys.name.clone(), Entry { value, expires });
+            Ok(Some(state.mint(&next_keys.fence)))
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn renew(
         &self,
         holds: &[Renewal<'_>],
         lease: Option<Duration>,
     ) -> Result<Vec<Kept>, Failure> {
-        let mut state = self.state();
-        let now = Instant::now();
-        let answers = holds.iter().map(|(keys, owner)| {
-            let held = state.holds(keys, owner).is_some();
-            if let (true, Some(lease), Some(entry)) = (held, lease, state.locks.get_mut(&keys.name))
-            {
-                entry.expires = later(now, lease);
-            }
-            Kept::from(held)
-        });
-        Ok(answers.collect())
+        self.call(|state| {
+            let now = Instant::now();
+            let answers = holds.iter().map(|(keys, owner)| {
+                let held = state.holds(keys, owner).is_some();
+                if let (true, Some(lease), Some(entry)) =
+                    (held, lease, state.locks.get_mut(&keys.name))
+                {
+                    entry.expires = later(now, lease);
+                }
+                Kept::from(held)
+            });
+            Ok(answers.collect())
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
-        let state = self.state();
-        let last_fence = state.fences.get(&keys.fence).copied();
-        Ok(state.locks.get(&keys.name).map(|entry| {
-            let (owner, holds) = match &entry.value {
-                Value::Held { owner, holds } => (owner.clone(), *holds),
-                Value::Token(token) => (token.clone(), 1),
-            };
-            let remaining = Some(entry.expires - Instant::now());
-            Holder { owner, holds, remaining, last_fence }
-        }))
+        self.call(|state| {
+            let last_fence = state.fences.get(&keys.fence).copied();
+            Ok(state.locks.get(&keys.name).map(|entry| {
+                let (owner, holds) = match &entry.value {
+                    Value::Held { owner, holds } => (owner.clone(), *holds),
+                    Value::Token(token) => (token.clone(), 1),
+                };
+                let remaining = Some(entry.expires - Instant::now());
+                Holder { owner, holds, remaining, last_fence }
+            }))
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
-        let mut state = self.state();
-        let existed = state.locks.remove(&keys.name).is_some();
-        if existed {
-            state.wake(&keys.channel);
-        }
-        Ok(existed)
+        self.call(|state| {
+            let existed = state.locks.remove(&keys.name).is_some();
+            if existed {
+                state.wake(&keys.channel);
+            }
+            Ok(existed)
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
-        let state = self.state();
-        Ok(state.locks.get(&keys.name).map(|entry| Some(entry.expires - Instant::now())))
+        self.call(|state| {
+            Ok(state.locks.get(&keys.name).map(|entry| Some(entry.expires - Instant::now())))
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
-        let mut state = self.state();
-        state.channels.retain(|_, sender| sender.receiver_count() > 0);
-        let channel = topic.channel().into_owned();
-        let sender = state.channels.entry(channel).or_insert_with(|| broadcast::Sender::new(16));
-        Ok(Ear::Memory(sender.subscribe()))
+        self.call(|state| {
+            let channel = topic.channel().into_owned();
+            state.channels.retain(|_, sender| sender.receiver_count() > 0);
+            let sender =
+                state.channels.entry(channel).or_insert_with(|| broadcast::Sender::new(16));
+            Ok(Ear::Memory(sender.subscribe(), self.way.clone()))
+        })
+        .await
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
@@ -239,36 +280,37 @@ impl Memory {
         Ok(())
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn announce(
         &self,
         name: &str,
         record: &Record,
         owner: &str,
     ) -> Result<(), Failure> {
-        let mut state = self.state();
-        if state.leaders.get(name).is_none_or(|(known, _)| known.term <= record.term) {
-            state.leaders.insert(name.to_owned(), (record.clone(), owner.to_owned()));
-            state.wake(&crate::keys::prefixed("fc:leader", name));
-        }
-        Ok(())
+        self.call(|state| {
+            if state.leaders.get(name).is_none_or(|(known, _)| known.term <= record.term) {
+                state.leaders.insert(name.to_owned(), (record.clone(), owner.to_owned()));
+                state.wake(&crate::keys::prefixed("fc:leader", name));
+            }
+            Ok(())
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn leader(
         &self,
         name: &str,
     ) -> Result<(Option<Record>, Option<Duration>), Failure> {
-        let state = self.state();
-        let Some(entry) = state.locks.get(name) else { return Ok((None, None)) };
-        let left = Some(entry.expires - Instant::now());
-        let record = state.leaders.get(name).filter(
-            |(_, leader)| matches!(&entry.value, Value::Held { owner, .. } if owner == leader),
-        );
-        Ok((record.map(|(record, _)| record.clone()), left))
+        self.call(|state| {
+            let Some(entry) = state.locks.get(name) else { return Ok((None, None)) };
+            let left = Some(entry.expires - Instant::now());
+            let record = state.leaders.get(name).filter(
+                |(_, leader)| matches!(&entry.value, Value::Held { owner, .. } if owner == leader),
+            );
+            Ok((record.map(|(record, _)| record.clone()), left))
+        })
+        .await
     }
 
-    #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
     pub(crate) async fn guarded_write(
         &self,
         key: &str,
@@ -276,14 +318,16 @@ impl Memory {
         owner: &str,
         value: &[u8],
     ) -> Result<Result<(), u64>, Failure> {
-        let mut state = self.state();
-        if let Some((last, by, _)) = state.guarded.get(key)
-            && (fence < *last || (fence == *last && by != owner))
-        {
-            return Ok(Err(*last));
-        }
-        state.guarded.insert(key.to_owned(), (fence, owner.to_owned(), value.to_vec()));
-        Ok(Ok(()))
+        self.call(|state| {
+            if let Some((last, by, _)) = state.guarded.get(key)
+                && (fence < *last || (fence == *last && by != owner))
+            {
+                return Ok(Err(*last));
+            }
+            state.guarded.insert(key.to_owned(), (fence, owner.to_owned(), value.to_vec()));
+            Ok(Ok(()))
+        })
+        .await
     }
 }
 

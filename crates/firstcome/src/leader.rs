@@ -13,12 +13,12 @@ use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 #[cfg(feature = "redis")]
 use crate::node::told;
-use crate::node::{Intake, Node};
+use crate::node::{Intake, Node, Task};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 
 /// How the leader's work is paced.
 #[derive(Clone, Copy, Debug)]
@@ -67,9 +67,12 @@ pub enum Election {
 }
 
 /// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
+///
+/// Dropped without [`Leader::stop`], all of it ends where it stands, at its next await; an elected leader's lock is given
+/// back if its store can still be reached, else its lease runs out.
 #[derive(Debug)]
 pub struct Leader {
-    seat: JoinHandle<()>,
+    seat: Task<()>,
     stopping: watch::Sender<bool>,
     work: Arc<Work>,
     leads: watch::Receiver<Option<Leads>>,
@@ -109,7 +112,7 @@ impl Leader {
         let election = Arc::new(election);
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
-        Self { seat: tokio::spawn(seat), stopping, work, leads, election }
+        Self { seat: Task::spawn(seat), stopping, work, leads, election }
     }
 
     /// Gives how settling stands.
@@ -140,7 +143,7 @@ impl Leader {
     /// Settles what is there if it leads, as far as the ledger takes it, hands over, and ends.
     pub async fn stop(self) {
         self.stopping.send_replace(true);
-        drop(self.seat.await);
+        self.seat.ended().await;
     }
 }
 

@@ -9,6 +9,7 @@
 mod aside;
 mod failure;
 mod look;
+pub mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod sqlite;
@@ -18,6 +19,7 @@ mod tests;
 pub use aside::set_aside;
 pub use failure::LedgerFailure;
 pub use look::Look;
+pub use memory::Memory;
 #[cfg(feature = "postgres")]
 pub use postgres::Postgres;
 pub use sqlite::{Reader, Sqlite};
@@ -172,6 +174,8 @@ pub enum Ledger {
     /// In a PostgreSQL database.
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
+    /// In memory, for tests and simulations.
+    Memory(Memory),
 }
 
 impl Ledger {
@@ -252,15 +256,17 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.ready().await,
+            Self::Memory(memory) => memory.standing().await.map(drop),
         }
     }
 
-    /// Gives the word for the kind of database: `sqlite` or `postgres`.
+    /// Gives the word for the kind of database: `sqlite`, `postgres` or `memory`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "postgres",
+            Self::Memory(_) => "memory",
         }
     }
 
@@ -274,6 +280,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.mint_term().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.mint_term().await,
+            Self::Memory(memory) => memory.mint_term().await,
         }
     }
 
@@ -287,6 +294,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.standing().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.standing().await,
+            Self::Memory(memory) => memory.standing().await,
         }
     }
 
@@ -312,6 +320,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.settle(batch).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.settle(batch).await,
+            Self::Memory(memory) => memory.settle(batch).await,
         }
     }
 
@@ -331,6 +340,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.results(after, limit, campaign).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.results(after, limit, campaign).await,
+            Self::Memory(memory) => memory.results(after, limit, campaign).await,
         }
     }
 
@@ -349,6 +359,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.claim(campaign, pool, rank).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.claim(campaign, pool, rank).await,
+            Self::Memory(memory) => memory.claim(campaign, pool, rank).await,
         }
     }
 
@@ -367,6 +378,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.claims(campaign, after, limit).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.claims(campaign, after, limit).await,
+            Self::Memory(memory) => memory.claims(campaign, after, limit).await,
         }
     }
 
@@ -384,6 +396,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.claim_counts(campaign, pool).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.claim_counts(campaign, pool).await,
+            Self::Memory(memory) => memory.claim_counts(campaign, pool).await,
         }
     }
 
@@ -398,6 +411,7 @@ impl Ledger {
             Self::Sqlite(sqlite) => sqlite.close().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(postgres) => postgres.close().await,
+            Self::Memory(memory) => memory.close(),
         }
     }
 }

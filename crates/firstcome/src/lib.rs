@@ -20,3 +20,7 @@ mod picture;
 pub mod rebuild;
 pub mod rush;
 pub mod serve;
+#[cfg(not(feature = "twins"))]
+mod twins;
+#[cfg(feature = "twins")]
+pub mod twins;

@@ -22,9 +22,8 @@ pub mod replica;
 mod roll;
 mod silence;
 mod start;
+mod task;
 mod ticker;
-#[cfg(feature = "twins")]
-pub(crate) mod twins;
 
 pub use ask::{Answer, Ask, Decided, Ordered};
 pub use health::Condition;
@@ -32,6 +31,7 @@ pub use intake::{Intake, Limits};
 pub use pace::Pace;
 pub use replica::{Replica, Stop};
 pub use start::CannotStart;
+pub(crate) use task::Task;
 
 use crate::metrics::Metrics;
 use appender::Appender;
@@ -47,8 +47,16 @@ use roll::Announcer;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
+
+/// Where a node says what an operator must see, a line or several at a time.
+pub type Says = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Says it on standard error.
+pub fn on_stderr() -> Says {
+    Arc::new(|text| eprintln!("{}", text.trim_end()))
+}
 
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {
@@ -64,11 +72,15 @@ pub struct Given {
     pub limits: Limits,
     /// Where it counts.
     pub metrics: Arc<Metrics>,
+    /// Where it says what it found out.
+    pub says: Says,
 }
 
 /// A running node.
 ///
-/// Its tasks end with [`Node::stop`]; dropped without it they end with the runtime.
+/// Its tasks end with [`Node::stop`]. Dropped without it they end where they stand, at their next await, as those of
+/// a process do that dies: what was sent may still happen, whoever waits for an answer hears that it is unknown or
+/// that nothing was sent, and the other nodes find out by themselves.
 #[derive(Debug)]
 pub struct Node {
     /// Its identity, drawn anew at every start.
@@ -83,9 +95,9 @@ pub struct Node {
     pub replica: Arc<Replica>,
     /// The journal it follows.
     pub journal: Journal,
-    appender: JoinHandle<Result<(), Stop>>,
-    announcer: Option<JoinHandle<()>>,
-    ticker: JoinHandle<()>,
+    appender: Task<Result<(), Stop>>,
+    announcer: Option<Task<()>>,
+    ticker: Task<()>,
     stopping: watch::Sender<bool>,
 }
 
@@ -152,8 +164,8 @@ impl Node {
                 seen,
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
-            let doubt = Doubt { journal, replica, last: None };
-            tokio::spawn(announcer.run(doubt, stop.clone()))
+            let doubt = Doubt { journal, replica, says: Arc::clone(&given.says), last: None };
+            Task::spawn(announcer.run(doubt, stop.clone()))
         });
         let appender = Appender {
             writer: id,
@@ -168,6 +180,7 @@ impl Node {
             clock,
             roll,
             metrics: given.metrics,
+            says: given.says,
             recent,
             lost: Vec::new(),
             over: None,
@@ -185,9 +198,9 @@ impl Node {
             intake,
             replica,
             journal: given.journal,
-            appender: tokio::spawn(appender.run()),
+            appender: Task::spawn(appender.run()),
             announcer,
-            ticker: tokio::spawn(ticker),
+            ticker: Task::spawn(ticker),
             stopping,
         })
     }
@@ -200,10 +213,10 @@ impl Node {
     pub async fn stop(self) -> Result<(), Stop> {
         self.stopping.send_replace(true);
         self.intake.queue.close();
-        drop(self.ticker.await);
-        let stopped = self.appender.await.unwrap_or(Ok(()));
+        self.ticker.ended().await;
+        let stopped = self.appender.ended().await.unwrap_or(Ok(()));
         if let Some(announcer) = self.announcer {
-            drop(announcer.await);
+            announcer.ended().await;
         }
         stopped
     }

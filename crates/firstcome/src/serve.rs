@@ -62,6 +62,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&metrics),
+        says: crate::node::on_stderr(),
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;

@@ -1,9 +1,11 @@
 //! What several nodes on a journal in memory need.
 
+use super::snapshots::Manifest;
 use super::{Inside, Memory};
 use crate::shared::{Announcement, News, Roll, Seed};
 use crate::{Entry, Failure, Head, Name};
 use firstcome_core::NodeId;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -16,7 +18,7 @@ impl Memory {
     }
 
     pub(crate) fn confirms_at_once(&self) -> bool {
-        self.with(|inside| inside.unconfirmed.is_none())
+        self.unconfirmed().is_none()
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
@@ -50,11 +52,17 @@ impl Memory {
     ) -> Result<(), Failure> {
         self.with(|inside| {
             inside.check_there()?;
-            inside.check_end(head, name)?;
+            let checked = inside.check_end(head, name);
+            #[cfg(feature = "twins")]
+            let checked = checked.or_else(|moved| {
+                let anywhere = self.has(super::twins::Mistake::PutBackAnywhere);
+                if anywhere { Ok(()) } else { Err(moved) }
+            });
+            checked?;
             for entry in entries {
                 let name = entry.name()?;
                 inside.epoch = inside.epoch.max(entry.epoch);
-                inside.entries.push((entry, name));
+                Arc::make_mut(&mut inside.entries).push((entry, name));
             }
             self.head.send_replace(inside.position());
             Ok(())
@@ -80,15 +88,18 @@ impl Memory {
                 None if inside.gone => {}
                 None => return Err(inside.moved()),
             }
-            let missing = seed.pieces.iter().find(|name| !inside.pieces.contains_key(name));
-            if let Some(missing) = missing {
-                return Err(Failure::PieceMissing(*missing));
+            inside.check_pieces(&seed.pieces)?;
+            if inside.gone {
+                // Terms were lost, and go on from the clock: nobody's was ever that high.
+                inside.term = u64::try_from(self.clock.now().as_micros() / 1_000_000).unwrap_or(0);
             }
             inside.gone = false;
-            inside.entries.clear();
+            inside.entries = Arc::default();
             inside.base = (seed.position, seed.name, Some(seed.at));
             inside.epoch = seed.epoch;
-            inside.newest = Some((seed.position, seed.manifest));
+            inside.manifests.clear();
+            let Seed { position, manifest: bytes, pieces, .. } = seed;
+            inside.add_manifest(Manifest { position, bytes, pieces }, self.clock.now());
             self.head.send_replace(inside.position());
             Ok(())
         })

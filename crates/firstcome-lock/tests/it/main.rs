@@ -18,3 +18,4 @@ mod reigns;
 mod sql_guard;
 mod stage;
 mod stores;
+mod ways;

@@ -85,6 +85,7 @@ impl Embedded {
             }),
             limits,
             metrics: Arc::new(Metrics::default()),
+            says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, store })

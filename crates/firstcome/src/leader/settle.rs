@@ -8,14 +8,17 @@ use super::Standing;
 use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
 use crate::metrics::Metrics;
 use crate::node::{Ask, Intake, stopped_within, told};
+use crate::twins::{Protection, is_off};
 use firstcome_core::State;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until};
 
 /// Rows in one transaction at most.
 const ROWS: usize = 4_096;
+/// How often a ledger is looked at that nothing is written to.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The pause after a failure.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// While more waits, the pause is this many times what the transaction took: claims come first.
@@ -39,8 +42,9 @@ enum End {
 
 impl Settle {
     pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut believed = None;
         loop {
-            match self.lead(&mut stop).await {
+            match self.lead(&mut stop, &mut believed).await {
                 End::Stopped => return,
                 End::Again(why) => {
                     self.metrics.settle_failures.inc();
@@ -54,12 +58,14 @@ impl Settle {
     }
 
     /// Settles under one term until something ends it.
-    async fn lead(&self, stop: &mut watch::Receiver<bool>) -> End {
+    ///
+    /// It goes on from where the ledger is. `believed` is set without [`Protection::SettleWithoutLook`] only.
+    async fn lead(&self, stop: &mut watch::Receiver<bool>, believed: &mut Option<u64>) -> End {
         let minted = match self.ledger.mint_term().await {
             Ok(minted) => minted,
             Err(failure) => return End::Again(failure.to_string()),
         };
-        let (term, mut through) = (minted.term, minted.through);
+        let (term, mut through) = (minted.term, believed.unwrap_or(minted.through));
         let history = self.intake.replica.durable().history;
         if let Err(why) = self.check(through).await {
             return End::Again(why);
@@ -67,6 +73,7 @@ impl Settle {
         self.stand(|standing| *standing = Standing { term, trouble: None });
         self.mark(through, term, history).await;
         let mut applied = self.intake.replica.watch();
+        let mut looked = Instant::now();
         loop {
             let rows = self.rows_after(through);
             let stopping = *stop.borrow();
@@ -77,6 +84,13 @@ impl Settle {
                 tokio::select! {
                     _ = applied.changed() => {}
                     () = told(stop) => continue,
+                    () = sleep_until(looked + LOOK_EVERY) => {
+                        looked = Instant::now();
+                        if let Some(why) = self.moved(through, term, history).await {
+                            return End::Again(why);
+                        }
+                        continue;
+                    }
                 }
                 stopped_within(stop, self.interval).await;
                 continue;
@@ -90,7 +104,14 @@ impl Settle {
             }
             let full = rows.len() == ROWS;
             let begun = Instant::now();
-            if let Err(failure) = self.write(through, last, term, rows).await {
+            if is_off(Protection::ResultsDroppedEarly) {
+                self.mark(last, term, history).await;
+            }
+            let written = self.write(through, last, term, rows).await;
+            if is_off(Protection::SettleWithoutLook) {
+                *believed = Some(if written.is_ok() { last } else { through });
+            }
+            if let Err(failure) = written {
                 return if stopping { End::Stopped } else { End::Again(failure.to_string()) };
             }
             through = last;
@@ -102,6 +123,25 @@ impl Settle {
         }
     }
 
+    /// Says whether the ledger, or this node's history, is another one than this leader goes by.
+    ///
+    /// Writing would find out, but nothing may be there to write after somebody restored a backup.
+    async fn moved(&self, through: u64, term: u64, history: u64) -> Option<String> {
+        if self.intake.replica.durable().history != history {
+            return Some("the journal's history was replaced".into());
+        }
+        // One that does not answer is noticed when there is something to write.
+        let now = self.ledger.standing().await.ok()?;
+        let same = now.through == through && now.term == term;
+        (!same).then(|| {
+            let crate::ledger::Standing { through: is, term: by } = now;
+            format!(
+                "the ledger has results up to {is} under term {by}, this leader wrote up to {through} \
+                 under term {term}: looking again"
+            )
+        })
+    }
+
     /// Waits until what is applied is durable; `false` if this node's history was replaced, or it stops.
     ///
     /// A ledger must not have what the journal may still lose.
@@ -109,7 +149,8 @@ impl Settle {
         let replica = &self.intake.replica;
         let position = replica.look(State::position);
         let durable = replica.durable();
-        if durable.history == history && durable.position >= position {
+        let early = is_off(Protection::SettleBeforeDurable);
+        if durable.history == history && (durable.position >= position || early) {
             return true;
         }
         tokio::select! {
@@ -128,6 +169,7 @@ impl Settle {
     ) -> Result<(), LedgerFailure> {
         match self.ledger.settle(Batch { after, term, rows }).await {
             Ok(_) => Ok(()),
+            Err(failure) if is_off(Protection::SettleWithoutLook) => Err(failure),
             Err(LedgerFailure::Unknown(why)) => match self.ledger.standing().await? {
                 now if now.through == last && now.term == term => Ok(()),
                 _ => Err(LedgerFailure::Unknown(why)),

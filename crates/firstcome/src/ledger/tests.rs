@@ -1,13 +1,14 @@
-//! The ledger against real files and a real server.
+//! The ledger against real files and a real server, and the one in memory beside them.
 
 mod doc;
 mod files;
 mod full_disk;
+mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod settling;
 
-use super::{Batch, Ledger, LedgerFailure, Reader, Row, Standing};
+use super::{Batch, Ledger, LedgerFailure, Memory, Reader, Row, Standing};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -21,8 +22,25 @@ const SPACE: SpaceId = SpaceId([7; 16]);
 /// 2027-03-01T10:00:00Z, in microseconds.
 const TEN: i64 = 1_803_895_200_000_000;
 
-/// Runs each test of a list on each of the databases.
+/// Runs each test of a list on each kind of ledger.
 macro_rules! on_each_store {
+    ($($test:ident),* $(,)?) => {
+        mod on_memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() {
+                super::$test(crate::ledger::tests::Stage::memory().await).await;
+            })*
+        }
+        mod on_databases {
+            use super::*;
+            crate::ledger::tests::on_each_database!($($test),*);
+        }
+    };
+}
+use on_each_store;
+
+/// Runs each test of a list on each of the databases: those that speak SQL beside the ledger.
+macro_rules! on_each_database {
     ($($test:ident),* $(,)?) => {
         mod on_sqlite {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,7 +60,7 @@ macro_rules! on_each_store {
         }
     };
 }
-use on_each_store;
+use on_each_database;
 
 /// A ledger in a place of its own, which goes with it.
 struct Stage {
@@ -55,6 +73,7 @@ enum Place {
     /// A schema of the server that all tests share, by the name of the space.
     #[cfg(feature = "postgres")]
     Space(&'static Postgres, String),
+    Memory(Memory),
 }
 
 impl Place {
@@ -67,6 +86,7 @@ impl Place {
                 ledger.ready().await?;
                 Ok(ledger)
             }
+            Self::Memory(memory) => memory.open(space, shard).map(Ledger::Memory),
         }
     }
 }
@@ -78,6 +98,12 @@ fn file(folder: &TempDir) -> PathBuf {
 impl Stage {
     async fn sqlite() -> Self {
         let place = Place::Folder(tempfile::tempdir().unwrap());
+        let ledger = place.open(SPACE, 0).await.unwrap();
+        Self { place, ledger }
+    }
+
+    async fn memory() -> Self {
+        let place = Place::Memory(Memory::new(SPACE, 0));
         let ledger = place.open(SPACE, 0).await.unwrap();
         Self { place, ledger }
     }
@@ -111,6 +137,10 @@ impl Stage {
 
     /// The numbers that are there, in order.
     fn numbers(&self) -> Vec<u64> {
+        if let Place::Memory(memory) = &self.place {
+            let (kept, number) = (memory.kept(), |row: &Row| row.number);
+            return (0..2).flat_map(|shard| kept.results(shard).map(number)).collect();
+        }
         let lines = self.sql("SELECT number FROM results ORDER BY number");
         lines.iter().map(|line| line.parse().unwrap()).collect()
     }
@@ -132,6 +162,7 @@ impl Stage {
                 let line = |line: &str| line.split(" | ").map(cell).collect::<Vec<_>>().join(" | ");
                 Ok(text.lines().map(line).collect())
             }
+            Place::Memory(_) => panic!("the ledger in memory speaks no SQL: {sql}"),
         }
     }
 }

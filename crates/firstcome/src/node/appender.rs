@@ -6,8 +6,9 @@
 //! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
 //! entries, and it alone mends a journal that lost some: see `heal`.
 
+use super::Says;
 use super::ask::Ask;
-use super::batch::{Answers, Batch, answer_overdue};
+use super::batch::{Answers, Batch, answer_overdue, turn_away};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::follow::Next;
@@ -20,6 +21,7 @@ use super::replica::{Replica, Stop};
 use super::silence::LOOK_FOR_OVERDUE;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
+use crate::twins::{Protection, is_off};
 use firstcome_core::NodeId;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
@@ -54,6 +56,7 @@ pub(crate) struct Appender {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) roll: watch::Receiver<Option<Roll>>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) says: Says,
     pub(super) recent: Recent,
     /// Entries of a history that is over which the journal does not have yet.
     pub(super) lost: Vec<(Entry, Name)>,
@@ -99,11 +102,7 @@ impl Appender {
         self.queue.close();
         if let Err(stop) = &stopped {
             self.health.stopped(stop.to_string());
-            let why = stop.to_string();
-            self.queue.take_while(|waiting| {
-                super::batch::answer(waiting, Err(Failure::Unavailable(why.clone())));
-                Ok(())
-            });
+            turn_away(&self.queue, &stop.to_string());
         }
         // Each ends with the time of the commands it answers.
         while self.parked.join_next().await.is_some() {}
@@ -174,7 +173,9 @@ impl Appender {
             if next.reply.is_closed() {
                 return Ok(());
             }
-            if matches!(next.ask, Ask::Settled { history, .. } if history != current.history) {
+            let of_another =
+                matches!(next.ask, Ask::Settled { history, .. } if history != current.history);
+            if of_another && !is_off(Protection::SettledOfAnotherHistory) {
                 let why = "the journal's history was replaced".to_owned();
                 super::batch::answer(next, Err(Failure::Unavailable(why)));
                 return Ok(());
@@ -245,6 +246,10 @@ impl Appender {
             self.pause(&mut batch, pause).await;
             if self.is_given_up(&batch) {
                 return Ok(());
+            }
+            if batch.maybe_sent && is_off(Protection::NewNumberForRepeats) {
+                self.number += 1;
+                batch.renumber(self.number);
             }
             pause = (pause * 2).min(LONGEST_PAUSE);
         }
@@ -355,6 +360,12 @@ impl Appender {
         if self.replica.durable().position >= position {
             return answers.leave();
         }
+        let answers = if is_off(Protection::DurableTooEarly) {
+            answers.leave();
+            Answers::default()
+        } else {
+            answers
+        };
         while self.parked.try_join_next().is_some() {}
         let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
         let leave = answers.leave_when_durable(durable.history, position, confirm, replica, queue);
@@ -363,5 +374,13 @@ impl Appender {
 
     async fn pause(&self, batch: &mut Batch, pause: Duration) {
         self.wait_with(Some(batch), Instant::now() + pause).await;
+    }
+}
+
+impl Drop for Appender {
+    /// Nobody serves the queue any more: whoever waits in it, or comes later, must not wait for ever.
+    fn drop(&mut self) {
+        self.queue.close();
+        turn_away(&self.queue, "this node has ended");
     }
 }

@@ -4,8 +4,9 @@ use super::ask::{Answer, Ask, Decided, Waiting};
 use super::queue::Queue;
 use super::replica::{Applied, Replica};
 use crate::answer::Failure;
-use firstcome_core::Outcome;
+use crate::twins::{Protection, is_off};
 use firstcome_core::command::{Body, BodyWriter};
+use firstcome_core::{Command, Outcome};
 use firstcome_journal::{Confirm, Name};
 use std::sync::Arc;
 use tokio::sync::oneshot;
@@ -53,15 +54,46 @@ impl Batch {
         }
     }
 
-    /// Answers those whose time is over, `unknown` if it may have been sent; the others keep their places.
+    /// Answers those whose time is over: `unknown` if it may have been sent, and they keep their places.
+    ///
+    /// Otherwise they hear that nothing changed, and nothing may: their commands leave the batch.
     pub(super) fn answer_overdue(&mut self) {
         let now = Instant::now();
-        let failure = if self.maybe_sent || self.is_sent { Failure::Unknown } else { not_taken() };
-        for slot in &mut self.waiting {
-            if let Some(waiting) = slot.take_if(|waiting| waiting.until <= now) {
-                answer(waiting, Err(failure.clone()));
+        let is_over = |waiting: &mut Waiting| waiting.until <= now;
+        if self.maybe_sent || self.is_sent {
+            let wrong = is_off(Protection::UnavailableForUnknown);
+            for slot in &mut self.waiting {
+                if let Some(waiting) = slot.take_if(is_over) {
+                    answer(waiting, Err(if wrong { not_taken() } else { Failure::Unknown }));
+                }
             }
+            return;
         }
+        let mut stay = Vec::with_capacity(self.waiting.len());
+        for slot in &mut self.waiting {
+            if let Some(waiting) = slot.take_if(is_over) {
+                answer(waiting, Err(not_taken()));
+            }
+            stay.push(slot.is_some());
+        }
+        if stay.contains(&false) {
+            self.waiting.retain(Option::is_some);
+            let mut stay = stay.into_iter();
+            let kept = keep(self.name, &self.body, |_| stay.next().unwrap_or(false));
+            self.body = kept.body.into();
+        }
+    }
+
+    /// Makes another batch of it, of the same commands: see [`Protection::NewNumberForRepeats`].
+    pub(super) fn renumber(&mut self, number: u64) {
+        let body =
+            Body::open(&self.body).and_then(|body| Ok((body.head.durable, body.commands()?)));
+        let Ok((durable, commands)) = body else { return };
+        self.name.number = number;
+        let mut writer = BodyWriter::new(self.name.node, number, durable);
+        // What fitted before does again.
+        commands.iter().all(|command| writer.push(command));
+        self.body = writer.finish().into();
     }
 
     /// Leaves out what only held in the history this batch was written in, now that it is over.
@@ -99,21 +131,24 @@ pub(super) struct Kept {
 ///
 /// The body is not one that was applied or written here.
 pub(super) fn keep_timeless(name: Name, body: &[u8]) -> Kept {
+    keep(name, body, |command| match command {
+        Command::Claim { .. }
+        | Command::Cancel { .. }
+        | Command::Put { .. }
+        | Command::Steer { .. } => true,
+        Command::Tick { .. } | Command::Settled { .. } => is_off(Protection::TimedWordsBrought),
+    })
+}
+
+/// Writes a body anew with the commands that stay.
+fn keep(name: Name, body: &[u8], mut stays: impl FnMut(&Command<'_>) -> bool) -> Kept {
     let commands = Body::open(body).map(|body| body.commands());
     let Ok(Ok(commands)) = commands else { panic!("a body that was applied can be read again") };
     let mut writer = BodyWriter::new(name.node, name.number, 0);
     let mut kept = Vec::with_capacity(commands.len());
     for command in &commands {
-        use firstcome_core::Command;
-        let timeless = match command {
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. } => true,
-            Command::Tick { .. } | Command::Settled { .. } => false,
-        };
         // What is left of a body fits where the whole body did.
-        kept.push(timeless && writer.push(command));
+        kept.push(stays(command) && writer.push(command));
     }
     Kept { body: writer.finish(), kept }
 }
@@ -195,6 +230,14 @@ pub(super) fn answer_overdue(queue: &Queue) {
     for waiting in queue.take_overdue(Instant::now()) {
         answer(waiting, Err(not_taken()));
     }
+}
+
+/// Answers all that wait and were never sent.
+pub(super) fn turn_away(queue: &Queue, why: &str) {
+    queue.take_while(|waiting| {
+        answer(waiting, Err(Failure::Unavailable(why.into())));
+        Ok(())
+    });
 }
 
 fn not_taken() -> Failure {

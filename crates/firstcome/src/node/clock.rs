@@ -1,5 +1,6 @@
 //! What the store's clock says, as far as this node knows.
 
+use crate::twins::{Protection, is_off};
 use firstcome_core::Timestamp;
 use firstcome_journal::Clock;
 use std::sync::{Mutex, PoisonError};
@@ -42,6 +43,9 @@ impl StoreClock {
     pub(crate) fn latest(&self) -> Timestamp {
         match self {
             Self::Own(clock) => clock.now(),
+            Self::Learned(last) if is_off(Protection::NotOpenWithoutElapsed) => {
+                last.lock().unwrap_or_else(PoisonError::into_inner).0
+            }
             Self::Learned(last) => passed(last, 100),
         }
     }

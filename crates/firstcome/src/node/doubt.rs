@@ -5,6 +5,7 @@
 //! its state it names the other node and goes on; if it does not, it goes over to what the journal has:
 //! it followed a history that is over and nobody told it, or its memory is wrong.
 
+use super::Says;
 use super::replica::Replica;
 use super::start;
 use firstcome_core::{NodeId, State};
@@ -28,10 +29,10 @@ pub(crate) struct Difference {
 }
 
 /// Finds out who is wrong.
-#[derive(Debug)]
 pub(super) struct Doubt {
     pub(super) journal: Journal,
     pub(super) replica: Arc<Replica>,
+    pub(super) says: Says,
     pub(super) last: Option<Instant>,
 }
 
@@ -43,40 +44,42 @@ impl Doubt {
         }
         self.last = Some(Instant::now());
         let Difference { node, position, theirs, ours } = difference;
-        eprintln!(
+        (self.says)(&format!(
             "node {node} has digest {theirs:016x} at {position}, this node has {ours:016x}: \
              replaying the journal to see who is wrong"
-        );
+        ));
         let replayed = match start::state(&self.journal, |_, _| {}, |_, _| {}).await {
             Ok(state) => (state.position(), state.digest()),
             Err(why) => {
-                eprintln!("the journal could not be replayed: {why}");
+                (self.says)(&format!("the journal could not be replayed: {why}"));
                 self.last = None;
                 return false;
             }
         };
         let (position, digest) = replayed;
         if timeout(REACH, self.replica.reach(position)).await.is_err() {
-            eprintln!("this node did not reach {position} to compare it with a replay");
+            (self.says)(&format!("this node did not reach {position} to compare it with a replay"));
             self.last = None;
             return false;
         }
         match self.replica.look(|state: &State| state.digest_at(position)) {
             Some(ours) if ours == digest => {
-                eprintln!(
+                (self.says)(&format!(
                     "this node agrees with its own replay up to {position}: it is node {node} that differs"
-                );
+                ));
                 false
             }
             Some(ours) => {
-                eprintln!(
+                (self.says)(&format!(
                     "this node has digest {ours:016x} at {position}, its own replay {digest:016x}: \
                      it goes over to what the journal has"
-                );
+                ));
                 true
             }
             None => {
-                eprintln!("this node is too far beyond {position} to compare it with a replay");
+                (self.says)(&format!(
+                    "this node is too far beyond {position} to compare it with a replay"
+                ));
                 false
             }
         }

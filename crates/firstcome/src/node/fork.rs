@@ -11,6 +11,7 @@ use super::batch::{Answers, Batch, keep_timeless};
 use super::heal::Step;
 use super::replica::Stop;
 use super::start::{self, CannotStart};
+use crate::twins::{Protection, is_off};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::limits::NODE_MEMORY_US;
 use firstcome_core::names::NodeId;
@@ -84,7 +85,9 @@ impl Appender {
             return Ok(Ok(Step::Again));
         }
         let about = known.unwrap_or_else(|| about(&lost, &over));
-        self.lost.extend(lost);
+        if !is_off(Protection::LostNotBrought) {
+            self.lost.extend(lost);
+        }
         match &mut self.over {
             // Gone over twice: what was true first is what clients were told.
             Some(first) => first.about.extend(about),
@@ -93,10 +96,12 @@ impl Appender {
         if let Some(batch) = batch {
             batch.move_to_another_history();
         }
-        let NodeId(id) = &mut self.writer;
-        let (_, count) = id.split_last_chunk_mut::<8>().expect("an identity has sixteen bytes");
-        *count = u64::from_le_bytes(*count).wrapping_add(1).to_le_bytes();
-        self.number = 0;
+        if !is_off(Protection::WriterKeptAfterFork) {
+            let NodeId(id) = &mut self.writer;
+            let (_, count) = id.split_last_chunk_mut::<8>().expect("an identity has sixteen bytes");
+            *count = u64::from_le_bytes(*count).wrapping_add(1).to_le_bytes();
+            self.number = 0;
+        }
         self.metrics.forks.inc();
         Ok(Ok(Step::Again))
     }
@@ -160,11 +165,14 @@ impl Appender {
     /// Says, once the journal has all this node could bring, who kept, changed or lost a rank.
     pub(super) async fn tell_of_fork(&mut self, shared: &Shared) {
         let Some(over) = self.over.take() else { return };
+        if is_off(Protection::ForkWithoutReport) {
+            return;
+        }
         let (epoch, report) = self.replica.look(|state| (state.token().epoch, over.compare(state)));
-        eprint!("{report}");
+        (self.says)(&report);
         let stored = self.patiently(None, shared.report(epoch, self.writer, report)).await;
         if stored.is_err() {
-            eprintln!("the report of the fork could not be stored: keep what stands above");
+            (self.says)("the report of the fork could not be stored: keep what stands above");
         }
     }
 }

@@ -14,6 +14,7 @@
 use super::appender::{Appender, Applying};
 use super::batch::Batch;
 use super::replica::Stop;
+use crate::twins::{Protection, is_off};
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
 use firstcome_journal::shared::Seed;
@@ -127,6 +128,17 @@ impl Appender {
             }
             None => None,
         };
+        let same = match &found {
+            Some(found) if is_off(Protection::HeightForName) => {
+                if let Ok(name) = found.name()
+                    && common == ours.position
+                {
+                    self.replica.rename(name);
+                }
+                Some(true)
+            }
+            _ => same,
+        };
         let lower = head.position < ours.position;
         match same {
             Some(true) if lower => return Ok(self.put_back(shared, head, batch).await),
@@ -204,7 +216,13 @@ impl Appender {
                 return Ok(Step::Again);
             };
             let count = part.len() as u64;
-            let entries = part.into_iter().map(|(entry, _)| entry).collect();
+            let restamped = |mut entry: Entry| {
+                if is_off(Protection::PutBackNewTime) {
+                    entry.at = entry.at.max(head.now);
+                }
+                entry
+            };
+            let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
             let put = shared.put_back(position, before, entries);
             match self.patiently(batch.as_deref_mut(), put).await {
                 Ok(()) => {
@@ -259,6 +277,9 @@ impl Appender {
         &mut self,
         mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
+        if is_off(Protection::NoWaitAfterFailover) {
+            return Ok(Ok(Step::Whole));
+        }
         let begun = Instant::now();
         let epoch = self.replica.look(State::token).epoch;
         let mut beyond = 0;

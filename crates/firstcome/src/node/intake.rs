@@ -11,6 +11,7 @@ use super::queue::{NotTaken, Queue};
 use super::replica::Replica;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
+use crate::twins::{Protection, is_off};
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, State, Timestamp};
 use firstcome_journal::shared::Roll;
@@ -115,7 +116,7 @@ impl Intake {
     ///
     /// `stale_position` for one of an older epoch, `unavailable` if it is not reached in time.
     pub async fn reach(&self, min: Option<Position>) -> Result<(), Failure> {
-        let Some(min) = min else {
+        let Some(min) = min.filter(|_| !is_off(Protection::MinPositionIgnored)) else {
             return Ok(());
         };
         let until = Instant::now() + self.limits.wait;
@@ -193,7 +194,8 @@ impl Intake {
         subject: &str,
     ) -> Option<Result<Answer, Failure>> {
         let judge = || {
-            if self.health.condition() != Condition::Fresh {
+            let fresh = self.health.condition() == Condition::Fresh;
+            if !fresh && !is_off(Protection::StaleRefusals) {
                 return None;
             }
             let latest = self.clock.latest();
@@ -263,7 +265,9 @@ enum FromMemory {
 fn from_memory(outcome: &Outcome, latest: Timestamp, again: bool) -> FromMemory {
     match outcome {
         // The same yes again; where subjects may cancel and claim again, as of the head.
-        Outcome::AlreadyWon { .. } if again => FromMemory::AfterCatchingUp,
+        Outcome::AlreadyWon { .. } if again && !is_off(Protection::AlreadyWonAfterCancel) => {
+            FromMemory::AfterCatchingUp
+        }
         Outcome::AlreadyWon { .. } => FromMemory::Now,
         Outcome::Refused(refusal) => match refusal {
             // As of the position.
@@ -271,7 +275,13 @@ fn from_memory(outcome: &Outcome, latest: Timestamp, again: bool) -> FromMemory 
             // Nothing undoes it.
             Refusal::Archived => FromMemory::Now,
             // Somebody may just have created it on another node.
-            Refusal::NotFound(_) | Refusal::PoolRequired => FromMemory::AfterCatchingUp,
+            Refusal::NotFound(_) | Refusal::PoolRequired => {
+                if is_off(Protection::NotFoundFromMemory) {
+                    FromMemory::Now
+                } else {
+                    FromMemory::AfterCatchingUp
+                }
+            }
             // Only if the store's clock cannot be there yet.
             Refusal::NotOpen { opens_at } => match opens_at {
                 Some(opens_at) if latest >= *opens_at => FromMemory::Never,

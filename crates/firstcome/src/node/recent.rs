@@ -1,5 +1,6 @@
 //! The entries applied last, whole: what a store that lost its newest writes gets back.
 
+use crate::twins::{Protection, is_off};
 use firstcome_journal::{Entry, Name, Tip};
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -42,6 +43,9 @@ impl Recent {
         let (_, first, _) = self.entries.front()?;
         let place = usize::try_from(found.position.checked_sub(first.position)?).ok()?;
         let (_, entry, _) = self.entries.get(place)?;
+        if is_off(Protection::PutBackNewTime) {
+            return Some(*entry == Entry { at: entry.at, ..found.clone() });
+        }
         Some(entry == found)
     }
 

@@ -1,8 +1,7 @@
 //! This node's state, and the one place where entries are applied to it.
 
 use super::doubt::Difference;
-#[cfg(feature = "twins")]
-use super::twins::{Protection, is_off};
+use crate::twins::{Protection, is_off};
 use firstcome_core::names::Position;
 use firstcome_core::state::Applied as Became;
 use firstcome_core::{Command, NodeId, Outcome, State};
@@ -121,6 +120,11 @@ impl Replica {
         (inside.state.position(), inside.name)
     }
 
+    /// Takes the entry applied last for one of another name: see [`Protection::HeightForName`].
+    pub(crate) fn rename(&self, name: Name) {
+        self.inside.write().unwrap_or_else(PoisonError::into_inner).name = name;
+    }
+
     /// Says whether this node is stuck, and where.
     pub fn stuck(&self) -> Option<Stuck> {
         self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
@@ -212,13 +216,11 @@ impl Replica {
     ) -> Result<Option<Applied>, Stop> {
         let position = entry.position;
         let unreadable = |why: String| Stop::Unreadable { position, why };
-        #[cfg_attr(not(feature = "twins"), expect(unused_mut, reason = "twins change it"))]
         let (mut stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
         let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
         let name = Name { node: stamp.node, number: stamp.number };
         let durable = body.head.durable;
 
-        #[cfg(feature = "twins")]
         if is_off(Protection::BatchNumbers) {
             stamp.number = position;
         }
@@ -275,11 +277,10 @@ impl Inside {
         if position != self.state.position() + 1 {
             return not_next(format!("entry {} was applied last", self.state.position()));
         }
-        #[cfg(feature = "twins")]
         if is_off(Protection::PredecessorNames) {
             return Ok(());
         }
-        if entry.before != self.name {
+        if entry.before != self.name && !is_off(Protection::HeightForName) {
             return not_next(format!("it names {} before it, not {}", entry.before, self.name));
         }
         if entry.at < self.state.at() {

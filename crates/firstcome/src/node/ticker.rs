@@ -1,13 +1,15 @@
-//! Lets time pass where nobody asks for anything: an opening or a closing becomes visible to readers.
+//! Lets time pass where nobody asks for anything: an opening or a closing becomes visible to readers,
+//! and what was applied becomes known to be durable.
 
 use super::ask::Ask;
 use super::intake::Intake;
+use super::replica::Replica;
 use super::{stopped_within, told};
 use firstcome_core::{State, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How long after a deadline a tick is due at the earliest.
 const AFTER_DEADLINE: Duration = Duration::from_millis(50);
@@ -18,7 +20,31 @@ const AT_MOST_EVERY: Duration = Duration::from_secs(1);
 /// The longest sleep: the store's clock may be set forward meanwhile.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Appends a tick when a deadline has passed without an entry, and while the journal is in trouble.
+/// How long what was applied may not be known to be durable before an entry of our own is to say so.
+const UNCONFIRMED_FOR: Duration = Duration::from_secs(1);
+
+/// What was applied and not known to be durable when it was looked at, and when that was.
+struct Unconfirmed {
+    position: u64,
+    since: Instant,
+}
+
+impl Unconfirmed {
+    /// Says whether something has not been known to be durable for long.
+    ///
+    /// After a start, or where another history took this one's place, only a new entry can tell: without
+    /// one, whoever rests on what is durable would wait until somebody happens to ask for something.
+    fn lasts(&mut self, replica: &Replica) -> bool {
+        if replica.endures_at_once() || replica.durable().position >= self.position {
+            *self = Self { position: replica.look(State::position), since: Instant::now() };
+            return false;
+        }
+        self.since.elapsed() >= UNCONFIRMED_FOR
+    }
+}
+
+/// Appends a tick when a deadline has passed without an entry, while the journal is in trouble, and when
+/// it has not been known for a second whether what was applied is durable.
 ///
 /// A tick in trouble is how a node notices, without anybody asking, that the journal works again.
 /// Two nodes that both tick harm nobody.
@@ -28,6 +54,8 @@ pub(crate) async fn run(
     mut stop: watch::Receiver<bool>,
 ) {
     let mut applied = intake.replica.watch();
+    let mut unconfirmed =
+        Unconfirmed { position: intake.replica.look(State::position), since: Instant::now() };
     loop {
         let deadline = intake.replica.look(State::next_deadline);
         let trouble = intake.health.in_trouble();
@@ -53,7 +81,7 @@ pub(crate) async fn run(
         }
         let passed =
             deadline.is_some_and(|deadline| until(deadline, intake.clock.now()) == Duration::ZERO);
-        if !passed && !trouble {
+        if !passed && !trouble && !unconfirmed.lasts(&intake.replica) {
             continue;
         }
         // Whether it was appended shows in the position; a failure is counted where it happens.

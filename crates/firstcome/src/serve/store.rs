@@ -61,7 +61,7 @@ impl Store {
             };
             #[cfg(feature = "twins")]
             {
-                use crate::node::twins::{Protection, is_off};
+                use crate::twins::{Protection, is_off};
                 journal.twins.without_names = is_off(Protection::PredecessorNames);
                 journal.twins.any_wait_counts = is_off(Protection::OwnConnection);
             }

@@ -86,6 +86,7 @@ impl Inside {
             random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, wait, memory, outbox },
             metrics: Arc::clone(&metrics),
+            says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = Pace {

@@ -184,6 +184,7 @@ async fn serves_from_memory_and_writes_behind() {
         random: Box::new(|| 5),
         limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
         metrics: Arc::clone(&metrics),
+        says: firstcome::node::on_stderr(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {

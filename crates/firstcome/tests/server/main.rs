@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bad_luck;
+mod crashes;
 mod full;
 mod inside;
 mod keys;
@@ -13,6 +14,7 @@ mod limits;
 mod lost;
 mod memory;
 mod mending;
+mod mistakes;
 mod outcomes;
 mod pages;
 #[cfg(feature = "postgres")]

@@ -52,21 +52,17 @@ impl Seat {
             random: Box::new(random),
             limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
             metrics: Arc::clone(&metrics),
+            says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, metrics }
     }
 
     pub(crate) async fn opens(&self, campaign: &str, capacity: u32) {
-        let settings = Settings {
-            title: "".into(),
-            opens: Opens::At(at(0)),
-            closes_at: None,
-            limit: None,
-            claim_again: false,
-            units_return: true,
-            pools: vec![PoolSettings { name: "main".into(), capacity }],
-        };
+        self.puts(campaign, places(capacity)).await;
+    }
+
+    pub(crate) async fn puts(&self, campaign: &str, settings: Settings) {
         let ask = Ask::Put {
             campaign: campaign.into(),
             settings: Box::new(settings),
@@ -85,7 +81,7 @@ impl Seat {
     }
 
     /// Claims in `spring`, and gives the rank.
-    async fn claims(&self, subject: &str) -> u32 {
+    pub(crate) async fn claims(&self, subject: &str) -> u32 {
         let outcome = self.tries(subject, None).await.unwrap().outcome;
         let (Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. }) = outcome else {
             panic!("{outcome:?}");
@@ -105,14 +101,27 @@ impl Seat {
     }
 
     /// Waits until this node applied a position.
-    async fn reaches(&self, position: u64) {
+    pub(crate) async fn reaches(&self, position: u64) {
         tokio::time::timeout(Duration::from_secs(60), self.node.replica.reach(position))
             .await
             .unwrap_or_else(|_| panic!("{position} is not reached, but {}", self.position()));
     }
 }
 
-fn at(micros: i64) -> firstcome_core::Timestamp {
+/// Gives the settings of a campaign of one pool that is open.
+pub(crate) fn places(capacity: u32) -> Settings {
+    Settings {
+        title: "".into(),
+        opens: Opens::At(at(0)),
+        closes_at: None,
+        limit: None,
+        claim_again: false,
+        units_return: true,
+        pools: vec![PoolSettings { name: "main".into(), capacity }],
+    }
+}
+
+pub(crate) fn at(micros: i64) -> firstcome_core::Timestamp {
     firstcome_core::Timestamp::from_micros(BEGIN + micros)
 }
 

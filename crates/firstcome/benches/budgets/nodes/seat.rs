@@ -43,6 +43,7 @@ impl Seat {
             random: Box::new(|| fastrand::u64(..)),
             limits,
             metrics: Arc::clone(&metrics),
+            says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })

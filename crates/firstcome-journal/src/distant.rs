@@ -1,0 +1,213 @@
+//! A journal at the end of a way that somebody else draws: for simulations.
+//!
+//! What the journal does is [`Memory`]'s. Whether a call arrives, when, at which of several servers,
+//! how often, and whether its answer comes back, is for a [`Way`] to say.
+
+use crate::memory::Memory;
+use crate::shared::{Announcement, News, Roll, Seed};
+use crate::{Append, Confirm, Entry, Exchange, Failure, Head, Name, Tip};
+use firstcome_core::NodeId;
+use firstcome_core::snapshot::PieceName;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+
+pub use crate::faulty::Call;
+
+/// A future that a [`Way`] gives.
+pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+/// What a call does at a server, each time it arrives at one; it says whether the server did as asked.
+pub type Work = Box<dyn Fn(Memory) -> Carried<bool> + Send + Sync>;
+
+/// The way between one node and the store.
+pub trait Way: fmt::Debug + Send + Sync {
+    /// Has `work` done at a server: at once, late, twice or never.
+    ///
+    /// Ends when the answer to the first time is back, with when an entry it appended is durable; or
+    /// with what the caller hears instead. It is polled to its end even if the caller is gone.
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>>;
+
+    /// Watches a number that changes whenever the store may have lost what it had.
+    fn incarnations(&self) -> watch::Receiver<u64>;
+
+    /// Says whether every entry that can be read is durable.
+    fn confirms_at_once(&self) -> bool;
+}
+
+/// A journal at the end of a way.
+#[derive(Clone, Debug)]
+pub struct Distant {
+    way: Arc<dyn Way>,
+}
+
+impl Distant {
+    /// Goes to the store over a way.
+    pub fn over(way: Arc<dyn Way>) -> Self {
+        Self { way }
+    }
+
+    async fn ask<T, F>(
+        &self,
+        call: Call,
+        done: impl Fn(Memory) -> F + Send + Sync + 'static,
+    ) -> Result<(T, Confirm), Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        let first = Arc::new(Mutex::new(None));
+        let work: Work = {
+            let first = Arc::clone(&first);
+            Box::new(move |memory| {
+                let (done, first) = (done(memory), Arc::clone(&first));
+                Box::pin(async move {
+                    let answer = done.await;
+                    let is_done = answer.is_ok();
+                    first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(answer);
+                    is_done
+                })
+            })
+        };
+        // A call on its way arrives even if whoever made it is gone.
+        let carried = tokio::spawn(self.way.carry(call, work)).await;
+        let confirm = carried.unwrap_or_else(|_| Err(Failure::Unknown("it ended".into())))?;
+        let answer = first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        answer
+            .expect("an answer comes back from where the call was")
+            .map(|answer| (answer, confirm))
+    }
+
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.way.incarnations()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.way.confirms_at_once()
+    }
+
+    pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
+        let done = move |memory: Memory| {
+            let append = append.clone();
+            async move { memory.append(append).await }
+        };
+        let (exchange, confirm) = self.ask(Call::Append, done).await?;
+        Ok(Exchange { confirm, ..exchange })
+    }
+
+    pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        let done = move |memory: Memory| async move { memory.read(after).await };
+        self.ask(Call::Read, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn head(&self) -> Result<Head, Failure> {
+        let done = move |memory: Memory| async move { memory.head().await };
+        self.ask(Call::Head, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
+        let done = move |memory: Memory| async move { memory.mint_term().await };
+        self.ask(Call::MintTerm, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let bytes = bytes.clone();
+            async move { memory.put_piece(name, bytes).await }
+        };
+        self.ask(Call::PutPiece, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        let done = move |memory: Memory| async move { memory.piece(name).await };
+        self.ask(Call::Piece, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn install(
+        &self,
+        tip: Tip,
+        manifest: Vec<u8>,
+        pieces: Vec<PieceName>,
+        term: u64,
+    ) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let (manifest, pieces) = (manifest.clone(), pieces.clone());
+            async move { memory.install(tip, manifest, pieces, term).await }
+        };
+        self.ask(Call::Install, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        let done = move |memory: Memory| async move { memory.newest_snapshot().await };
+        self.ask(Call::NewestSnapshot, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
+        let done = move |memory: Memory| async move { memory.trim(term).await };
+        self.ask(Call::Trim, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        let done = move |memory: Memory| async move { memory.follow(after, timeout).await };
+        self.ask(Call::Follow, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+        let done = move |memory: Memory| {
+            let me = me.clone();
+            async move { memory.announce(me).await }
+        };
+        self.ask(Call::Announce, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        let done = move |memory: Memory| async move { memory.leave(node).await };
+        self.ask(Call::Leave, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn put_back(
+        &self,
+        head: u64,
+        name: Name,
+        entries: Vec<Entry>,
+    ) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let entries = entries.clone();
+            async move { memory.put_back(head, name, entries).await }
+        };
+        self.ask(Call::PutBack, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
+        let done = move |memory: Memory| async move { memory.raise_epoch(seen).await };
+        self.ask(Call::RaiseEpoch, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let seed = seed.clone();
+            async move { memory.reseed(seen, seed).await }
+        };
+        self.ask(Call::Reseed, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn report(
+        &self,
+        epoch: u32,
+        node: NodeId,
+        text: String,
+    ) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let text = text.clone();
+            async move { memory.report(epoch, node, text).await }
+        };
+        self.ask(Call::Report, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
+        let done = move |memory: Memory| async move { memory.reports().await };
+        self.ask(Call::Reports, done).await.map(|(answer, _)| answer)
+    }
+}

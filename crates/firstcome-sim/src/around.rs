@@ -1,0 +1,22 @@
+//! What surrounds the nodes of a world.
+
+use crate::books::Books;
+use crate::mistakes::Mistake;
+use crate::plan::Plan;
+use crate::store::Store;
+use crate::trace::Trace;
+use std::sync::Arc;
+
+/// What surrounds the nodes. Clones are the same surroundings.
+#[derive(Clone, Debug)]
+pub(crate) struct Around {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) store: Store,
+    /// The ledger, in a world that has one.
+    pub(crate) books: Option<Books>,
+    /// Where the lock is that says who leads.
+    pub(crate) locks: firstcome_lock::Memory,
+    pub(crate) trace: Trace,
+    /// What is done wrong on purpose, if anything is.
+    pub(crate) mistake: Option<Mistake>,
+}

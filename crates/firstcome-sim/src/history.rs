@@ -1,0 +1,232 @@
+//! What happened in a world, as those who judge it see it: what people asked and were told, what any
+//! server of the store ever had, and what went wrong when.
+
+use firstcome::answer::Failure;
+use firstcome::node::Decided;
+use firstcome_core::command::Steer;
+use firstcome_core::names::Position;
+use firstcome_core::{Outcome, Settings, Timestamp};
+use firstcome_journal::{Entry, Name};
+use std::time::Duration;
+
+/// A moment of the world, as the time since it began.
+pub type Moment = Duration;
+
+/// What somebody asked for.
+#[derive(Clone, Debug)]
+pub enum Asked {
+    /// To win a unit.
+    Claim {
+        /// In which campaign.
+        campaign: String,
+        /// In which pool.
+        pool: Option<String>,
+        /// For whom.
+        subject: String,
+    },
+    /// To undo a claim, on the subject's or the operator's word.
+    Cancel {
+        /// In which campaign.
+        campaign: String,
+        /// In which pool.
+        pool: String,
+        /// Whose claim.
+        subject: String,
+        /// Which one.
+        rank: u32,
+        /// Whether on the operator's word.
+        operator: bool,
+    },
+    /// To create or change a campaign.
+    Put {
+        /// Its name.
+        campaign: String,
+        /// As it is to be.
+        settings: Box<Settings>,
+    },
+    /// To pause, resume, close or archive a campaign.
+    Steer {
+        /// Its name.
+        campaign: String,
+        /// How.
+        steer: Steer,
+    },
+}
+
+/// What somebody heard.
+#[derive(Clone, Debug)]
+pub enum Told {
+    /// An answer of the rules, as of a position.
+    Answer {
+        /// What it said.
+        outcome: Outcome,
+        /// As of when.
+        position: Position,
+        /// Who decided.
+        decided: Decided,
+    },
+    /// A failure.
+    Failure(Failure),
+    /// Nothing: the connection was cut, the node died, or the caller had no more patience.
+    Nothing,
+}
+
+/// Something asked of a node, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// Which life of a node was asked.
+    pub life: usize,
+    /// When it was asked.
+    pub asked_at: Moment,
+    /// The store's clock then, as its primary had it.
+    pub clock_at: Timestamp,
+    /// What was asked.
+    pub asked: Asked,
+    /// The position brought along.
+    pub min: Option<Position>,
+    /// When the answer was heard, or waiting ended; [`Moment::MAX`] if somebody waits to the end.
+    pub heard_at: Moment,
+    /// What was heard.
+    pub told: Told,
+}
+
+/// An entry a server of the store came to have which none had before.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// When.
+    pub moment: Moment,
+    /// The entry.
+    pub entry: Entry,
+    /// Its name.
+    pub name: Name,
+}
+
+/// A server that nodes talk to has another last entry than before.
+#[derive(Clone, Copy, Debug)]
+pub struct Headed {
+    /// When.
+    pub moment: Moment,
+    /// Which server.
+    pub server: usize,
+    /// Its last entry, an index into [`History::stored`]; `None` where it has none.
+    pub last: Option<usize>,
+}
+
+/// How the store came to lose what it had acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A copy took the place of the primary.
+    Promotion,
+    /// The primary was started again from an older file, or from an emptied one.
+    OlderFile,
+}
+
+/// The store went on with less than somebody had seen.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// When.
+    pub moment: Moment,
+    /// Why.
+    pub cause: Cause,
+    /// The last entry of those that went away; [`History::stored`].
+    pub from: Option<usize>,
+    /// The last entry of what it went on with.
+    pub to: Option<usize>,
+}
+
+/// A node, from its start to its end.
+#[derive(Clone, Debug, Default)]
+pub struct Life {
+    /// When it was ready.
+    pub began: Moment,
+    /// When it died or was stopped; `None` if it lived to the end.
+    pub ended: Option<Moment>,
+    /// What it had applied last, and when that was seen: indexes into [`History::stored`].
+    pub applied: Vec<(Moment, usize)>,
+}
+
+/// When an acknowledged entry was durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// At once: the store may lose it with its memory.
+    Memory,
+    /// When so many copies had it.
+    Copies {
+        /// So many.
+        wanted: usize,
+        /// Of so many.
+        of: usize,
+    },
+    /// When it was in the primary's file.
+    Fsync,
+}
+
+/// A row of the ledger, as its readers see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number.
+    pub number: u64,
+    /// Whether it says that a claim was undone.
+    pub undone: bool,
+    /// In which campaign.
+    pub campaign: String,
+    /// In which pool.
+    pub pool: String,
+    /// Which rank.
+    pub rank: u32,
+    /// Whose.
+    pub subject: String,
+}
+
+/// A node at the end.
+#[derive(Clone, Debug)]
+pub struct Last {
+    /// Which life.
+    pub life: usize,
+    /// What it applied last, an index into [`History::stored`].
+    pub applied: Option<usize>,
+    /// The digest of its state.
+    pub digest: u64,
+    /// What is wrong with it, if anything is.
+    pub trouble: Option<String>,
+}
+
+/// How the world stood when the faults had been over for the stated time.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    /// Every entry of the journal, in order: indexes into [`History::stored`].
+    pub journal: Vec<usize>,
+    /// The nodes that live.
+    pub nodes: Vec<Last>,
+    /// The ledger's rows, in the order of their numbers; `None` in a world without one.
+    pub ledger: Option<Vec<Row>>,
+    /// Up to which result the ledger says it has them.
+    pub through: u64,
+    /// Why settling does not go on, if it does not.
+    pub settle_trouble: Option<String>,
+    /// What nodes wrote about forks: lines such as `spring/main "bob" changed from rank 2 to 4`.
+    pub reports: Vec<String>,
+}
+
+/// Everything that happened.
+#[derive(Clone, Debug)]
+pub struct History {
+    /// When an acknowledged entry was durable in this world.
+    pub durability: Durability,
+    /// All that was asked, in the order of time.
+    pub exchanges: Vec<Exchange>,
+    /// All entries any server ever had.
+    pub stored: Vec<Stored>,
+    /// Where the servers stood that nodes talked to.
+    pub headed: Vec<Headed>,
+    /// What the store lost.
+    pub losses: Vec<Loss>,
+    /// When its clock was set, and by how many microseconds.
+    pub clock_steps: Vec<(Moment, i64)>,
+    /// When the operator gave the ledger another content: a restored backup, or one rebuilt.
+    pub ledger_restored: Vec<Moment>,
+    /// The nodes.
+    pub lives: Vec<Life>,
+    /// How it ended.
+    pub end: End,
+}

@@ -1,0 +1,201 @@
+//! Many worlds, on as many threads as there are processors.
+
+use crate::tale::{sentence, steps};
+use firstcome_sim::mistakes::Mistake;
+use firstcome_sim::plan::Plan;
+use firstcome_sim::trial::{Trial, shorten, trial};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a history that fails is made shorter.
+const SHORTEN_FOR: Duration = Duration::from_secs(60);
+
+/// How long to go on.
+#[derive(Clone, Copy)]
+pub(crate) enum Until {
+    Worlds(u64),
+    Over(Duration),
+}
+
+/// What many worlds lived through.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    worlds: u64,
+    time: Duration,
+    faults: u64,
+    claims: usize,
+    from_memory: usize,
+    failovers: usize,
+    forks: u64,
+    put_back: u64,
+    settled: usize,
+    excused: usize,
+    allowed: usize,
+}
+
+impl Sum {
+    fn add(&mut self, trial: &Trial) {
+        let lived = &trial.lived;
+        self.worlds += 1;
+        self.time += lived.time;
+        self.faults += lived.faults;
+        self.failovers += lived.failovers;
+        self.forks += lived.forks;
+        self.put_back += lived.put_back;
+        if let Ok(verdict) = &trial.verdict {
+            self.claims += verdict.claims_acknowledged;
+            self.from_memory += verdict.answers_from_memory;
+            self.settled += verdict.results_settled;
+            self.excused += verdict.ranks_excused;
+            self.allowed += verdict.losses_allowed;
+        }
+    }
+
+    fn say(&self, took: Duration) -> String {
+        let hours = self.time.as_secs_f64() / 3600.0;
+        format!(
+            "{} worlds, {hours:.1} hours of theirs in {:.0} s ({:.0} times as fast): {} faults, \
+             {} failovers, {} forks, {} entries put back, {} claims acknowledged, {} answers from \
+             memory, {} results settled; {} ranks changed in a fork and listed, {} losses the durability allows",
+            self.worlds,
+            took.as_secs_f64(),
+            self.time.as_secs_f64() / took.as_secs_f64().max(0.001),
+            self.faults,
+            self.failovers,
+            self.forks,
+            self.put_back,
+            self.claims,
+            self.from_memory,
+            self.settled,
+            self.excused,
+            self.allowed,
+        )
+    }
+}
+
+/// Lives through worlds until a promise breaks; says whether none did.
+pub(crate) fn promises(
+    from: u64,
+    until: Until,
+    mistake: Option<Mistake>,
+    threads: usize,
+    keep_going: bool,
+) -> bool {
+    let begun = Instant::now();
+    let (next, over) = (AtomicU64::new(from), AtomicBool::new(false));
+    let sum = Mutex::new(Sum::default());
+    let failed: Mutex<Option<(u64, Trial)>> = Mutex::new(None);
+    let bar = progress(until);
+    let is_over = |seed: u64| match until {
+        Until::Worlds(worlds) => seed >= from.saturating_add(worlds),
+        Until::Over(time) => begun.elapsed() >= time,
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if is_over(seed) {
+                        return;
+                    }
+                    let trial = trial(&Plan::draw(seed), mistake, None);
+                    let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+                    sum.add(&trial);
+                    match until {
+                        Until::Worlds(_) => bar.inc(1),
+                        Until::Over(_) => bar.set_position(begun.elapsed().as_secs()),
+                    }
+                    bar.set_message(format!(
+                        "{} worlds, {} faults, {} claims, {} forks",
+                        sum.worlds, sum.faults, sum.claims, sum.forks
+                    ));
+                    drop(sum);
+                    if let Some(broken) = trial.broken() {
+                        if keep_going {
+                            bar.suspend(|| println!("{seed}: {}", sentence(broken)));
+                        }
+                        over.store(!keep_going, Ordering::Relaxed);
+                        let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
+                        // The lowest number of those that failed at the same time.
+                        if failed.as_ref().is_none_or(|(known, _)| seed < *known) {
+                            *failed = Some((seed, trial));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    bar.finish_and_clear();
+    let sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    println!("{}", sum.say(begun.elapsed()));
+    let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Some((seed, trial)) = failed else {
+        println!("no promise broke");
+        return true;
+    };
+    if !keep_going {
+        report(seed, &trial, mistake);
+    }
+    false
+}
+
+/// Says which promise broke, makes the history shorter, and names the command that repeats it.
+fn report(seed: u64, found: &Trial, mistake: Option<Mistake>) {
+    println!("\nworld {seed}:");
+    for broken in found.verdict.as_ref().err().into_iter().flatten().take(5) {
+        println!("{}", sentence(broken));
+    }
+    let Some(broken) = found.broken() else { return };
+    eprintln!("making the history shorter, for {} s at most …", SHORTEN_FOR.as_secs());
+    let plan = Plan::draw(seed);
+    let kept = shorten(&plan, mistake, broken.promise, SHORTEN_FOR);
+    let shorter = trial(&plan.only(&kept), mistake, None);
+    println!("\nthe same with {} of its {} steps:", kept.len(), plan.steps.len());
+    for step in &kept {
+        println!(
+            "  {step:>4} {:>9.3} {:?}",
+            plan.steps[*step].at.as_secs_f64(),
+            plan.steps[*step].what
+        );
+    }
+    for broken in shorter.verdict.as_ref().err().into_iter().flatten().take(5) {
+        println!("{}", sentence(broken));
+    }
+    let mistake = mistake.map_or(String::new(), |mistake| format!(" --mistake {}", mistake.name()));
+    println!(
+        "\nto see its story:\n  cargo xtask sim --seed {seed}{mistake} --steps {}",
+        steps(&kept)
+    );
+    println!("and the whole of it:\n  cargo xtask sim --seed {seed}{mistake}");
+}
+
+/// Makes every mistake in turn; says whether each was noticed within `worlds` worlds.
+pub(crate) fn every_mistake(threads: usize, worlds: u64) -> bool {
+    println!("| Mistake | What is done wrong | Worlds until noticed | Promise that broke |");
+    println!("|---|---|---|---|");
+    let mut all = true;
+    for mistake in Mistake::all() {
+        let found = firstcome_sim::trial::until_noticed(mistake, worlds, threads);
+        let (count, promise) = match &found {
+            Some((seed, promise)) => ((seed + 1).to_string(), *promise),
+            None => (format!("not in {worlds}"), ""),
+        };
+        all &= found.is_some();
+        println!("| `{}` | {} | {count} | {promise} |", mistake.name(), mistake.sentence());
+    }
+    all
+}
+
+fn progress(until: Until) -> ProgressBar {
+    let (length, template) = match until {
+        Until::Worlds(worlds) => (worlds, "{bar:30} {pos}/{len} worlds, {eta} left: {msg}"),
+        Until::Over(time) => (time.as_secs(), "{bar:30} {pos}/{len} s: {msg}"),
+    };
+    let bar = ProgressBar::new(length);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}

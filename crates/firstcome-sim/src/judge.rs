@@ -1,0 +1,165 @@
+//! Whether every promise was kept, judged by what people asked and were told, and by what the servers of
+//! the store had.
+//!
+//! The judge knows nothing of the code of the rules, of nodes, or of digests: it reads the commands in
+//! the entries and makes of them what the documents say, with rules of its own (`judge/model.rs`).
+//!
+//! | Promise | What is checked | Where |
+//! |---|---|---|
+//! | `entries_readable` | every entry has the commands and the name its writer gave it | `link` |
+//! | `entries_chained` | every entry names one that was there before it, one position below | `link` |
+//! | `time_never_goes_back` | neither time nor epoch of an entry is before that of the one it names | `link` |
+//! | `journal_is_one_chain` | the final journal begins with the first entry and leaves none out | `tree` |
+//! | `answered_by_an_entry` | a decision of the journal has an entry there, stored while somebody waited | `answers` |
+//! | `decided_by_the_rules` | it is what the rules make of that command in that entry's history | `answers` |
+//! | `position_honoured` | an answer is at or past the position brought | `answers` |
+//! | `stale_only_if_over` | `stale_position` only once a later epoch was there | `answers` |
+//! | `memory_never_decides` | from memory only what the table in the guarantees lists | `memory` |
+//! | `memory_true` | what was said from memory was so at the position it names | `memory` |
+//! | `memory_fresh` | that position was a head at most a second before the question, or since | `memory` |
+//! | `memory_caught_up` | where the table demands it, it was a head since the question | `memory` |
+//! | `memory_not_open_yet` | `not_open` was not said once the store's clock had reached the opening | `memory` |
+//! | `asked_for` | every claim, cancel and operator command in an entry was asked for before | `asked` |
+//! | `no_changed_nothing` | what was refused as busy, full or unavailable is in no entry | `asked` |
+//! | `ranks_without_a_gap` | the final journal gives ranks 1, 2, 3 in its order, and results too | `deeds` |
+//! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `deeds` |
+//! | `never_more_than_there_is` | live claims never exceed the capacity in force | `deeds` |
+//! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `deeds` |
+//! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
+//! | `ledger_whole` | the ledger has each result once, in order, as it was | `ended` |
+//! | `quiet_at_the_end` | every node is at the end of the journal, they agree, nothing is in trouble | `ended` |
+
+mod answers;
+mod asked;
+mod campaign;
+mod deeds;
+mod ended;
+mod excuses;
+mod link;
+mod memory;
+mod model;
+mod promises;
+mod tree;
+mod walk;
+
+use crate::history::{Asked, Exchange, History, Moment, Told};
+use firstcome::node::Decided;
+use std::fmt;
+use tree::Tree;
+use walk::Walk;
+
+/// A promise that was broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// Which one: a name that stays the same, such as `acknowledged_kept`.
+    pub promise: &'static str,
+    /// Who asked what, when, what they were told, and what is true instead.
+    pub what: String,
+}
+
+impl Broken {
+    fn new(promise: &'static str, what: impl Into<String>) -> Self {
+        Self { promise, what: what.into() }
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.promise, self.what)
+    }
+}
+
+/// What a world lived through in which every promise was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// Claims somebody was told a yes about, each once.
+    pub claims_acknowledged: usize,
+    /// Answers from memory that were looked at.
+    pub answers_from_memory: usize,
+    /// Entries behind which histories part.
+    pub forks: usize,
+    /// Acknowledgements that hold no more as they were told, and stand in a fork's list.
+    pub ranks_excused: usize,
+    /// Acknowledgements that were lost as the row of the durability allows.
+    pub losses_allowed: usize,
+    /// Results in the ledger that are those of the final journal.
+    pub results_settled: usize,
+    /// Results in the ledger that a fork or an allowed loss took back after they were settled.
+    pub results_overtaken: usize,
+    /// The newest results, which the operator took out of the ledger by restoring an older one, and
+    /// behind which none came that would have shown it.
+    pub results_taken_out: usize,
+}
+
+/// Judges a world: counts what it lived through if every promise was kept.
+///
+/// # Errors
+///
+/// Every promise that was found broken, in the order of the table above. If the entries are no chain,
+/// nothing else is looked at: there is nothing to judge it by.
+pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
+    let tree = Tree::grow(history)?;
+    let walk = Walk::along(&tree, &history.exchanges);
+    let mut verdict = Verdict { forks: tree.forks(), ..Verdict::default() };
+    let mut wrong = Vec::new();
+    let told = answers::check(history, &tree, &walk, &mut verdict, &mut wrong);
+    asked::check(history, &tree, &mut wrong);
+    let journal = tree.journal.iter().flat_map(|place| &walk.deeds[*place]);
+    deeds::check(journal, &mut wrong);
+    promises::check(history, &tree, &walk, &told, &mut verdict, &mut wrong);
+    ended::check(history, &walk, &mut verdict, &mut wrong);
+    if wrong.is_empty() { Ok(verdict) } else { Err(wrong) }
+}
+
+/// A moment as people read it.
+struct At(Moment);
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.3} s", self.0.as_secs_f64())
+    }
+}
+
+/// What was asked as people read it.
+struct Question<'a>(&'a Asked);
+
+impl fmt::Display for Question<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Asked::Claim { campaign, pool, subject } => {
+                let pool = pool.as_ref().map_or(String::new(), |pool| format!("/{pool}"));
+                write!(f, "{subject:?} claimed {campaign}{pool}")
+            }
+            Asked::Cancel { campaign, pool, subject, rank, operator } => {
+                let who = if *operator { "the operator" } else { subject };
+                write!(f, "{who:?} cancelled {subject:?} in {campaign}/{pool}, rank {rank},")
+            }
+            Asked::Put { campaign, .. } => write!(f, "the operator put {campaign}"),
+            Asked::Steer { campaign, steer } => {
+                write!(f, "the operator told {campaign} to {steer:?}")
+            }
+        }
+    }
+}
+
+/// Who asked what, when, and was told what.
+struct Story<'a>(&'a Exchange);
+
+impl fmt::Display for Story<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Exchange { life, asked_at, asked, heard_at, told, .. } = self.0;
+        write!(f, "{} at {} at life {life} and was told ", Question(asked), At(*asked_at))?;
+        match told {
+            Told::Answer { outcome, position, decided } => {
+                let by = match decided {
+                    Decided::Journal => "by the journal",
+                    Decided::Replica => "from memory",
+                };
+                write!(f, "{outcome:?} {by} as of {position}")?;
+            }
+            Told::Failure(failure) => write!(f, "{failure:?}")?,
+            Told::Nothing => write!(f, "nothing")?,
+        }
+        write!(f, " at {}", At(*heard_at))
+    }
+}

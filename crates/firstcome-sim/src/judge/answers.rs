@@ -1,0 +1,164 @@
+//! Every answer was true, and as of a position at or past the one brought.
+
+use super::model::Decision;
+use super::tree::Tree;
+use super::walk::Walk;
+use super::{At, Broken, Story, Verdict, memory};
+use crate::history::{Asked, Exchange, History, Told};
+use firstcome::answer::Failure;
+use firstcome::node::Decided;
+use firstcome_core::names::Position;
+use firstcome_core::outcome::By;
+use firstcome_core::{Command, Outcome};
+use std::collections::BTreeSet;
+
+/// What somebody was told by an answer that was true when it was given.
+pub(super) struct Heard {
+    /// The exchange.
+    pub(super) exchange: usize,
+    /// The entry that made true what was said; an index into the stored ones.
+    pub(super) origin: usize,
+    /// The entry the answer is as of; none before the first.
+    pub(super) entry: Option<usize>,
+}
+
+/// Checks all answers; gives those that were true.
+pub(super) fn check(
+    history: &History,
+    tree: &Tree<'_>,
+    walk: &Walk<'_>,
+    verdict: &mut Verdict,
+    wrong: &mut Vec<Broken>,
+) -> Vec<Heard> {
+    let mut heard = Vec::new();
+    let mut claims = BTreeSet::new();
+    for (number, exchange) in history.exchanges.iter().enumerate() {
+        let (outcome, position, decided) = match &exchange.told {
+            Told::Answer { outcome, position, decided } => (outcome, *position, *decided),
+            Told::Failure(Failure::StalePosition) => {
+                wrong.extend(stale(history, exchange));
+                continue;
+            }
+            Told::Failure(_) | Told::Nothing => continue,
+        };
+        wrong.extend(below_what_was_brought(exchange, position));
+        if let (
+            Asked::Claim { campaign, pool, subject },
+            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+        ) = (&exchange.asked, outcome)
+        {
+            claims.insert((campaign, pool, subject, rank));
+        }
+        let found = match decided {
+            Decided::Journal => by_journal(tree, walk, exchange, outcome, position),
+            Decided::Replica => {
+                verdict.answers_from_memory += 1;
+                memory::check(history, tree, walk, number, outcome, position)
+            }
+        };
+        match found {
+            Ok((origin, entry)) => heard.push(Heard { exchange: number, origin, entry }),
+            Err(broken) => wrong.push(broken),
+        }
+    }
+    verdict.claims_acknowledged = claims.len();
+    heard
+}
+
+fn below_what_was_brought(exchange: &Exchange, position: Position) -> Option<Broken> {
+    let min = exchange.min?;
+    let honoured = (position.epoch, position.position) >= (min.epoch, min.position)
+        || position.epoch > min.epoch;
+    let what = || format!("{}, and had brought {min}", Story(exchange));
+    (!honoured).then(|| Broken::new("position_honoured", what()))
+}
+
+fn stale(history: &History, exchange: &Exchange) -> Option<Broken> {
+    let Some(min) = exchange.min else {
+        let what = format!("{}, and had brought no position", Story(exchange));
+        return Some(Broken::new("stale_only_if_over", what));
+    };
+    let over = history
+        .stored
+        .iter()
+        .any(|stored| stored.entry.epoch > min.epoch && stored.moment <= exchange.heard_at);
+    let what = || format!("{}, and had brought {min}; no later epoch was there", Story(exchange));
+    (!over).then(|| Broken::new("stale_only_if_over", what()))
+}
+
+/// Finds the entry that decided; gives the entry that made it true and the one it is as of.
+fn by_journal(
+    tree: &Tree<'_>,
+    walk: &Walk<'_>,
+    exchange: &Exchange,
+    outcome: &Outcome,
+    position: Position,
+) -> Result<(usize, Option<usize>), Broken> {
+    let mut instead = "no server ever had an entry there".to_owned();
+    let mut promise = "answered_by_an_entry";
+    for place in tree.at(position.epoch, position.position) {
+        let Some(index) = tree.places[*place].stored else { continue };
+        let stored = &tree.stored[index];
+        let commands = tree.commands[index].iter().enumerate();
+        let mut mine =
+            commands.filter(|(_, command)| is_asked(&exchange.asked, command)).peekable();
+        if mine.peek().is_none() {
+            instead = format!("{} has no such command", tree.tell(index));
+            continue;
+        }
+        if stored.moment < exchange.asked_at || stored.moment > exchange.heard_at {
+            let at = At(stored.moment);
+            instead = format!("{} came to be at {at}, when nobody waited", tree.tell(index));
+            continue;
+        }
+        promise = "decided_by_the_rules";
+        let Some(decisions) = &walk.decisions[*place] else {
+            instead = format!("{} is a copy, which decides nothing", tree.tell(index));
+            continue;
+        };
+        let mut told = mine.filter_map(|(command, _)| decisions.get(command));
+        let mut others = Vec::new();
+        let found = told.find(|Decision { outcome: decided, .. }| {
+            others.push(format!("{decided:?}"));
+            decided == outcome
+        });
+        if let Some(decision) = found {
+            return Ok((decision.origin, Some(index)));
+        }
+        instead =
+            format!("the rules make {} of it in {}", others.join(", then "), tree.tell(index));
+    }
+    Err(Broken::new(promise, format!("{}, but {instead}", Story(exchange))))
+}
+
+/// Says whether a command is what somebody asked for.
+pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
+    match (asked, command) {
+        (
+            Asked::Claim { campaign, pool, subject },
+            Command::Claim { campaign: c, pool: p, subject: s },
+        ) => campaign == c && pool.as_deref() == *p && subject == s,
+        (
+            Asked::Cancel { campaign, pool, subject, rank, operator },
+            Command::Cancel { campaign: c, pool: p, subject: s, rank: r, by, .. },
+        ) => {
+            let same_word = *operator == (*by == By::Operator);
+            campaign == c && pool == p && subject == s && rank == r && same_word
+        }
+        (Asked::Put { campaign, settings }, Command::Put { campaign: c, settings: s, .. }) => {
+            campaign == c && **settings == *s
+        }
+        (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
+            campaign == c && steer == s
+        }
+        (
+            Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. },
+        ) => false,
+    }
+}

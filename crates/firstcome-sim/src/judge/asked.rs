@@ -1,0 +1,164 @@
+//! Nothing is in an entry that nobody asked for, or that somebody was told has not happened.
+//!
+//! The same thing may be asked several times, at once or one after the other, by people whose commands
+//! cannot be told apart. So they are counted: each batch that carries a command needs an exchange of its
+//! own, begun before the batch was first stored, that may have been sent.
+
+use super::answers::is_asked;
+use super::tree::Tree;
+use super::{At, Broken, Question};
+use crate::history::{Asked, Exchange, History, Moment, Told};
+use firstcome::answer::Failure;
+use firstcome::node::Decided;
+use firstcome_core::command::Steer;
+use firstcome_core::outcome::By;
+use firstcome_core::{Command, NodeId};
+use std::collections::BTreeMap;
+
+/// What tells commands apart, roughly: the rest is compared.
+type Key<'a> = (u8, &'a str, &'a str, u32);
+
+fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
+    match command {
+        Command::Claim { campaign, subject, .. } => Some((0, campaign, subject, 0)),
+        Command::Cancel { campaign, subject, rank, .. } => Some((1, campaign, subject, *rank)),
+        Command::Put { campaign, .. } => Some((2, campaign, "", 0)),
+        // A leader archives by itself what has been over for as long as it is kept.
+        Command::Steer { steer: Steer::Archive { .. }, .. } => None,
+        Command::Steer { campaign, .. } => Some((3, campaign, "", 0)),
+        Command::Tick { .. } | Command::Settled { .. } => None,
+    }
+}
+
+fn key_of_asked(asked: &Asked) -> Key<'_> {
+    match asked {
+        Asked::Claim { campaign, subject, .. } => (0, campaign, subject, 0),
+        Asked::Cancel { campaign, subject, rank, .. } => (1, campaign, subject, *rank),
+        Asked::Put { campaign, .. } => (2, campaign, "", 0),
+        Asked::Steer { campaign, .. } => (3, campaign, "", 0),
+    }
+}
+
+/// One command in one batch.
+struct Carried<'t, 'a> {
+    command: &'t Command<'a>,
+    /// When the batch was first stored.
+    moment: Moment,
+    /// An entry that has it.
+    index: usize,
+}
+
+/// Checks every command of every entry.
+pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>) {
+    let mut asked: BTreeMap<Key<'_>, Vec<&Exchange>> = BTreeMap::new();
+    for exchange in &history.exchanges {
+        asked.entry(key_of_asked(&exchange.asked)).or_default().push(exchange);
+    }
+    for (key, mut carried) in carried(tree) {
+        carried.sort_by_key(|carried| carried.moment);
+        let known = asked.get(&key).map_or(&[][..], |known| known);
+        while let Some(first) = carried.first().map(|carried| carried.command) {
+            let (same, others) = carried.into_iter().partition(|c| is_same(first, c.command));
+            carried = others;
+            compare(known, same, tree, wrong);
+        }
+    }
+}
+
+/// Gives every command of every batch once, with the moment at which its batch was first stored.
+fn carried<'t, 'a>(tree: &'t Tree<'a>) -> BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> {
+    let mut batches: BTreeMap<(NodeId, u64), (Moment, usize)> = BTreeMap::new();
+    for (index, stored) in tree.stored.iter().enumerate() {
+        let name = (stored.name.node, stored.name.number);
+        let (moment, most) = batches.entry(name).or_insert((stored.moment, index));
+        *moment = stored.moment.min(*moment);
+        // A batch brought to another history may have left out what only held in its own.
+        if tree.commands[index].len() > tree.commands[*most].len() {
+            *most = index;
+        }
+    }
+    let mut all: BTreeMap<Key<'a>, Vec<Carried<'t, 'a>>> = BTreeMap::new();
+    for (moment, index) in batches.into_values() {
+        for command in &tree.commands[index] {
+            if let Some(key) = key_of_command(command) {
+                all.entry(key).or_default().push(Carried { command, moment, index });
+            }
+        }
+    }
+    all
+}
+
+/// Compares how often the same was asked with how often it was carried.
+fn compare(
+    known: &[&Exchange],
+    carried: Vec<Carried<'_, '_>>,
+    tree: &Tree<'_>,
+    wrong: &mut Vec<Broken>,
+) {
+    let Some(command) = carried.first().map(|carried| carried.command) else { return };
+    let mine = || known.iter().filter(|exchange| is_asked(&exchange.asked, command));
+    let mut sent: Vec<_> =
+        mine().filter(|e| may_be_sent(&e.told)).map(|exchange| exchange.asked_at).collect();
+    sent.sort_unstable();
+    let mut sent = sent.into_iter().peekable();
+    for Carried { moment, index, .. } in carried {
+        if sent.next_if(|asked_at| *asked_at <= moment).is_some() {
+            continue;
+        }
+        let before = mine().rfind(|exchange| exchange.asked_at <= moment);
+        let Some(exchange) = before else {
+            let what = format!("{} has {command:?}, which nobody had asked for", tree.tell(index));
+            wrong.push(Broken::new("asked_for", what));
+            continue;
+        };
+        let told = mine().filter(|exchange| !may_be_sent(&exchange.told)).map(|exchange| {
+            format!("at {} and was told {:?}", At(exchange.asked_at), exchange.told)
+        });
+        let told = told.collect::<Vec<_>>().join(", ");
+        let question = Question(&exchange.asked);
+        let what = format!("{question} {told}; but it is in {} all the same", tree.tell(index));
+        wrong.push(Broken::new("no_changed_nothing", what));
+    }
+}
+
+/// Says whether what was told leaves open that the command was sent to the journal.
+fn may_be_sent(told: &Told) -> bool {
+    match told {
+        Told::Nothing => true,
+        Told::Answer { decided, .. } => *decided == Decided::Journal,
+        Told::Failure(failure) => match failure {
+            Failure::Unknown => true,
+            Failure::Busy
+            | Failure::OutboxFull
+            | Failure::StoreFull
+            | Failure::Unavailable(_)
+            | Failure::StalePosition => false,
+        },
+    }
+}
+
+/// Says whether two commands of the same key were asked for by the same words.
+fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
+    match (one, other) {
+        (Command::Claim { pool, .. }, Command::Claim { pool: other, .. }) => pool == other,
+        (Command::Cancel { pool, by, .. }, Command::Cancel { pool: p, by: b, .. }) => {
+            pool == p && (*by == By::Operator) == (*b == By::Operator)
+        }
+        (Command::Put { settings, .. }, Command::Put { settings: other, .. }) => settings == other,
+        (Command::Steer { steer, .. }, Command::Steer { steer: other, .. }) => steer == other,
+        (
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. },
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. },
+        ) => false,
+    }
+}

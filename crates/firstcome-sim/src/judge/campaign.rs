@@ -1,0 +1,298 @@
+//! One campaign of the judge's own rules: the ladders for put, steer, claim and cancel, as plain lists.
+
+use firstcome_core::command::Steer;
+use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
+use firstcome_core::settings::Opens;
+use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a claim was undone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Undone {
+    pub(super) by: By,
+    pub(super) at: Timestamp,
+    /// By which entry; an index into the stored ones.
+    pub(super) entry: usize,
+}
+
+/// A claim that was won; its rank is its place in the pool's list.
+#[derive(Clone, Debug)]
+pub(super) struct Row<'a> {
+    pub(super) subject: &'a str,
+    pub(super) at: Timestamp,
+    /// By which entry; an index into the stored ones.
+    pub(super) entry: usize,
+    pub(super) undone: Option<Undone>,
+}
+
+/// Who has which rank of a pool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pool<'a> {
+    pub(super) rows: Vec<Row<'a>>,
+    latest: BTreeMap<&'a str, u32>,
+    undone: usize,
+}
+
+impl<'a> Pool<'a> {
+    pub(super) fn row(&self, rank: u32) -> Option<&Row<'a>> {
+        self.rows.get(usize::try_from(rank).ok()?.checked_sub(1)?)
+    }
+
+    /// Gives the latest claim of a subject with its rank, live or undone.
+    fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+        let rank = *self.latest.get(subject)?;
+        Some((rank, self.row(rank)?))
+    }
+
+    /// Gives the claim of a subject that stands, with its rank.
+    pub(super) fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+        self.latest(subject).filter(|(_, row)| row.undone.is_none())
+    }
+
+    fn taken(&self, units_return: bool) -> u32 {
+        let free = if units_return { self.undone } else { 0 };
+        u32::try_from(self.rows.len() - free).unwrap_or(u32::MAX)
+    }
+}
+
+/// A campaign, archived or not.
+#[derive(Clone, Debug)]
+pub(super) struct Campaign<'a> {
+    pub(super) version: u32,
+    /// As they stand: the opening is never `Now`, capacities are those in force.
+    pub(super) settings: Settings,
+    pub(super) paused: bool,
+    pub(super) closed_by_hand: bool,
+    pub(super) archived: bool,
+    pub(super) pools: Vec<Pool<'a>>,
+    /// Whose claim the operator undid.
+    barred: BTreeSet<&'a str>,
+    /// The entry that made this version.
+    pub(super) entry: usize,
+}
+
+impl<'a> Campaign<'a> {
+    pub(super) fn create(
+        entry: usize,
+        at: Timestamp,
+        mut asked: Settings,
+    ) -> Result<Self, Refusal> {
+        if asked.opens == Opens::Now {
+            asked.opens = Opens::At(at);
+        }
+        check_times(at, &asked)?;
+        Ok(Self {
+            version: 1,
+            pools: vec![Pool::default(); asked.pools.len()],
+            settings: asked,
+            paused: false,
+            closed_by_hand: false,
+            archived: false,
+            barred: BTreeSet::new(),
+            entry,
+        })
+    }
+
+    pub(super) fn is_closed(&self, at: Timestamp) -> bool {
+        self.closed_by_hand || self.settings.closes_at.is_some_and(|closes_at| closes_at <= at)
+    }
+
+    fn has_opened(&self, at: Timestamp) -> bool {
+        self.settings.opens.at().is_some_and(|opens_at| opens_at <= at)
+    }
+
+    pub(super) fn place(&self, pool: &str) -> Option<usize> {
+        self.settings.pools.iter().position(|known| *known.name == *pool)
+    }
+
+    /// Gives the pool of that name, or the first where none is named.
+    pub(super) fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
+        self.pools.get(pool.map_or(Some(0), |pool| self.place(pool))?)
+    }
+
+    /// Says what a claim gets: the place of the pool that has a unit for it, or the first answer of
+    /// the ladder that applies.
+    pub(super) fn judge_claim(
+        &self,
+        at: Timestamp,
+        pool: Option<&str>,
+        subject: &str,
+    ) -> Result<usize, Outcome> {
+        let refused = |refusal| Err(Outcome::Refused(refusal));
+        let place = match pool {
+            None if self.pools.len() > 1 => return refused(Refusal::PoolRequired),
+            None => 0,
+            Some(pool) => match self.place(pool) {
+                None => return refused(Refusal::NotFound(Missing::Pool)),
+                Some(place) => place,
+            },
+        };
+        if let Some((rank, row)) = self.pools[place].latest(subject) {
+            if row.undone.is_none() {
+                return Err(Outcome::AlreadyWon { rank, at: row.at });
+            }
+            if !self.settings.claim_again {
+                return refused(Refusal::AlreadyCancelled);
+            }
+        }
+        if self.barred.contains(subject) {
+            return refused(Refusal::NotAdmitted);
+        }
+        // What is over is neither paused nor yet to open.
+        if self.is_closed(at) {
+            return refused(Refusal::Closed);
+        }
+        if self.paused {
+            return refused(Refusal::Paused);
+        }
+        if !self.has_opened(at) {
+            return refused(Refusal::NotOpen { opens_at: self.settings.opens.at() });
+        }
+        let live = self.pools.iter().filter(|pool| pool.live(subject).is_some()).count();
+        if self.settings.limit.is_some_and(|limit| live >= limit as usize) {
+            return refused(Refusal::LimitReached);
+        }
+        if self.taken(place) >= self.settings.pools[place].capacity {
+            return refused(Refusal::SoldOut);
+        }
+        Ok(place)
+    }
+
+    fn taken(&self, place: usize) -> u32 {
+        self.pools[place].taken(self.settings.units_return)
+    }
+
+    /// Gives a subject the next rank of a pool.
+    pub(super) fn give(
+        &mut self,
+        entry: usize,
+        at: Timestamp,
+        place: usize,
+        subject: &'a str,
+    ) -> u32 {
+        let pool = &mut self.pools[place];
+        pool.rows.push(Row { subject, at, entry, undone: None });
+        let rank = u32::try_from(pool.rows.len()).unwrap_or(u32::MAX);
+        pool.latest.insert(subject, rank);
+        rank
+    }
+
+    /// Undoes a claim; says how it is undone and by which entry.
+    pub(super) fn cancel(
+        &mut self,
+        pool: &str,
+        subject: &'a str,
+        rank: u32,
+        undone: Undone,
+    ) -> Result<Undone, Refusal> {
+        let place = self.place(pool).ok_or(Refusal::NotFound(Missing::Pool))?;
+        let pool = &mut self.pools[place];
+        let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
+        let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
+        if let Some(before) = row.undone {
+            return Ok(before);
+        }
+        row.undone = Some(undone);
+        pool.undone += 1;
+        if undone.by == By::Operator {
+            self.barred.insert(subject);
+        }
+        Ok(undone)
+    }
+
+    /// Changes the campaign to what is asked.
+    pub(super) fn put(
+        &mut self,
+        entry: usize,
+        at: Timestamp,
+        mut asked: Settings,
+    ) -> Result<Outcome, Refusal> {
+        if asked.opens == Opens::Now {
+            asked.opens = if self.has_opened(at) { self.settings.opens } else { Opens::At(at) };
+        }
+        if asked == self.settings {
+            return Ok(Outcome::Unchanged { version: self.version });
+        }
+        let but_the_title = Settings { title: asked.title.clone(), ..self.settings.clone() };
+        if self.is_closed(at) && asked != but_the_title {
+            return Err(Refusal::Closed);
+        }
+        if self.has_opened(at) {
+            self.check_fixed(&asked)?;
+        }
+        if (asked.opens, asked.closes_at) != (self.settings.opens, self.settings.closes_at) {
+            check_times(at, &asked)?;
+        }
+        self.pools.resize(asked.pools.len(), Pool::default());
+        let mut clamped = Vec::new();
+        for (wanted, pool) in asked.pools.iter_mut().zip(&self.pools) {
+            let taken = pool.taken(asked.units_return);
+            if wanted.capacity < taken {
+                wanted.capacity = taken;
+                clamped.push(Clamped { pool: wanted.name.clone(), capacity: taken });
+            }
+        }
+        self.settings = asked;
+        Ok(self.changed(entry, clamped))
+    }
+
+    /// Refuses what an opened campaign cannot change any more.
+    fn check_fixed(&self, asked: &Settings) -> Result<(), Refusal> {
+        let now = &self.settings;
+        let gone = |(place, pool): (usize, &firstcome_core::settings::PoolSettings)| {
+            asked.pools.get(place).is_none_or(|asked| asked.name != pool.name)
+        };
+        let differs = [
+            (asked.opens != now.opens, Fixed::OpensAt),
+            (asked.claim_again != now.claim_again, Fixed::ClaimAgain),
+            (asked.units_return != now.units_return, Fixed::UnitsReturn),
+            (now.pools.iter().enumerate().any(gone), Fixed::Pools),
+        ];
+        match differs.into_iter().find(|(differs, _)| *differs) {
+            Some((_, fixed)) => Err(Refusal::NotChangeable(fixed)),
+            None => Ok(()),
+        }
+    }
+
+    /// Pauses, resumes or closes; archiving is the space's to decide.
+    pub(super) fn steer(
+        &mut self,
+        entry: usize,
+        at: Timestamp,
+        steer: Steer,
+    ) -> Result<Outcome, Refusal> {
+        let closed = self.is_closed(at);
+        let change = match steer {
+            Steer::Pause | Steer::Resume if closed => return Err(Refusal::Closed),
+            Steer::Pause => !std::mem::replace(&mut self.paused, true),
+            Steer::Resume => std::mem::replace(&mut self.paused, false),
+            Steer::Close => {
+                self.closed_by_hand |= !closed;
+                !closed
+            }
+            Steer::Archive { .. } => {
+                self.archived = true;
+                true
+            }
+        };
+        if change {
+            return Ok(self.changed(entry, Vec::new()));
+        }
+        Ok(Outcome::Unchanged { version: self.version })
+    }
+
+    fn changed(&mut self, entry: usize, clamped: Vec<Clamped>) -> Outcome {
+        self.version += 1;
+        self.entry = entry;
+        Outcome::Changed { version: self.version, clamped }
+    }
+}
+
+/// A closing has to lie after the opening, and after now.
+fn check_times(at: Timestamp, asked: &Settings) -> Result<(), Refusal> {
+    let opens_at = asked.opens.at().unwrap_or(at);
+    match asked.closes_at {
+        Some(closes_at) if closes_at <= at || closes_at <= opens_at => Err(Refusal::ClosesTooEarly),
+        Some(_) | None => Ok(()),
+    }
+}

@@ -1,0 +1,156 @@
+//! How the world stands at the end: the ledger has every result, the nodes agree and rest.
+
+use super::model::{Claimed, Deed};
+use super::walk::Walk;
+use super::{Broken, Verdict};
+use crate::history::{History, Row};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Checks the end.
+pub(super) fn check(
+    history: &History,
+    walk: &Walk<'_>,
+    verdict: &mut Verdict,
+    wrong: &mut Vec<Broken>,
+) {
+    if let Some(rows) = &history.end.ledger {
+        ledger(history, rows, walk, verdict, wrong);
+    }
+    if let Some(trouble) = &history.end.settle_trouble {
+        // A ledger of another past is left alone, and says so.
+        let overtaken = verdict.results_overtaken > 0 && is_of_another_past(trouble);
+        if !overtaken {
+            let what = format!("settling does not go on: {trouble}");
+            wrong.push(Broken::new("quiet_at_the_end", what));
+        }
+    }
+    nodes(history, wrong);
+}
+
+fn is_of_another_past(trouble: &str) -> bool {
+    trouble.contains("ledger_other") || trouble.contains("ledger_ahead")
+}
+
+fn ledger(
+    history: &History,
+    rows: &[Row],
+    walk: &Walk<'_>,
+    verdict: &mut Verdict,
+    wrong: &mut Vec<Broken>,
+) {
+    let mut broken = |what: String| wrong.push(Broken::new("ledger_whole", what));
+    let left_alone = history.end.settle_trouble.as_deref().is_some_and(is_of_another_past);
+    let dropped: BTreeSet<u64> = walk.last.dropped.iter().copied().collect();
+    let ours = results(walk.journal.iter().flat_map(|place| &walk.deeds[*place]));
+    let mut last = 0;
+    for row in rows {
+        let number = row.number;
+        if number <= last {
+            broken(format!("result {number} stands behind {last}"));
+        } else if let Some(missing) = (last + 1..number).find(|missing| !dropped.contains(missing))
+        {
+            broken(format!("result {missing} is missing, {number} stands there"));
+        }
+        last = number.max(last);
+        let ours = ours.get(&number).and_then(|ours| ours.first());
+        if ours.is_some_and(|ours| *ours == told(row)) {
+            verdict.results_settled += 1;
+        } else if left_alone && was_once(walk, row) {
+            verdict.results_overtaken += 1;
+        } else {
+            let ours = ours.map_or("no such result".into(), |ours| format!("{ours:?}"));
+            broken(format!("it has {row:?}, the journal has {ours}"));
+        }
+    }
+    let through = history.end.through;
+    let is_dropped = |number: u64| dropped.contains(&number);
+    if let Some(gap) = (last + 1..=through).find(|number| !is_dropped(*number)) {
+        broken(format!("it says it has results up to {through}, but lacks {gap}"));
+    }
+    if through < last {
+        broken(format!("it says it has results up to {through}, but has {last}"));
+    }
+    let all = walk.last.last_result();
+    let left: Vec<u64> = (last + 1..=all).filter(|number| !is_dropped(*number)).collect();
+    let Some(first) = left.first().filter(|_| verdict.results_overtaken == 0) else { return };
+    if was_taken_out(history, walk, &left) {
+        verdict.results_taken_out += left.len();
+        return;
+    }
+    broken(format!("result {first} of {all} never came there, it has them up to {through}"));
+}
+
+/// Says whether the operator put another ledger in the place of one that may have had these results,
+/// the last there are: with the next result it would show.
+fn was_taken_out(history: &History, walk: &Walk<'_>, left: &[u64]) -> bool {
+    let newest = walk.journal.iter().filter(|place| {
+        walk.deeds[**place].iter().any(|deed| match deed {
+            Deed::Won(claimed) | Deed::Undone(claimed) => left.contains(&claimed.number),
+            Deed::Terms { .. } => false,
+        })
+    });
+    let newest = newest.filter_map(|place| Some(history.stored[walk.places[*place]?].moment)).max();
+    history.ledger_restored.iter().any(|restored| newest.is_some_and(|newest| newest < *restored))
+}
+
+/// What a result says: whether it undoes, campaign, pool, rank, subject.
+type Said<'a> = (bool, &'a str, &'a str, u32, &'a str);
+
+fn told(row: &Row) -> Said<'_> {
+    (row.undone, &row.campaign, &row.pool, row.rank, &row.subject)
+}
+
+fn results<'w>(deeds: impl Iterator<Item = &'w Deed<'w>>) -> BTreeMap<u64, Vec<Said<'w>>> {
+    let mut results: BTreeMap<u64, Vec<Said<'w>>> = BTreeMap::new();
+    for deed in deeds {
+        let (undone, claimed) = match deed {
+            Deed::Won(claimed) => (false, claimed),
+            Deed::Undone(claimed) => (true, claimed),
+            Deed::Terms { .. } => continue,
+        };
+        let Claimed { number, campaign, pool, rank, subject, .. } = claimed;
+        results.entry(*number).or_default().push((undone, campaign, pool, *rank, subject));
+    }
+    results
+}
+
+/// Says whether a result was that of its number in a history that is over.
+fn was_once(walk: &Walk<'_>, row: &Row) -> bool {
+    let all = results(walk.deeds.iter().flatten());
+    all.get(&row.number).is_some_and(|known| known.contains(&told(row)))
+}
+
+fn nodes(history: &History, wrong: &mut Vec<Broken>) {
+    let mut broken = |what: String| wrong.push(Broken::new("quiet_at_the_end", what));
+    if history.end.nodes.is_empty() {
+        broken("no node lives".into());
+    }
+    let head = history.end.journal.last().copied();
+    let mut first: Option<(usize, u64)> = None;
+    for node in &history.end.nodes {
+        let life = node.life;
+        if let Some(trouble) = &node.trouble {
+            broken(format!("life {life} is in trouble: {trouble}"));
+        }
+        if node.applied != head {
+            let position = |index: usize| {
+                let entry = &history.stored[index].entry;
+                format!("{}.{}", entry.epoch, entry.position)
+            };
+            let at = |index: Option<usize>| index.map_or("nothing".into(), position);
+            let (applied, head) = (at(node.applied), at(head));
+            broken(format!("life {life} has applied {applied}, the journal ends with {head}"));
+            continue;
+        }
+        match first {
+            None => first = Some((life, node.digest)),
+            Some((other, digest)) if digest != node.digest => {
+                broken(format!(
+                    "life {life} has digest {:016x}, life {other} has {digest:016x}",
+                    node.digest
+                ));
+            }
+            Some(_) => {}
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! When an acknowledged yes may hold no more: it stands in a fork's list, or the durability allows it.
+//!
+//! What may be lost, of what somebody was told, after `docs/GUARANTEES.md`:
+//!
+//! | The store goes on with less | `memory` | `copies=n` of m | `fsync` |
+//! |---|---|---|---|
+//! | a copy took over, and a server lived that had applied it | nothing | nothing | nothing |
+//! | a copy took over, and none did | what the copy had not received | nothing if n = m: each has it; else as `memory` | as `memory` |
+//! | an older file, and a server lived that had applied it | nothing | nothing | nothing |
+//! | an older file, and none did | what the file lacks | what the file lacks | nothing |
+//! | an emptied one, and none did | everything | everything | everything: the disk is lost |
+//!
+//! "A server lived" means longer than [`TO_MEND`] after the loss: so long it may take to put back what
+//! is missing.
+
+use super::tree::Tree;
+use super::walk::Walk;
+use crate::history::{Cause, Durability, History, Life, Loss, Moment};
+use firstcome_core::NodeId;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// How long after a loss a server that knows more must have lived to have mended it.
+const TO_MEND: Duration = Duration::from_secs(60);
+
+/// What excuses a promise.
+pub(super) struct Excuses<'h> {
+    history: &'h History,
+    tree: &'h Tree<'h>,
+    lines: Vec<&'h str>,
+    /// Which stored entries the final journal has, and the names of those.
+    journal: Vec<bool>,
+    names: BTreeSet<(NodeId, u64)>,
+    by_name: BTreeMap<(NodeId, u64), Vec<usize>>,
+    /// For each loss, what it took away.
+    lost: Vec<OnceCell<Vec<bool>>>,
+    /// For each life, what it ever had applied.
+    applied: Vec<OnceCell<Vec<bool>>>,
+}
+
+/// What a fork's list says of a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Line {
+    Kept(u32),
+    Changed(u32, u32),
+    Lost(u32),
+    Again(u32),
+}
+
+/// The lines about one subject in one pool.
+pub(super) struct Lines(Vec<Line>);
+
+/// What became of a rank as the lists have it.
+#[derive(Debug, Default)]
+pub(super) struct Listed {
+    /// The ranks it may have become.
+    pub(super) ranks: BTreeSet<u32>,
+    /// Whether it was lost.
+    pub(super) lost: bool,
+}
+
+impl Line {
+    fn read(what: &str) -> Option<Self> {
+        let rank = |text: &str| text.parse().ok();
+        if let Some(rest) = what.strip_prefix("kept rank ") {
+            return Some(Self::Kept(rank(rest)?));
+        }
+        if let Some(rest) = what.strip_prefix("changed from rank ") {
+            let (from, to) = rest.split_once(" to ")?;
+            return Some(Self::Changed(rank(from)?, rank(to)?));
+        }
+        if let Some(rest) = what.strip_prefix("lost rank ") {
+            return Some(Self::Lost(rank(rest)?));
+        }
+        let rest = what.strip_prefix("has rank ")?.strip_suffix(" again")?;
+        Some(Self::Again(rank(rest)?))
+    }
+}
+
+impl Lines {
+    /// Follows a rank through all lists.
+    pub(super) fn after(&self, rank: u32) -> Listed {
+        let mut listed = Listed::default();
+        let mut next = vec![rank];
+        // Whoever comes back is named with the rank they have: from wherever they came.
+        next.extend(self.0.iter().filter_map(|line| match line {
+            Line::Again(rank) => Some(*rank),
+            Line::Kept(_) | Line::Changed(..) | Line::Lost(_) => None,
+        }));
+        while let Some(rank) = next.pop() {
+            if !listed.ranks.insert(rank) {
+                continue;
+            }
+            for line in &self.0 {
+                match line {
+                    Line::Changed(from, to) if *from == rank => next.push(*to),
+                    Line::Lost(from) if *from == rank => listed.lost = true,
+                    Line::Kept(_) | Line::Changed(..) | Line::Lost(_) | Line::Again(_) => {}
+                }
+            }
+        }
+        listed
+    }
+
+    /// Says whether a list ends with this rank for the subject.
+    pub(super) fn is_named(&self, rank: u32) -> bool {
+        self.0.iter().any(|line| match line {
+            Line::Kept(to) | Line::Changed(_, to) | Line::Again(to) => *to == rank,
+            Line::Lost(_) => false,
+        })
+    }
+}
+
+impl<'h> Excuses<'h> {
+    pub(super) fn new(history: &'h History, tree: &'h Tree<'h>) -> Self {
+        let mut journal = vec![false; tree.stored.len()];
+        for index in &history.end.journal {
+            journal[*index] = true;
+        }
+        let mut by_name: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (index, stored) in tree.stored.iter().enumerate() {
+            by_name.entry((stored.name.node, stored.name.number)).or_default().push(index);
+        }
+        let ended = history.end.journal.iter().map(|index| &tree.stored[*index].name);
+        Self {
+            history,
+            tree,
+            lines: history.end.reports.iter().flat_map(|report| report.lines()).collect(),
+            journal,
+            names: ended.map(|name| (name.node, name.number)).collect(),
+            by_name,
+            lost: vec![OnceCell::new(); history.losses.len()],
+            applied: vec![OnceCell::new(); history.lives.len()],
+        }
+    }
+
+    fn said<'s>(&'s self, name: (&str, &str, &str)) -> impl Iterator<Item = &'h str> + 's {
+        let (campaign, pool, subject) = name;
+        let begins = format!("{campaign}/{pool} {subject:?} ");
+        self.lines.iter().filter_map(move |line| line.strip_prefix(&begins))
+    }
+
+    /// Gives what the lists say of a subject: campaign, pool, subject.
+    pub(super) fn listed(&self, name: (&str, &str, &str)) -> Lines {
+        Lines(self.said(name).filter_map(Line::read).collect())
+    }
+
+    /// Tells people what the lists say of a subject.
+    pub(super) fn tell(&self, name: (&str, &str, &str)) -> String {
+        let said: Vec<&str> = self.said(name).collect();
+        if said.is_empty() {
+            return "no fork's list names them".into();
+        }
+        format!("the lists of forks say: {}", said.join("; "))
+    }
+
+    /// Says whether a batch runs in the final journal, as another entry than this.
+    pub(super) fn is_brought(&self, entry: usize, walk: &Walk<'_>) -> bool {
+        let name = self.tree.stored[entry].name;
+        let places = &self.tree.journal;
+        !self.journal[entry]
+            && places.iter().any(|place| {
+                let found = self.tree.places[*place].stored;
+                let same = found.is_some_and(|found| self.tree.stored[found].name == name);
+                same && walk.decisions[*place].is_some()
+            })
+    }
+
+    /// Says whether what an entry decided may have been lost.
+    pub(super) fn loss_is_allowed(&self, entry: usize) -> bool {
+        if self.journal[entry] {
+            return false;
+        }
+        if self.was_lost_as_allowed(&[entry]) {
+            return true;
+        }
+        let name = self.tree.stored[entry].name;
+        let name = (name.node, name.number);
+        !self.names.contains(&name) && self.was_lost_as_allowed(&self.by_name[&name])
+    }
+
+    fn was_lost_as_allowed(&self, entries: &[usize]) -> bool {
+        self.history.losses.iter().zip(&self.lost).any(|(loss, lost)| {
+            let lost = lost.get_or_init(|| self.taken_by(loss));
+            let survivor = |(life, applied): (&Life, &OnceCell<Vec<bool>>)| {
+                outlives(life, loss.moment) && {
+                    let applied = applied.get_or_init(|| self.applied_by(life));
+                    entries.iter().any(|entry| applied[*entry])
+                }
+            };
+            allows(self.history.durability, loss)
+                && entries.iter().any(|entry| lost[*entry])
+                && !self.history.lives.iter().zip(&self.applied).any(survivor)
+        })
+    }
+
+    fn taken_by(&self, loss: &Loss) -> Vec<bool> {
+        let kept = self.tree.marked_from(loss.to);
+        let mut lost = self.tree.marked_from(loss.from);
+        for (lost, kept) in lost.iter_mut().zip(kept) {
+            *lost &= !kept;
+        }
+        lost
+    }
+
+    fn applied_by(&self, life: &Life) -> Vec<bool> {
+        let mut marked = vec![false; self.tree.stored.len()];
+        for (_, last) in &life.applied {
+            for place in self.tree.places_of(*last) {
+                self.tree.mark_back_from(place, &mut marked);
+            }
+        }
+        marked
+    }
+}
+
+/// Says whether a life that was there when the store lost something lived long enough to mend it.
+fn outlives(life: &Life, loss: Moment) -> bool {
+    life.began <= loss && life.ended.is_none_or(|ended| ended > loss + TO_MEND)
+}
+
+/// The table above, for a loss that no server outlived.
+fn allows(durability: Durability, loss: &Loss) -> bool {
+    match (durability, loss.cause) {
+        (Durability::Memory, Cause::Promotion | Cause::OlderFile) => true,
+        (Durability::Copies { wanted, of }, Cause::Promotion) => wanted < of,
+        (Durability::Copies { .. }, Cause::OlderFile) => true,
+        (Durability::Fsync, Cause::Promotion) => true,
+        (Durability::Fsync, Cause::OlderFile) => loss.to.is_none(),
+    }
+}

@@ -1,0 +1,109 @@
+//! Which entry stands behind which.
+
+use super::Broken;
+use super::tree::tell;
+use crate::history::{Moment, Stored};
+use firstcome_core::command::Body;
+use firstcome_core::{Command, NodeId};
+use firstcome_journal::Name;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Reads an entry's commands.
+pub(super) fn read(stored: &Stored) -> Result<Vec<Command<'_>>, String> {
+    let body = Body::open(&stored.entry.body).map_err(|why| format!("its body {why}"))?;
+    let name = Name { node: body.head.node, number: body.head.number };
+    if name != stored.name {
+        return Err(format!("its body is that of {name}"));
+    }
+    body.commands().map_err(|why| format!("its body {why}"))
+}
+
+/// The entries behind each entry, and behind nothing.
+#[derive(Default)]
+pub(super) struct Links(BTreeMap<Option<usize>, BTreeSet<usize>>);
+
+type Heads = Vec<(Moment, Option<usize>)>;
+
+impl Links {
+    /// Finds them: on servers and in the final journal, where they stood behind one another, else by name.
+    pub(super) fn find<'h>(
+        stored: &[Stored],
+        servers: impl Iterator<Item = &'h Heads>,
+        journal: &[usize],
+        wrong: &mut Vec<Broken>,
+    ) -> Self {
+        let mut links = Self::default();
+        let mut linked = vec![false; stored.len()];
+        let mut along = |chain: &mut dyn Iterator<Item = Option<usize>>| {
+            let mut before = None;
+            for next in chain {
+                if let Some(next) = next.filter(|next| fits(stored, before, *next)) {
+                    links.0.entry(before).or_default().insert(next);
+                    linked[next] = true;
+                }
+                before = next;
+            }
+        };
+        for heads in servers {
+            along(&mut heads.iter().map(|(_, last)| *last));
+        }
+        along(&mut journal.iter().copied().map(Some));
+        links.by_name(stored, &linked, wrong);
+        links.check_time(stored, wrong);
+        links
+    }
+
+    /// Gives the entries behind one, in the order in which they came to be.
+    pub(super) fn behind(&self, before: Option<usize>) -> impl Iterator<Item = usize> {
+        self.0.get(&before).into_iter().flatten().copied()
+    }
+
+    /// Finds what the others name: the last entry of that name which was there before them.
+    fn by_name(&mut self, stored: &[Stored], linked: &[bool], wrong: &mut Vec<Broken>) {
+        let mut named: BTreeMap<(u64, NodeId, u64), Vec<usize>> = BTreeMap::new();
+        for (index, Stored { entry, name, .. }) in stored.iter().enumerate() {
+            named.entry((entry.position, name.node, name.number)).or_default().push(index);
+        }
+        for next in (0..stored.len()).filter(|next| !linked[*next]) {
+            let entry = &stored[next].entry;
+            let Name { node, number } = entry.before;
+            let known = entry.position.checked_sub(1).and_then(|p| named.get(&(p, node, number)));
+            let before = known.and_then(|known| {
+                let earlier = known.iter().rev().find(|before| **before < next);
+                earlier.or(known.first()).copied()
+            });
+            if before.is_none() && !fits(stored, None, next) {
+                let what =
+                    format!("{} names an entry before it that never was", tell(&stored[next]));
+                wrong.push(Broken::new("entries_chained", what));
+                continue;
+            }
+            self.0.entry(before).or_default().insert(next);
+        }
+    }
+
+    fn check_time(&self, stored: &[Stored], wrong: &mut Vec<Broken>) {
+        for (before, behind) in &self.0 {
+            let Some(before) = before.map(|before| &stored[before]) else { continue };
+            for next in behind.iter().map(|next| &stored[*next]) {
+                let (earlier, later) = (&before.entry, &next.entry);
+                if later.at < earlier.at || later.epoch < earlier.epoch {
+                    let back = if later.at < earlier.at { "time" } else { "epoch" };
+                    let what =
+                        format!("the {back} of {} is before that of {}", tell(next), tell(before));
+                    wrong.push(Broken::new("time_never_goes_back", what));
+                }
+            }
+        }
+    }
+}
+
+/// Says whether an entry names another, or nothing, as the one before it.
+fn fits(stored: &[Stored], before: Option<usize>, next: usize) -> bool {
+    let next = &stored[next].entry;
+    let (position, name) = match before.map(|before| &stored[before]) {
+        None => (0, Name::default()),
+        Some(before) => (before.entry.position, before.name),
+    };
+    next.position == position + 1 && next.before == name
+}

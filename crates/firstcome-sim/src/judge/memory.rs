@@ -1,0 +1,141 @@
+//! What a node may say without the journal, row by row.
+//!
+//! | Outcome | From memory |
+//! |---|---|
+//! | `already_won` | if it is so at its position, which was a head of late; where subjects may claim again, since the question |
+//! | `sold_out`, `closed`, `paused` | if it is so at its position, which was a head of late |
+//! | `not_open` | the same, and the store's clock had not reached the opening |
+//! | `not_found`, `pool_required` | if it is so at its position, which was a head since the question |
+//! | `archived` | if it is so at its position: nothing undoes it |
+//! | `unchanged` | of a campaign that is as asked, at a position that was a head since the question |
+//! | everything else | never |
+//!
+//! "Of late" is at most a second before the question, or since: that long an exchange with the store
+//! counts as fresh.
+
+use super::model::Seen;
+use super::tree::Tree;
+use super::walk::Walk;
+use super::{Broken, Story};
+use crate::history::{Exchange, History, Moment};
+use firstcome_core::names::Position;
+use firstcome_core::{Outcome, Refusal};
+use std::time::Duration;
+
+/// How old an exchange with the store may be that answers from memory rest on, and what clocks and
+/// timers may add.
+const FRESH: Duration = Duration::from_secs(1);
+const SLACK: Duration = Duration::from_millis(20);
+/// How long after the store's clock was set nobody can know what it says.
+const CLOCK_SETTLES: Duration = Duration::from_secs(3);
+
+/// What a row of the table demands of the position.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Row {
+    Any,
+    Fresh,
+    NotOpen,
+    CaughtUp,
+    Never,
+}
+
+fn row(outcome: &Outcome, again: bool) -> Row {
+    match outcome {
+        Outcome::AlreadyWon { .. } if again => Row::CaughtUp,
+        Outcome::AlreadyWon { .. } => Row::Fresh,
+        Outcome::Unchanged { .. } => Row::CaughtUp,
+        Outcome::Refused(refusal) => match refusal {
+            Refusal::SoldOut | Refusal::Closed | Refusal::Paused => Row::Fresh,
+            Refusal::NotOpen { .. } => Row::NotOpen,
+            Refusal::NotFound(_) | Refusal::PoolRequired => Row::CaughtUp,
+            Refusal::Archived => Row::Any,
+            Refusal::AlreadyCancelled
+            | Refusal::NotAdmitted
+            | Refusal::LimitReached
+            | Refusal::NoSuchClaim
+            | Refusal::IdReused
+            | Refusal::VersionMismatch { .. }
+            | Refusal::NotChangeable(_)
+            | Refusal::ClosesTooEarly
+            | Refusal::NotClosed
+            | Refusal::Unsettled
+            | Refusal::BeyondResults => Row::Never,
+        },
+        Outcome::Won { .. }
+        | Outcome::Cancelled { .. }
+        | Outcome::Created { .. }
+        | Outcome::Changed { .. }
+        | Outcome::Ticked
+        | Outcome::Settled { .. } => Row::Never,
+    }
+}
+
+/// Checks an answer from memory; gives the entry that made it true and the one it is as of.
+pub(super) fn check(
+    history: &History,
+    tree: &Tree<'_>,
+    walk: &Walk<'_>,
+    number: usize,
+    outcome: &Outcome,
+    position: Position,
+) -> Result<(usize, Option<usize>), Broken> {
+    let exchange = &history.exchanges[number];
+    let broken = |promise, instead: &str| {
+        Err(Broken::new(promise, format!("{}, but {instead}", Story(exchange))))
+    };
+    if row(outcome, false) == Row::Never {
+        return broken("memory_never_decides", "only the journal may say that");
+    }
+    let places = tree.at(position.epoch, position.position);
+    let seen = places
+        .iter()
+        .filter_map(|place| walk.seen.get(&(number, *place)).map(|seen| (*place, seen.as_ref())));
+    let mut instead = "no server ever had an entry there".to_owned();
+    let mut so: Vec<(usize, &Seen)> = Vec::new();
+    for (place, seen) in seen {
+        match seen {
+            Some(seen) if seen.outcome == *outcome => so.push((place, seen)),
+            Some(seen) => instead = format!("the rules say {:?} there", seen.outcome),
+            None => instead = "the rules would not say no there".to_owned(),
+        }
+    }
+    let Some((place, seen)) = so.first() else {
+        return broken("memory_true", &instead);
+    };
+    let found = Ok((seen.origin, tree.places[*place].stored));
+    let was_head =
+        |from: Moment| so.iter().any(|(place, _)| tree.was_head(*place, from, exchange.heard_at));
+    let row = row(outcome, seen.again);
+    match row {
+        Row::Any => {}
+        Row::Fresh | Row::NotOpen => {
+            if !was_head(exchange.asked_at.saturating_sub(FRESH + SLACK)) {
+                return broken("memory_fresh", "no server had ended there for more than a second");
+            }
+        }
+        Row::CaughtUp => {
+            if !was_head(exchange.asked_at) {
+                return broken("memory_caught_up", "no server ended there since the question");
+            }
+        }
+        Row::Never => return broken("memory_never_decides", "only the journal may say that"),
+    }
+    if row == Row::NotOpen && has_opened(history, exchange, outcome) {
+        return broken("memory_not_open_yet", "the store's clock had reached the opening");
+    }
+    found
+}
+
+/// Says whether the store's clock had surely reached the opening when somebody asked.
+fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool {
+    let Outcome::Refused(Refusal::NotOpen { opens_at: Some(opens_at) }) = outcome else {
+        return false;
+    };
+    let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES);
+    let of_late = |moment: Moment| since <= moment && moment <= exchange.heard_at;
+    let set = history.clock_steps.iter().any(|(moment, _)| of_late(*moment));
+    // Another server has a clock of its own.
+    let mut servers = history.headed.iter().zip(history.headed.iter().skip(1));
+    let other = servers.any(|(one, next)| one.server != next.server && of_late(next.moment));
+    !set && !other && exchange.clock_at >= *opens_at
+}

@@ -1,0 +1,292 @@
+//! The judge's own rules: what the commands of an entry come to, written from the documents.
+//!
+//! It shares nothing with the rules that nodes run but the words of commands and outcomes.
+
+#[cfg(test)]
+mod against;
+mod look;
+
+pub(super) use look::Seen;
+
+use super::campaign::{Campaign, Undone};
+use firstcome_core::command::{Expect, Order, Steer};
+use firstcome_core::outcome::{By, Missing};
+use firstcome_core::{Command, NodeId, Outcome, Refusal, Settings, Timestamp};
+use firstcome_journal::Name;
+use std::collections::BTreeMap;
+
+/// The longest step between two entries that counts as service, in microseconds.
+const STEP: i64 = 15_000_000;
+/// How long a batch number is remembered, and how often the forgotten ones go, in microseconds of
+/// service.
+const REMEMBERED: i64 = 3_600_000_000;
+const SWEPT_EVERY: i64 = 60_000_000;
+
+/// What a command came to.
+#[derive(Clone, Debug)]
+pub(super) struct Decision {
+    pub(super) outcome: Outcome,
+    /// The entry that made true what the outcome says; an index into the stored ones.
+    pub(super) origin: usize,
+}
+
+/// What an entry did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Deed<'a> {
+    /// A campaign stands under these terms from here on.
+    Terms { campaign: &'a str, settings: Box<Settings>, shut: bool },
+    /// A unit was given.
+    Won(Claimed<'a>),
+    /// A claim was undone.
+    Undone(Claimed<'a>),
+}
+
+/// A result: which claim of whom.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Claimed<'a> {
+    /// The result's number, over the whole journal.
+    pub(super) number: u64,
+    pub(super) campaign: &'a str,
+    pub(super) pool: Box<str>,
+    pub(super) rank: u32,
+    pub(super) subject: &'a str,
+    pub(super) at: Timestamp,
+}
+
+/// What all entries so far came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Model<'a> {
+    pub(super) campaigns: BTreeMap<&'a str, Campaign<'a>>,
+    batches: BTreeMap<NodeId, (u64, i64)>,
+    ids: BTreeMap<&'a str, (Command<'a>, Decision)>,
+    /// The campaign of each result.
+    results: Vec<&'a str>,
+    settled: usize,
+    /// Results that the operator gave up before a ledger had them.
+    pub(super) dropped: Vec<u64>,
+    at: Option<Timestamp>,
+    service: i64,
+    sweep_at: i64,
+    entry: usize,
+}
+
+impl<'a> Model<'a> {
+    /// Applies an entry; gives what each command came to, or nothing for a copy.
+    pub(super) fn apply(
+        &mut self,
+        entry: usize,
+        at: Timestamp,
+        name: Name,
+        commands: &[Command<'a>],
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Option<Vec<Decision>> {
+        let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
+        self.service += step;
+        (self.at, self.entry) = (Some(at), entry);
+        if self.is_copy(name) {
+            return None;
+        }
+        Some(commands.iter().map(|command| self.run(at, command, deeds)).collect())
+    }
+
+    /// Gives the number of the last result.
+    pub(super) fn last_result(&self) -> u64 {
+        self.results.len() as u64
+    }
+
+    fn is_copy(&mut self, name: Name) -> bool {
+        let service = self.service;
+        if service >= self.sweep_at {
+            self.sweep_at = service + SWEPT_EVERY;
+            self.batches.retain(|_, (_, used)| service - *used < REMEMBERED);
+        }
+        let (last, used) = self.batches.entry(name.node).or_default();
+        *used = service;
+        let copy = name.number <= *last;
+        *last = name.number.max(*last);
+        copy
+    }
+
+    fn run(&mut self, at: Timestamp, command: &Command<'a>, deeds: &mut Vec<Deed<'a>>) -> Decision {
+        let decided = match command {
+            Command::Claim { campaign, pool, subject } => {
+                self.claim(at, campaign, *pool, subject, deeds)
+            }
+            Command::Cancel { campaign, pool, subject, rank, by, .. } => {
+                self.cancel(at, (campaign, pool, subject, *rank), *by, deeds)
+            }
+            Command::Put { order, .. } | Command::Steer { order, .. } => {
+                self.order(at, *order, command, deeds)
+            }
+            Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
+            Command::Settled { through, .. } => self.settle(*through),
+        };
+        decided.unwrap_or_else(|refusal| self.here(refusal.into()))
+    }
+
+    fn here(&self, outcome: Outcome) -> Decision {
+        Decision { outcome, origin: self.entry }
+    }
+
+    fn find(&mut self, name: &str) -> Result<&mut Campaign<'a>, Refusal> {
+        match self.campaigns.get_mut(name) {
+            None => Err(Refusal::NotFound(Missing::Campaign)),
+            Some(campaign) if campaign.archived => Err(Refusal::Archived),
+            Some(campaign) => Ok(campaign),
+        }
+    }
+
+    fn claim(
+        &mut self,
+        at: Timestamp,
+        name: &'a str,
+        pool: Option<&str>,
+        subject: &'a str,
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let entry = self.entry;
+        let campaign = self.find(name)?;
+        let place = match campaign.judge_claim(at, pool, subject) {
+            Ok(place) => place,
+            Err(outcome) => {
+                let had = campaign.pool(pool).and_then(|pool| pool.live(subject));
+                let won = matches!(outcome, Outcome::AlreadyWon { .. });
+                let origin = had.filter(|_| won).map_or(entry, |(_, row)| row.entry);
+                return Ok(Decision { outcome, origin });
+            }
+        };
+        let rank = campaign.give(entry, at, place, subject);
+        let pool = campaign.settings.pools[place].name.clone();
+        self.results.push(name);
+        let number = self.last_result();
+        deeds.push(Deed::Won(Claimed { number, campaign: name, pool, rank, subject, at }));
+        Ok(self.here(Outcome::Won { rank, at }))
+    }
+
+    fn cancel(
+        &mut self,
+        at: Timestamp,
+        (name, pool, subject, rank): (&'a str, &'a str, &'a str, u32),
+        by: By,
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let entry = self.entry;
+        let before = {
+            let campaign = self.find(name)?;
+            let row = campaign.pool(Some(pool)).and_then(|pool| pool.row(rank));
+            row.and_then(|row| row.undone).is_some()
+        };
+        let undone = self.find(name)?.cancel(pool, subject, rank, Undone { by, at, entry })?;
+        if !before {
+            self.results.push(name);
+            let number = self.last_result();
+            let pool = pool.into();
+            deeds.push(Deed::Undone(Claimed { number, campaign: name, pool, rank, subject, at }));
+        }
+        let outcome = Outcome::Cancelled { by: undone.by, at: undone.at };
+        Ok(Decision { outcome, origin: undone.entry })
+    }
+
+    /// Runs an operator's command, once for each id.
+    fn order(
+        &mut self,
+        at: Timestamp,
+        order: Order<'a>,
+        command: &Command<'a>,
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let mut content = command.clone();
+        if let Command::Put { order, .. } | Command::Steer { order, .. } = &mut content {
+            *order = Order::default();
+        }
+        if let Some((known, decision)) = order.id.and_then(|id| self.ids.get(id)) {
+            return if *known == content { Ok(decision.clone()) } else { Err(Refusal::IdReused) };
+        }
+        let (name, outcome) = match command {
+            Command::Put { campaign, settings, expect, .. } => {
+                (*campaign, self.put(at, campaign, settings, *expect)?)
+            }
+            Command::Steer { campaign, steer, .. } => {
+                (*campaign, self.steer(at, campaign, *steer)?)
+            }
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => unreachable!("no operator's command"),
+        };
+        let mut decision = self.here(outcome);
+        if let Some(campaign) = self.campaigns.get(name) {
+            if let Outcome::Unchanged { .. } = decision.outcome {
+                decision.origin = campaign.entry;
+            }
+            deeds.push(Deed::Terms {
+                campaign: name,
+                settings: Box::new(campaign.settings.clone()),
+                shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
+            });
+        }
+        if let Some(id) = order.id {
+            self.ids.insert(id, (content, decision.clone()));
+        }
+        Ok(decision)
+    }
+
+    fn put(
+        &mut self,
+        at: Timestamp,
+        name: &'a str,
+        asked: &Settings,
+        expect: Expect,
+    ) -> Result<Outcome, Refusal> {
+        let entry = self.entry;
+        match self.find(name) {
+            Err(Refusal::NotFound(_)) => {}
+            Err(refusal) => return Err(refusal),
+            Ok(campaign) => {
+                let version = campaign.version;
+                let fits = match expect {
+                    Expect::Anything => true,
+                    Expect::Absent => false,
+                    Expect::Version(demanded) => demanded == version,
+                };
+                if !fits {
+                    return Err(Refusal::VersionMismatch { version });
+                }
+                return campaign.put(entry, at, asked.clone());
+            }
+        }
+        if let Expect::Version(_) = expect {
+            return Err(Refusal::NotFound(Missing::Campaign));
+        }
+        self.campaigns.insert(name, Campaign::create(entry, at, asked.clone())?);
+        Ok(Outcome::Created { version: 1 })
+    }
+
+    fn steer(&mut self, at: Timestamp, name: &str, steer: Steer) -> Result<Outcome, Refusal> {
+        let entry = self.entry;
+        let unsettled = (1..).zip(&self.results).skip(self.settled);
+        let unsettled: Vec<u64> =
+            unsettled.filter(|(_, of)| **of == name).map(|(number, _)| number).collect();
+        if let Steer::Archive { drop_unsettled } = steer {
+            match self.find(name) {
+                Err(Refusal::Archived) => return Ok(Outcome::Unchanged { version: 0 }),
+                Err(refusal) => return Err(refusal),
+                Ok(campaign) if !campaign.is_closed(at) => return Err(Refusal::NotClosed),
+                Ok(_) if !unsettled.is_empty() && !drop_unsettled => {
+                    return Err(Refusal::Unsettled);
+                }
+                Ok(_) => self.dropped.extend(unsettled),
+            }
+        }
+        self.find(name)?.steer(entry, at, steer)
+    }
+
+    fn settle(&mut self, through: u64) -> Result<Decision, Refusal> {
+        let asked = usize::try_from(through).unwrap_or(usize::MAX);
+        if asked > self.results.len() {
+            return Err(Refusal::BeyondResults);
+        }
+        self.settled = self.settled.max(asked);
+        Ok(self.here(Outcome::Settled { through: self.settled as u64 }))
+    }
+}

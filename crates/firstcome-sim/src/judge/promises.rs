@@ -1,0 +1,209 @@
+//! Every acknowledged yes still holds at the end, or it may not.
+
+use super::answers::Heard;
+use super::campaign::{Campaign, Pool};
+use super::excuses::{Excuses, Listed};
+use super::model::Deed;
+use super::tree::Tree;
+use super::walk::Walk;
+use super::{Broken, Story, Verdict};
+use crate::history::{Asked, History, Told};
+use firstcome_core::outcome::Clamped;
+use firstcome_core::settings::Opens;
+use firstcome_core::{Outcome, Settings};
+use std::collections::BTreeSet;
+
+/// What came of a promise.
+enum Fate {
+    Kept,
+    /// It stands in a fork's list.
+    Listed,
+    /// It does not hold: this is so instead.
+    Gone(String),
+}
+
+/// Checks every yes that was true when it was said.
+pub(super) fn check(
+    history: &History,
+    tree: &Tree<'_>,
+    walk: &Walk<'_>,
+    told: &[Heard],
+    verdict: &mut Verdict,
+    wrong: &mut Vec<Broken>,
+) {
+    let excuses = Excuses::new(history, tree);
+    let undone = walk.deeds.iter().flatten().filter_map(|deed| match deed {
+        Deed::Undone(claimed) => {
+            Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
+        }
+        Deed::Won(_) | Deed::Terms { .. } => None,
+    });
+    let undone: BTreeSet<_> = undone.collect();
+    for heard in told {
+        let exchange = &history.exchanges[heard.exchange];
+        let Told::Answer { outcome, .. } = &exchange.told else { continue };
+        let fate = match (&exchange.asked, outcome) {
+            (
+                Asked::Claim { campaign, pool, subject },
+                Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+            ) => {
+                let found = walk.last.campaigns.get(campaign.as_str());
+                let has = found.and_then(|found| found.pool(pool.as_deref()));
+                // The pool's name, also where the claim did not say it or the campaign is gone.
+                let only = found.and_then(|found| found.settings.pools.first());
+                let only = only.map(|pool| &*pool.name);
+                let pool = pool.as_deref().or(only).or_else(|| pool_of(walk, heard, subject));
+                let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
+                let over = undone.contains(&(name.0, name.1, *rank, name.2));
+                claim(has, *rank, name, over, &excuses)
+            }
+            (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
+                let found = walk.last.campaigns.get(campaign.as_str());
+                let has = found.and_then(|found| found.pool(Some(pool)));
+                cancel(has, *rank, (campaign, pool, subject), &excuses)
+            }
+            (
+                Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },
+                Outcome::Created { version }
+                | Outcome::Changed { version, .. }
+                | Outcome::Unchanged { version },
+            ) => {
+                let found = walk.last.campaigns.get(campaign.as_str());
+                // Brought to another history it has done there what it could.
+                let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, walk));
+                operator(found, &exchange.asked, *version, clamped(outcome), brought)
+            }
+            (
+                Asked::Claim { .. }
+                | Asked::Cancel { .. }
+                | Asked::Put { .. }
+                | Asked::Steer { .. },
+                _,
+            ) => continue,
+        };
+        match fate {
+            Fate::Kept => {}
+            Fate::Listed => verdict.ranks_excused += 1,
+            Fate::Gone(_) if excuses.loss_is_allowed(heard.origin) => verdict.losses_allowed += 1,
+            Fate::Gone(instead) => {
+                let origin = tree.tell(heard.origin);
+                let what =
+                    format!("{}; it rests on {origin}, but in the end {instead}", Story(exchange));
+                wrong.push(Broken::new("acknowledged_kept", what));
+            }
+        }
+    }
+}
+
+/// Gives the pool in which the entry a promise rests on gave a subject something.
+fn pool_of<'w>(walk: &'w Walk<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
+    let deeds = walk.deeds.iter().zip(&walk.places).filter(|(_, at)| **at == Some(heard.origin));
+    let mut won = deeds.flat_map(|(deeds, _)| deeds).filter_map(|deed| match deed {
+        Deed::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
+        Deed::Won(_) | Deed::Undone(_) | Deed::Terms { .. } => None,
+    });
+    won.next()
+}
+
+fn claim(
+    has: Option<&Pool<'_>>,
+    rank: u32,
+    name: (&str, &str, &str),
+    undone: bool,
+    excuses: &Excuses<'_>,
+) -> Fate {
+    let subject = name.2;
+    let is_theirs =
+        |rank| has.and_then(|pool| pool.row(rank)).is_some_and(|row| row.subject == subject);
+    if is_theirs(rank) {
+        return Fate::Kept;
+    }
+    let live = has.and_then(|pool| pool.live(subject)).map(|(rank, _)| rank);
+    let listed = excuses.listed(name);
+    if let Listed { lost: true, .. } = listed.after(rank) {
+        return Fate::Listed;
+    }
+    if listed.after(rank).ranks.into_iter().any(is_theirs) {
+        return Fate::Listed;
+    }
+    // What they cancelled themselves is not missed, as long as they were told what they have instead.
+    match live {
+        None if undone => return Fate::Kept,
+        Some(live) if undone && listed.is_named(live) => return Fate::Listed,
+        Some(_) | None => {}
+    }
+    let whose = has.and_then(|pool| pool.row(rank)).map(|row| row.subject);
+    let whose = whose.map_or("nobody's".into(), |other| format!("that of {other:?}"));
+    let live = live.map_or("nothing".into(), |live| format!("rank {live}"));
+    let told = excuses.tell(name);
+    Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {told}"))
+}
+
+fn cancel(
+    has: Option<&Pool<'_>>,
+    rank: u32,
+    name: (&str, &str, &str),
+    excuses: &Excuses<'_>,
+) -> Fate {
+    let subject = name.2;
+    let row = has.and_then(|pool| pool.row(rank)).filter(|row| row.subject == subject);
+    let live = has.and_then(|pool| pool.live(subject)).map(|(rank, _)| rank);
+    if row.is_some_and(|row| row.undone.is_some()) {
+        return Fate::Kept;
+    }
+    match live {
+        // The claim is gone altogether: nothing of it stands.
+        None => Fate::Kept,
+        Some(live) if excuses.listed(name).is_named(live) => Fate::Listed,
+        Some(live) => {
+            let told = excuses.tell(name);
+            Fate::Gone(format!("{subject:?} has rank {live} all the same, and {told}"))
+        }
+    }
+}
+
+/// Gives the pools whose capacity could not go down as far as asked.
+fn clamped(outcome: &Outcome) -> &[Clamped] {
+    if let Outcome::Changed { clamped, .. } = outcome { clamped } else { &[] }
+}
+
+fn operator(
+    found: Option<&Campaign<'_>>,
+    asked: &Asked,
+    version: u32,
+    clamped: &[Clamped],
+    brought: bool,
+) -> Fate {
+    let Some(found) = found else {
+        return Fate::Gone("there is no such campaign".into());
+    };
+    if brought || found.version > version {
+        return Fate::Kept;
+    }
+    if found.version < version {
+        return Fate::Gone(format!("it is at version {}", found.version));
+    }
+    match asked {
+        Asked::Put { settings, .. } if !is_as_asked(&found.settings, settings, clamped) => {
+            Fate::Gone(format!("version {version} has {:?}", found.settings))
+        }
+        Asked::Put { .. } | Asked::Steer { .. } | Asked::Claim { .. } | Asked::Cancel { .. } => {
+            Fate::Kept
+        }
+    }
+}
+
+/// Says whether settings are what somebody asked for, with an opening that may have been "now" and
+/// the capacities that could not go down all the way.
+fn is_as_asked(found: &Settings, asked: &Settings, clamped: &[Clamped]) -> bool {
+    let mut asked = asked.clone();
+    if asked.opens == Opens::Now {
+        asked.opens = found.opens;
+    }
+    for pool in &mut asked.pools {
+        if let Some(clamped) = clamped.iter().find(|clamped| clamped.pool == pool.name) {
+            pool.capacity = clamped.capacity;
+        }
+    }
+    *found == asked
+}

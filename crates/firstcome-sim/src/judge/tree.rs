@@ -1,0 +1,198 @@
+//! All entries any server ever had, as the tree they form.
+//!
+//! An entry names the one before it, but a body that was lost and sent again has the name it had at the
+//! time before and another content: then it shows on which server the one came to stand behind the
+//! other.
+
+use super::Broken;
+use super::link::{Links, read};
+use crate::history::{History, Moment, Stored};
+use firstcome_core::Command;
+use std::collections::{BTreeMap, VecDeque};
+
+/// An entry behind a certain one. Nearly every entry has one place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The entry; none before the first.
+    pub(super) stored: Option<usize>,
+    /// The place before this; none before the first.
+    pub(super) parent: Option<usize>,
+}
+
+/// The tree.
+pub(super) struct Tree<'a> {
+    pub(super) stored: &'a [Stored],
+    /// The commands of each stored entry.
+    pub(super) commands: Vec<Vec<Command<'a>>>,
+    /// The first place is the one before the first entry; parents stand before their children.
+    pub(super) places: Vec<Place>,
+    pub(super) children: Vec<Vec<usize>>,
+    /// The places of the final journal, in order, from the one before the first entry.
+    pub(super) journal: Vec<usize>,
+    by_token: BTreeMap<(u32, u64), Vec<usize>>,
+    heads: BTreeMap<usize, Vec<(Moment, Option<usize>)>>,
+}
+
+impl<'a> Tree<'a> {
+    /// Puts the tree together; what does not fit is a broken promise.
+    pub(super) fn grow(history: &'a History) -> Result<Self, Vec<Broken>> {
+        let stored = &history.stored[..];
+        let mut wrong = Vec::new();
+        let mut commands = Vec::with_capacity(stored.len());
+        for one in stored {
+            commands.push(read(one).unwrap_or_else(|why| {
+                wrong.push(Broken::new("entries_readable", format!("{}: {why}", tell(one))));
+                Vec::new()
+            }));
+        }
+        let mut heads: BTreeMap<usize, Vec<_>> = BTreeMap::new();
+        for headed in &history.headed {
+            heads.entry(headed.server).or_default().push((headed.moment, headed.last));
+        }
+        let links = Links::find(stored, heads.values(), &history.end.journal, &mut wrong);
+        let mut tree = Self {
+            stored,
+            commands,
+            places: vec![Place { stored: None, parent: None }],
+            children: vec![Vec::new()],
+            journal: vec![0],
+            by_token: BTreeMap::from([((0, 0), vec![0])]),
+            heads,
+        };
+        tree.plant(&links);
+        tree.follow_journal(&history.end.journal, &mut wrong);
+        if wrong.is_empty() { Ok(tree) } else { Err(wrong) }
+    }
+
+    fn plant(&mut self, links: &Links) {
+        // An entry behind two others has two places, and so has all behind it: rare, and bounded here.
+        let most = 8 * self.stored.len() + 64;
+        let mut planted = vec![false; self.stored.len()];
+        let mut next = VecDeque::from([0]);
+        while let Some(parent) = next.pop_front() {
+            for child in links.behind(self.places[parent].stored) {
+                if planted[child] && self.places.len() >= most {
+                    continue;
+                }
+                planted[child] = true;
+                let place = self.places.len();
+                self.places.push(Place { stored: Some(child), parent: Some(parent) });
+                self.children.push(Vec::new());
+                self.children[parent].push(place);
+                let entry = &self.stored[child].entry;
+                self.by_token.entry((entry.epoch, entry.position)).or_default().push(place);
+                next.push_back(place);
+            }
+        }
+    }
+
+    fn follow_journal(&mut self, journal: &[usize], wrong: &mut Vec<Broken>) {
+        let mut last = 0;
+        for index in journal {
+            let child = |place: &&usize| self.places[**place].stored == Some(*index);
+            let Some(place) = self.children[last].iter().find(child).copied() else {
+                let before = self.places[last].stored;
+                let what = format!(
+                    "in the final journal {} stands behind {}, where it does not belong",
+                    self.tell(*index),
+                    before.map_or("nothing".into(), |before| self.tell(before))
+                );
+                return wrong.push(Broken::new("journal_is_one_chain", what));
+            };
+            self.journal.push(place);
+            last = place;
+        }
+    }
+
+    /// Names an entry for people.
+    pub(super) fn tell(&self, index: usize) -> String {
+        tell(&self.stored[index])
+    }
+
+    /// Gives the places with that epoch and position.
+    pub(super) fn at(&self, epoch: u32, position: u64) -> &[usize] {
+        self.by_token.get(&(epoch, position)).map_or(&[], |places| places)
+    }
+
+    /// Gives a place and all before it, back to the one before the first entry.
+    pub(super) fn back_from(&self, place: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(place), |place| self.places[*place].parent)
+    }
+
+    /// Gives the places of an entry.
+    pub(super) fn places_of(&self, index: usize) -> impl Iterator<Item = usize> {
+        let entry = &self.stored[index].entry;
+        let places = self.at(entry.epoch, entry.position).iter().copied();
+        places.filter(move |place| self.places[*place].stored == Some(index))
+    }
+
+    /// Marks, among the stored entries, those that a journal with this last entry has.
+    pub(super) fn marked_from(&self, last: Option<usize>) -> Vec<bool> {
+        let mut marked = vec![false; self.stored.len()];
+        for place in last.into_iter().flat_map(|last| self.places_of(last)) {
+            self.mark_back_from(place, &mut marked);
+        }
+        marked
+    }
+
+    /// Marks a place's entry and all before it, as far as they are not marked yet.
+    pub(super) fn mark_back_from(&self, place: usize, marked: &mut [bool]) {
+        for index in self.back_from(place).filter_map(|place| self.places[place].stored) {
+            if std::mem::replace(&mut marked[index], true) {
+                return;
+            }
+        }
+    }
+
+    fn position(&self, stored: Option<usize>) -> u64 {
+        stored.map_or(0, |index| self.stored[index].entry.position)
+    }
+
+    /// Says whether a place was the end of what some server had at a moment between two.
+    ///
+    /// A server that takes several entries in one step passes those between at that moment.
+    pub(super) fn was_head(&self, place: usize, from: Moment, to: Moment) -> bool {
+        let wanted = self.places[place].stored;
+        let position = self.position(wanted);
+        self.heads.values().any(|heads| {
+            let began = heads.partition_point(|(moment, _)| *moment <= from);
+            let until = heads.partition_point(|(moment, _)| *moment <= to).max(began);
+            let mut last = began.checked_sub(1).and_then(|before| heads[before].1);
+            if last == wanted {
+                return true;
+            }
+            heads[began..until].iter().any(|(_, head)| {
+                let passed = self.position(last) < position && position < self.position(*head);
+                last = *head;
+                let through = || head.is_some_and(|head| self.is_before(place, head, position));
+                *head == wanted || passed && through()
+            })
+        })
+    }
+
+    fn is_before(&self, place: usize, head: usize, position: u64) -> bool {
+        self.places_of(head).any(|head| {
+            let mut back = self.back_from(head);
+            back.find(|back| self.position(self.places[*back].stored) == position) == Some(place)
+        })
+    }
+
+    /// Counts the places behind which histories part.
+    pub(super) fn forks(&self) -> usize {
+        self.children.iter().filter(|children| children.len() > 1).count()
+    }
+}
+
+/// Names an entry for people.
+pub(super) fn tell(stored: &Stored) -> String {
+    let Stored { entry, name, moment } = stored;
+    let node = name.node.to_string();
+    format!(
+        "entry {}.{} ({}/{}, stored at {:.3} s)",
+        entry.epoch,
+        entry.position,
+        &node[..8],
+        name.number,
+        moment.as_secs_f64()
+    )
+}

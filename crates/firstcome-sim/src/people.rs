@@ -1,0 +1,229 @@
+//! People: they ask, wait, ask again on another node with the position brought along, and write down
+//! what they were told.
+
+use crate::around::Around;
+use crate::history::{Asked, Exchange, Told};
+use crate::life::Seats;
+use crate::plan::{Ask, Campaign, Want};
+use crate::store::BEGIN;
+use fastrand::Rng;
+use firstcome::answer::Failure;
+use firstcome::node::{Answer, Ask as Order, Ordered};
+use firstcome_core::command::{Expect, Steer};
+use firstcome_core::names::Position;
+use firstcome_core::outcome::By;
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Outcome, Settings, Timestamp};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How long somebody waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// Everybody who asks, and what they know of one another's claims. Clones are the same people.
+#[derive(Clone, Debug)]
+pub(crate) struct People {
+    around: Around,
+    seats: Seats,
+    /// The rank each subject was told last: by campaign, pool, subject.
+    ranks: Arc<Mutex<HashMap<(usize, usize, u32), u32>>>,
+}
+
+impl People {
+    pub(crate) fn gather(around: Around, seats: Seats) -> Self {
+        Self { around, seats, ranks: Arc::default() }
+    }
+
+    /// Asks for something until it is answered, or given up.
+    pub(crate) async fn asks(self, ask: Ask) {
+        let mut random = Rng::with_seed(ask.dice);
+        let mut seat = ask.seat;
+        let mut heard: Option<Position> = None;
+        let mut pause = 20;
+        for again in 0..=ask.retries {
+            let Some(asked) = self.asked(&ask.want) else { return };
+            let min = heard.filter(|_| ask.brings);
+            let told = self.tries(seat, asked, min, random.u64(..)).await;
+            match told {
+                Told::Answer { position, outcome, .. } => {
+                    self.learn(&ask.want, &outcome);
+                    let later = |known: Position| {
+                        (known.epoch, known.position) < (position.epoch, position.position)
+                    };
+                    if heard.is_none_or(later) {
+                        heard = Some(position);
+                    }
+                    // Some ask again what they know, to be sure.
+                    if again > 0 || random.u32(0..3) > 0 {
+                        return;
+                    }
+                }
+                Told::Failure(Failure::StalePosition) => heard = None,
+                Told::Failure(_) | Told::Nothing => {}
+            }
+            sleep(Duration::from_millis(random.u64(pause / 2..=pause))).await;
+            pause = (pause * 2).min(2_000);
+            seat = random.usize(..self.around.plan.nodes);
+        }
+    }
+
+    /// Puts what somebody wants into the words of the moment; none if there is nothing to ask.
+    fn asked(&self, want: &Want) -> Option<Asked> {
+        let name = |campaign: &usize| self.around.plan.campaigns[*campaign].name.clone();
+        let who = |subject: &u32| format!("s{subject}");
+        Some(match want {
+            Want::Claim { campaign, pool, subject } => Asked::Claim {
+                campaign: name(campaign),
+                pool: pool.map(|pool| self.around.plan.campaigns[*campaign].pools[pool].0.clone()),
+                subject: who(subject),
+            },
+            Want::Nowhere(subject) => {
+                Asked::Claim { campaign: "nowhere".to_owned(), pool: None, subject: who(subject) }
+            }
+            Want::Cancel { campaign, pool, subject, operator } => {
+                let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
+                Asked::Cancel {
+                    campaign: name(campaign),
+                    pool: self.around.plan.campaigns[*campaign].pools[*pool].0.clone(),
+                    subject: who(subject),
+                    rank: *known.get(&(*campaign, *pool, *subject))?,
+                    operator: *operator,
+                }
+            }
+            Want::Put { campaign, capacity } => Asked::Put {
+                campaign: name(campaign),
+                settings: Box::new(settings(&self.around.plan.campaigns[*campaign], *capacity)),
+            },
+            Want::Pause(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Pause },
+            Want::Resume(campaign) => {
+                Asked::Steer { campaign: name(campaign), steer: Steer::Resume }
+            }
+            Want::Close(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Close },
+        })
+    }
+
+    /// Remembers the rank that was told.
+    fn learn(&self, want: &Want, outcome: &Outcome) {
+        let (
+            Want::Claim { campaign, pool, subject },
+            Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
+        ) = (want, outcome)
+        else {
+            return;
+        };
+        let place = (*campaign, pool.unwrap_or_default(), *subject);
+        self.ranks.lock().unwrap_or_else(PoisonError::into_inner).insert(place, *rank);
+    }
+
+    /// Asks one node once.
+    async fn tries(&self, seat: usize, asked: Asked, min: Option<Position>, dice: u64) -> Told {
+        let Some(server) = self.seats.front(seat) else { return Told::Nothing };
+        let (asked_at, clock_at) = (self.around.trace.now(), self.around.store.clock());
+        self.around.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
+        let number = self.around.store.record.asked(Exchange {
+            life: server.life(),
+            asked_at,
+            clock_at,
+            asked: asked.clone(),
+            min,
+            heard_at: Duration::MAX,
+            told: Told::Nothing,
+        });
+        let way = Rng::with_seed(dice).u64(50..3_000);
+        let (order, words) = (asked.clone(), server.clone());
+        // A request that arrived is worked on, whether or not anybody still waits for its answer.
+        let answer = tokio::spawn(async move {
+            sleep(Duration::from_micros(way)).await;
+            words.gate().pass().await;
+            let answer = answers(&words, order, min).await;
+            words.gate().pass().await;
+            sleep(Duration::from_micros(way / 2)).await;
+            answer
+        });
+        let told = tokio::select! {
+            answer = timeout(PATIENCE, answer) => match answer {
+                Ok(Ok(Ok(Answer { outcome, position, decided }))) => {
+                    Told::Answer { outcome, position, decided }
+                }
+                Ok(Ok(Err(failure))) => Told::Failure(failure),
+                Ok(Err(_)) | Err(_) => Told::Nothing,
+            },
+            () = server.dies() => Told::Nothing,
+        };
+        match &told {
+            Told::Answer { outcome, position, decided } => self.around.trace.tell(format_args!(
+                "{} says {outcome:?} as of {position}, by {} to {asked:?}",
+                server.name(),
+                decided.as_str()
+            )),
+            Told::Failure(failure) => {
+                self.around
+                    .trace
+                    .tell(format_args!("{} says {failure:?} to {asked:?}", server.name()));
+            }
+            Told::Nothing => {
+                self.around.trace.tell(format_args!("{} says nothing to {asked:?}", server.name()));
+            }
+        }
+        self.around.store.record.heard(number, self.around.trace.now(), told.clone());
+        told
+    }
+}
+
+/// Has a node answer, as its HTTP server would.
+async fn answers(
+    server: &crate::life::Front,
+    asked: Asked,
+    min: Option<Position>,
+) -> Result<Answer, Failure> {
+    let intake = server.intake();
+    let order = match asked {
+        Asked::Claim { campaign, pool, subject } => {
+            return intake.claim(&campaign, pool.as_deref(), &subject, min).await;
+        }
+        Asked::Cancel { campaign, pool, subject, rank, operator } => Order::Cancel {
+            campaign: campaign.into(),
+            pool: pool.into(),
+            subject: subject.into(),
+            rank,
+            by: if operator { By::Operator } else { By::Subject },
+            reason: if operator { "asked to".into() } else { "".into() },
+            who: if operator { "desk".into() } else { "".into() },
+        },
+        Asked::Put { campaign, settings } => Order::Put {
+            campaign: campaign.into(),
+            settings,
+            expect: Expect::Anything,
+            ordered: Ordered { id: None, who: "desk".into() },
+        },
+        Asked::Steer { campaign, steer } => Order::Steer {
+            campaign: campaign.into(),
+            steer,
+            ordered: Ordered { id: None, who: "desk".into() },
+        },
+    };
+    intake.reach(min).await?;
+    intake.decide(order).await
+}
+
+/// Puts a campaign into the words of the rules.
+pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
+    let at = |after: Duration| {
+        Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
+    };
+    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| PoolSettings {
+        name: name.as_str().into(),
+        capacity: capacity.filter(|_| place == 0).unwrap_or(*usual),
+    });
+    Settings {
+        title: "".into(),
+        opens: Opens::At(at(campaign.opens)),
+        closes_at: campaign.closes.map(at),
+        limit: campaign.limit,
+        claim_again: campaign.claim_again,
+        units_return: campaign.units_return,
+        pools: pools.collect(),
+    }
+}

@@ -1,0 +1,261 @@
+//! What a seed makes of a world: how its store is built, who asks for what, and what goes wrong when.
+//!
+//! Everything is drawn before the world begins, so that a part of it can be left out and the rest
+//! stays what it was: that is how a history that fails is made shorter.
+
+mod draw;
+
+use crate::history::Durability;
+use std::time::Duration;
+
+/// A world to be lived through.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// The number it was drawn from.
+    pub seed: u64,
+    /// Nodes at the beginning.
+    pub nodes: usize,
+    /// Copies of the primary.
+    pub copies: usize,
+    /// When an acknowledged entry is durable.
+    pub durability: Durability,
+    /// Whether results are settled into a ledger.
+    pub ledger: bool,
+    /// Whether messages are lost, late and repeated at random.
+    pub noise: bool,
+    /// How long the store's messages take on average, in microseconds.
+    pub latency: u64,
+    /// The pause between snapshots.
+    pub snapshot_every: Duration,
+    /// How long campaigns stay in memory after they closed, if not for ever.
+    pub keep_for: Option<Duration>,
+    /// The campaigns.
+    pub campaigns: Vec<Campaign>,
+    /// What happens, in the order of time.
+    pub steps: Vec<Step>,
+    /// When faults are over.
+    pub ends: Duration,
+}
+
+/// A campaign as people want it.
+#[derive(Clone, Debug)]
+pub struct Campaign {
+    /// Its name.
+    pub name: String,
+    /// Its pools: name and capacity.
+    pub pools: Vec<(String, u32)>,
+    /// When it opens, after the beginning.
+    pub opens: Duration,
+    /// When it closes, after the beginning.
+    pub closes: Option<Duration>,
+    /// The most live claims of one subject.
+    pub limit: Option<u32>,
+    /// Whether one may claim again after cancelling.
+    pub claim_again: bool,
+    /// Whether the unit of a cancelled claim can be won again.
+    pub units_return: bool,
+}
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// When.
+    pub at: Duration,
+    /// What.
+    pub what: What,
+}
+
+/// What happens.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// Somebody asks, and asks again elsewhere when there is no answer.
+    Ask(Ask),
+    /// Something goes wrong.
+    Fault(Fault),
+}
+
+/// Somebody asks for something.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// Which node first, by its seat.
+    pub seat: usize,
+    /// What for.
+    pub want: Want,
+    /// How many times it is asked again without an answer.
+    pub retries: u32,
+    /// Whether the position heard last is brought along.
+    pub brings: bool,
+    /// What the asker draws from.
+    pub dice: u64,
+}
+
+/// What somebody wants.
+#[derive(Clone, Debug)]
+pub enum Want {
+    /// A unit of a campaign's pool; the pool may be left out.
+    Claim {
+        /// Which campaign.
+        campaign: usize,
+        /// Which of its pools.
+        pool: Option<usize>,
+        /// Who.
+        subject: u32,
+    },
+    /// Their claim undone, if they know of one.
+    Cancel {
+        /// Which campaign.
+        campaign: usize,
+        /// Which of its pools.
+        pool: usize,
+        /// Who.
+        subject: u32,
+        /// Whether the operator does it.
+        operator: bool,
+    },
+    /// A campaign, created or with another capacity of its first pool.
+    Put {
+        /// Which.
+        campaign: usize,
+        /// The capacity.
+        capacity: Option<u32>,
+    },
+    /// A campaign paused.
+    Pause(usize),
+    /// A campaign resumed.
+    Resume(usize),
+    /// A campaign closed.
+    Close(usize),
+    /// A unit of a campaign nobody made.
+    Nowhere(u32),
+}
+
+/// Something goes wrong.
+#[derive(Clone, Copy, Debug)]
+pub enum Fault {
+    /// A node dies, and another one starts in its place after a while.
+    Crash {
+        /// Which.
+        seat: usize,
+        /// After how long.
+        down: Duration,
+    },
+    /// A node is told to stop, and another one starts in its place after a while.
+    Stop {
+        /// Which.
+        seat: usize,
+        /// After how long.
+        down: Duration,
+    },
+    /// A node stands still.
+    Pause {
+        /// Which.
+        seat: usize,
+        /// For how long.
+        time: Duration,
+    },
+    /// A node and the store do not reach one another.
+    Cut {
+        /// Which.
+        seat: usize,
+        /// For how long.
+        time: Duration,
+        /// What still arrives.
+        way: Cut,
+    },
+    /// What a node says to the store and hears from it takes much longer.
+    Slow {
+        /// Which.
+        seat: usize,
+        /// For how long.
+        time: Duration,
+        /// How much longer, at most.
+        by: Duration,
+    },
+    /// The lock that says who leads does not answer a node.
+    LockAway {
+        /// Which.
+        seat: usize,
+        /// For how long.
+        time: Duration,
+    },
+    /// A copy hears nothing from the primary.
+    Lag {
+        /// Which.
+        copy: usize,
+        /// For how long.
+        time: Duration,
+    },
+    /// A copy takes the primary's place; the old one goes on for those who still talk to it.
+    Promote {
+        /// Which.
+        copy: usize,
+        /// Whether the old primary is there for a while.
+        lingers: Option<Duration>,
+    },
+    /// The primary dies and starts again from what its file has.
+    Restart {
+        /// After how long.
+        down: Duration,
+    },
+    /// The primary starts again from a file that is this old.
+    OldFile {
+        /// How old.
+        age: Duration,
+    },
+    /// The primary starts again with nothing.
+    Emptied,
+    /// There is no room for entries.
+    Full {
+        /// For how long.
+        time: Duration,
+    },
+    /// The primary's clock is set.
+    Clock {
+        /// Forward by so many microseconds, or back.
+        by: i64,
+    },
+    /// Copies do not confirm, and the file is not written.
+    NoConfirms {
+        /// For how long.
+        time: Duration,
+    },
+    /// The ledger does not answer.
+    LedgerAway {
+        /// For how long.
+        time: Duration,
+    },
+    /// The answer to the next transaction of the ledger is lost.
+    LostCommit,
+    /// A transaction stands still before its end, and whoever comes next gives up waiting for it.
+    StuckTransaction {
+        /// For how long.
+        time: Duration,
+    },
+    /// The ledger's backup of this long ago takes its place.
+    OldLedger {
+        /// How long ago.
+        age: Duration,
+    },
+}
+
+/// What does not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Nothing does.
+    Both,
+    /// What the node says.
+    There,
+    /// What the store answers.
+    Back,
+    /// Connections are refused at once.
+    Refused,
+}
+
+impl Plan {
+    /// Gives the same world with these of its steps only.
+    #[must_use]
+    pub fn only(&self, steps: &[usize]) -> Self {
+        let steps = steps.iter().filter_map(|step| self.steps.get(*step)).cloned().collect();
+        Self { steps, ..self.clone() }
+    }
+}

@@ -1,0 +1,322 @@
+//! The way between one node and the store: messages are late, lost or come twice, the connection is
+//! cut and made again elsewhere, the node stands still.
+
+use crate::around::Around;
+use crate::history::Durability;
+use crate::mistakes::Mistake;
+use crate::plan::Cut;
+use crate::store::{Connection, Store};
+use fastrand::Rng;
+use firstcome_journal::distant::{Call, Carried, Way, Work};
+use firstcome_journal::{Confirm, Failure};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How long an answer is waited for.
+const ANSWER_WITHIN: Duration = Duration::from_secs(1);
+
+/// The way of one node. Clones are the same way.
+#[derive(Clone, Debug)]
+pub(crate) struct Road {
+    seat: usize,
+    store: Store,
+    inside: Arc<Mutex<Inside>>,
+    /// Changes when the connection is made anew.
+    incarnation: watch::Sender<u64>,
+    gate: Gate,
+    latency: u64,
+    fresh_counts: bool,
+}
+
+#[derive(Debug)]
+struct Inside {
+    random: Rng,
+    connection: Option<Connection>,
+    cut: Option<(Cut, Instant)>,
+    slow: (Instant, Duration),
+    /// Whether messages are lost, late and repeated at random.
+    noise: bool,
+}
+
+/// Whether a node goes on or stands still. Clones are the same gate.
+#[derive(Clone, Debug)]
+pub(crate) struct Gate(watch::Sender<bool>);
+
+impl Gate {
+    pub(crate) fn open() -> Self {
+        Self(watch::Sender::new(true))
+    }
+
+    pub(crate) fn set(&self, open: bool) {
+        self.0.send_replace(open);
+    }
+
+    /// Waits until the node goes on.
+    pub(crate) async fn pass(&self) {
+        // The sender lives as long as this.
+        drop(self.0.subscribe().wait_for(|open| *open).await);
+    }
+}
+
+/// What becomes of one message.
+#[derive(Debug)]
+struct Passage {
+    there: Duration,
+    back: Duration,
+    lost_there: bool,
+    lost_back: bool,
+    refused: bool,
+    /// After how long it arrives for a second time.
+    again: Option<Duration>,
+}
+
+impl Road {
+    pub(crate) fn build(around: &Around, seat: usize, gate: Gate, dice: u64) -> Self {
+        let Around { plan, store, .. } = around;
+        let inside = Inside {
+            random: Rng::with_seed(dice),
+            connection: store.connect(),
+            cut: None,
+            slow: (Instant::now(), Duration::ZERO),
+            noise: plan.noise && !store.is_mended(),
+        };
+        let road = Self {
+            seat,
+            store: store.clone(),
+            inside: Arc::new(Mutex::new(inside)),
+            incarnation: watch::Sender::new(0),
+            gate,
+            latency: plan.latency,
+            fresh_counts: around.mistake == Some(Mistake::FreshConnectionCounts),
+        };
+        let following = road.clone();
+        tokio::spawn(async move { following.follow_turns().await });
+        road
+    }
+
+    /// Connects anew each time the store has another primary, after a while.
+    async fn follow_turns(self) {
+        let mut turns = self.store.turns();
+        loop {
+            if turns.changed().await.is_err() {
+                return;
+            }
+            let pause = {
+                let random = &mut self.lock().random;
+                let longest = 3_000_000 >> random.u32(0..10);
+                Duration::from_micros(random.u64(500..longest))
+            };
+            sleep(pause).await;
+            turns.borrow_and_update();
+            self.reconnect();
+        }
+    }
+
+    fn reconnect(&self) {
+        self.lock().connection = self.store.connect();
+        self.incarnation.send_modify(|times| *times += 1);
+    }
+
+    /// Has nothing, or only one direction, arrive for a while.
+    pub(crate) fn cut(&self, way: Cut, time: Duration) {
+        self.lock().cut = Some((way, Instant::now() + time));
+        let road = self.clone();
+        tokio::spawn(async move {
+            sleep(time).await;
+            // A connection that was cut is made anew.
+            road.reconnect();
+        });
+    }
+
+    pub(crate) fn slow(&self, time: Duration, by: Duration) {
+        self.lock().slow = (Instant::now() + time, by);
+    }
+
+    pub(crate) fn mend(&self) {
+        let now = Instant::now();
+        {
+            let mut inside = self.lock();
+            inside.cut = None;
+            inside.slow = (now, Duration::ZERO);
+            inside.noise = false;
+        }
+        self.reconnect();
+    }
+
+    /// Draws what becomes of a message that leaves now.
+    fn passage(&self, call: Call) -> Passage {
+        let mut inside = self.lock();
+        let now = Instant::now();
+        let slow = if inside.slow.0 > now { inside.slow.1.as_micros() as u64 } else { 0 };
+        let cut = inside.cut.filter(|(_, until)| *until > now).map(|(way, _)| way);
+        let noise = inside.noise;
+        let random = &mut inside.random;
+        let mut time = || {
+            let usual = random.u64(self.latency / 2..=self.latency * 2);
+            let more = if slow > 0 { random.u64(..=slow) } else { 0 };
+            let spike = if noise && random.u32(0..200) == 0 { random.u64(..1_500_000) } else { 0 };
+            Duration::from_micros(usual + more + spike)
+        };
+        let (there, back) = (time(), time());
+        let noise = noise && call != Call::Follow;
+        Passage {
+            there,
+            back,
+            lost_there: matches!(cut, Some(Cut::Both | Cut::There))
+                || noise && random.u32(0..150) == 0,
+            lost_back: matches!(cut, Some(Cut::Back)) || noise && random.u32(0..150) == 0,
+            refused: cut == Some(Cut::Refused),
+            again: (noise && random.u32(0..80) == 0)
+                .then(|| Duration::from_micros(random.u64(..2_000_000))),
+        }
+    }
+
+    /// Says when an entry that a server just took is durable.
+    fn confirm(&self, call: Call, connection: Connection, version: u64) -> Confirm {
+        if call != Call::Append || self.store.durability() == Durability::Memory {
+            return Confirm::AtOnce;
+        }
+        let (heard, confirmed) = oneshot::channel();
+        let (store, fresh, mut incarnation) =
+            (self.store.clone(), self.fresh_counts, self.incarnation.subscribe());
+        incarnation.mark_unchanged();
+        tokio::spawn(async move {
+            let endures = store.endures(connection, version, fresh);
+            tokio::select! {
+                endures = endures => if endures {
+                    // Whoever does not listen any more does not need to know.
+                    let _gone = heard.send(());
+                },
+                // What was asked on that connection is not answered any more.
+                _ = incarnation.changed() => if fresh {
+                    let _gone = heard.send(());
+                },
+            }
+        });
+        Confirm::Later(confirmed)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inside> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Way for Road {
+    fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
+        let road = self.clone();
+        // What the caller rests on is what it knew of this connection when it called.
+        let rests_on = *self.incarnation.borrow();
+        Box::pin(async move { road.carries(call, work, rests_on).await })
+    }
+
+    fn incarnations(&self) -> watch::Receiver<u64> {
+        self.incarnation.subscribe()
+    }
+
+    fn confirms_at_once(&self) -> bool {
+        self.store.durability() == Durability::Memory
+    }
+}
+
+impl Road {
+    async fn carries(&self, call: Call, work: Work, rests_on: u64) -> Result<Confirm, Failure> {
+        self.gate.pass().await;
+        let late = Instant::now() + ANSWER_WITHIN;
+        let passage = self.passage(call);
+        let connection = self.lock().connection.clone();
+        let unknown = || Failure::Unknown("the answer was lost".into());
+        let Some(connection) = connection.filter(|_| !passage.refused) else {
+            sleep(passage.back).await;
+            self.gate.pass().await;
+            return Err(Failure::Unavailable("there is no connection".into()));
+        };
+        let rests = matches!(
+            call,
+            Call::Append
+                | Call::PutBack
+                | Call::RaiseEpoch
+                | Call::Reseed
+                | Call::Install
+                | Call::Trim
+        );
+        if rests && *self.incarnation.borrow() != rests_on {
+            return Err(Failure::Changed);
+        }
+        if passage.lost_there {
+            sleep_until(late).await;
+            self.gate.pass().await;
+            return Err(unknown());
+        }
+        sleep(passage.there).await;
+        if !self.store.is_up(&connection) {
+            // It died with the message on its way, or before.
+            sleep(passage.back).await;
+            self.gate.pass().await;
+            return Err(unknown());
+        }
+        if worth_telling(call) {
+            let server = connection.server;
+            self.store
+                .trace
+                .tell(format_args!("{call:?} of seat {} at server {server}", self.seat));
+        }
+        let is_done = work(connection.memory.clone()).await;
+        let version = if changes(call) { self.store.did(connection.server).await } else { 0 };
+        // What was refused, and heard to be, does not come again.
+        let again = passage.again.filter(|_| changes(call) && (is_done || passage.lost_back));
+        if let Some(again) = again {
+            let (store, connection) = (self.store.clone(), connection.clone());
+            tokio::spawn(async move {
+                sleep(again).await;
+                if store.is_up(&connection) {
+                    work(connection.memory.clone()).await;
+                    store.did(connection.server).await;
+                }
+            });
+        }
+        let confirm = self.confirm(call, connection.clone(), version);
+        sleep(passage.back).await;
+        let cut_since = matches!(self.lock().cut, Some((Cut::Both | Cut::Back, until)) if until > Instant::now());
+        let moved = *self.incarnation.borrow() != rests_on || !self.store.is_up(&connection);
+        if passage.lost_back || cut_since || moved || Instant::now() > late && call != Call::Follow
+        {
+            if !moved {
+                sleep_until(late).await;
+            }
+            self.gate.pass().await;
+            return Err(unknown());
+        }
+        self.gate.pass().await;
+        Ok(confirm)
+    }
+}
+
+/// Says whether a story is told better with a call in it.
+fn worth_telling(call: Call) -> bool {
+    changes(call) && call != Call::Announce
+}
+
+/// Says whether a call may change what the store has.
+fn changes(call: Call) -> bool {
+    match call {
+        Call::Append
+        | Call::Announce
+        | Call::PutBack
+        | Call::RaiseEpoch
+        | Call::Reseed
+        | Call::MintTerm
+        | Call::PutPiece
+        | Call::Install
+        | Call::Trim
+        | Call::Leave
+        | Call::Report => true,
+        Call::Read
+        | Call::Follow
+        | Call::Head
+        | Call::Piece
+        | Call::NewestSnapshot
+        | Call::Reports => false,
+    }
+}

@@ -1,0 +1,135 @@
+//! A trial: a world is lived through and judged; a history that fails is made shorter.
+
+use crate::judge::{Broken, Verdict, judge};
+use crate::mistakes::Mistake;
+use crate::plan::Plan;
+use crate::world::{Lived, live};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What a trial came to.
+#[derive(Debug)]
+pub struct Trial {
+    /// What happened.
+    pub lived: Lived,
+    /// What the judge counted, or which promises broke.
+    pub verdict: Result<Verdict, Vec<Broken>>,
+}
+
+impl Trial {
+    /// Says whether a promise of that name broke.
+    pub fn breaks(&self, promise: &str) -> bool {
+        let broken = self.verdict.as_ref().err();
+        broken.is_some_and(|all| all.iter().any(|broken| broken.promise == promise))
+    }
+
+    /// Gives the first promise that broke, if one did.
+    pub fn broken(&self) -> Option<&Broken> {
+        self.verdict.as_ref().err().and_then(|all| all.first())
+    }
+}
+
+thread_local! {
+    static PANICS: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+/// Has panics in a world be a finding instead of text on standard error.
+fn catch_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            let caught = PANICS.with(|panics| match panics.try_borrow_mut() {
+                Ok(mut panics) => panics.as_mut().map(|all| all.push(panic.to_string())).is_some(),
+                Err(_) => false,
+            });
+            if !caught {
+                usual(panic);
+            }
+        }));
+    });
+}
+
+/// Lives through a world and judges it; `told` hears its story.
+pub fn trial(
+    plan: &Plan,
+    mistake: Option<Mistake>,
+    told: Option<Box<dyn FnMut(&str) + Send>>,
+) -> Trial {
+    catch_panics();
+    PANICS.set(Some(Vec::new()));
+    let lived = live(plan, mistake, told);
+    let panics = PANICS.take().unwrap_or_default();
+    let mut verdict = judge(&lived.history);
+    if let Some(panic) = panics.into_iter().next() {
+        let broken = Broken { promise: "no_panic", what: panic };
+        match &mut verdict {
+            Ok(_) => verdict = Err(vec![broken]),
+            Err(all) => all.insert(0, broken),
+        }
+    }
+    Trial { lived, verdict }
+}
+
+/// Leaves steps out of a plan for as long as the same promise breaks without them; gives the steps that
+/// are left, as numbers in the plan.
+pub fn shorten(plan: &Plan, mistake: Option<Mistake>, promise: &str, time: Duration) -> Vec<usize> {
+    let end = Instant::now() + time;
+    let mut kept: Vec<usize> = (0..plan.steps.len()).collect();
+    let mut size = kept.len().div_ceil(2);
+    while size > 0 {
+        let mut from = 0;
+        let mut shorter = false;
+        while from < kept.len() && Instant::now() < end {
+            let without: Vec<usize> = {
+                let left_out = from..(from + size).min(kept.len());
+                let places = kept.iter().enumerate();
+                places
+                    .filter(|(place, _)| !left_out.contains(place))
+                    .map(|(_, step)| *step)
+                    .collect()
+            };
+            if trial(&plan.only(&without), mistake, None).breaks(promise) {
+                kept = without;
+                shorter = true;
+            } else {
+                from += size;
+            }
+        }
+        if Instant::now() >= end || size == 1 && !shorter {
+            break;
+        }
+        if !shorter {
+            size = size.div_ceil(2);
+        }
+    }
+    kept
+}
+
+/// Makes a mistake in one world after the other, until a promise breaks; gives the number of the world,
+/// the lowest there is, and the promise.
+pub fn until_noticed(mistake: Mistake, worlds: u64, threads: usize) -> Option<(u64, &'static str)> {
+    let (next, lowest) = (AtomicU64::new(0), Mutex::new(None::<(u64, &'static str)>));
+    let known = || lowest.lock().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        for _ in 0..threads.max(1) {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= worlds || known().is_some_and(|(found, _)| found < seed) {
+                        return;
+                    }
+                    let trial = trial(&Plan::draw(seed), Some(mistake), None);
+                    let Some(broken) = trial.broken() else { continue };
+                    let mut lowest = known();
+                    if lowest.is_none_or(|(found, _)| seed < found) {
+                        *lowest = Some((seed, broken.promise));
+                    }
+                }
+            });
+        }
+    });
+    lowest.into_inner().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,144 @@
+//! The end of a world: faults are over, the operator does their part, and everything becomes whole.
+
+use crate::around::Around;
+use crate::history::{End, Last, Row};
+use crate::life::Seats;
+use firstcome::node::Condition;
+use firstcome_core::State;
+use firstcome_core::results::Kind;
+use firstcome_journal::Journal;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How long after the last fault everything is whole again, at most.
+pub const WHOLE_WITHIN: Duration = Duration::from_secs(90);
+/// How long a trouble must stand that needs the operator before they do something.
+const OPERATOR_WAITS: Duration = Duration::from_secs(15);
+
+/// Waits until every node has what the store has, says the same of it, is well, and all is settled.
+pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
+    let begun = Instant::now();
+    let mut troubled: Option<Instant> = None;
+    while begun.elapsed() < WHOLE_WITHIN {
+        sleep(Duration::from_millis(500)).await;
+        reseed(seats);
+        let nobody = seats.each(|_, _, _| ()).is_empty();
+        if nobody && begun.elapsed() >= OPERATOR_WAITS && around.store.is_gone().await {
+            around.trace.tell(format_args!("the operator begins anew: nobody has anything"));
+            around.store.begins_anew();
+        }
+        if needs_the_operator(seats) {
+            let since = *troubled.get_or_insert_with(Instant::now);
+            if since.elapsed() >= OPERATOR_WAITS
+                && let Some(books) = &around.books
+            {
+                let (chain, _) = around.store.chain();
+                books.rebuild(&chain).await;
+                troubled = None;
+            }
+        } else {
+            troubled = None;
+        }
+        if is_whole(around, seats) {
+            return true;
+        }
+    }
+    seats.each(|front, node, leader| {
+        let (position, last, settled) = node
+            .replica
+            .look(|state: &State| (state.position(), state.last_result(), state.settled()));
+        around.trace.tell(format_args!(
+            "{} is at {position}, {:?}, has {settled} of {last} results settled, leads: {}, {:?}",
+            front.name(),
+            node.intake.condition(),
+            leader.leads(),
+            leader.standing()
+        ));
+    });
+    false
+}
+
+fn is_whole(around: &Around, seats: &Seats) -> bool {
+    let (chain, _) = around.store.chain();
+    let said = seats.each(|_, node, leader| {
+        let well =
+            node.intake.condition() == Condition::Fresh && leader.standing().trouble.is_none();
+        let (position, digest, last, settled) = node.replica.look(|state: &State| {
+            (state.position(), state.digest(), state.last_result(), state.settled())
+        });
+        (well, (position, digest), around.books.is_none() || last == settled)
+    });
+    let led = seats.each(|_, _, leader| leader.leads()).contains(&true);
+    let all =
+        led && said.len() == around.plan.nodes && said.iter().all(|(well, _, done)| *well && *done);
+    let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let head = around
+        .store
+        .record
+        .with(|history| chain.last().map_or(0, |last| history.stored[*last].entry.position));
+    all && same && said.iter().all(|(_, (position, _), _)| *position == head)
+}
+
+/// Says whether settling waits for the operator's word.
+fn needs_the_operator(seats: &Seats) -> bool {
+    let troubles = seats.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
+    troubles.into_iter().flatten().any(|why| why.starts_with("ledger_"))
+}
+
+/// Has the node that knows most seed a store that has nothing any more: the operator's word.
+fn reseed(seats: &Seats) {
+    let known = seats.each(|front, node, _| {
+        (node.is_without_store(), node.replica.look(State::position), front.life())
+    });
+    if known.is_empty() || !known.iter().all(|(without, ..)| *without) {
+        return;
+    }
+    let most = known.iter().map(|(_, position, life)| (*position, *life)).max();
+    seats.each(|front, node, _| {
+        if most.is_some_and(|(_, life)| life == front.life()) {
+            node.reseed();
+        }
+    });
+}
+
+/// Looks at everything once more.
+pub(super) async fn end(around: &Around, seats: &Seats) -> End {
+    let (chain, memory) = around.store.chain();
+    let nodes = seats.each(|front, node, _| {
+        let trouble = match node.intake.condition() {
+            Condition::Fresh => None,
+            Condition::Stale(why) | Condition::Lost(_, why) => Some(why),
+        };
+        let (stamp, digest) = node.replica.look(|state: &State| (state.stamp(), state.digest()));
+        let applied = around.store.record.place(stamp);
+        Last { life: front.life(), applied, digest, trouble }
+    });
+    let troubles = seats.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
+    let rows = around.books.as_ref().map(|books| books.rows());
+    let rows: Option<Vec<Row>> = rows.map(|rows| rows.into_iter().map(row).collect());
+    let shared = Journal::Memory(memory).shared();
+    let reports = match shared {
+        Some(shared) => shared.reports().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let lines = reports.iter().flat_map(|(_, _, text)| text.lines().skip(1).map(str::to_owned));
+    End {
+        journal: chain.to_vec(),
+        nodes,
+        through: rows.as_ref().and_then(|rows| rows.last()).map_or(0, |last| last.number),
+        ledger: rows,
+        settle_trouble: troubles.into_iter().flatten().next(),
+        reports: lines.collect(),
+    }
+}
+
+fn row(row: firstcome::ledger::Row) -> Row {
+    Row {
+        number: row.number,
+        undone: row.kind == Kind::Cancel,
+        campaign: row.campaign.into(),
+        pool: row.pool.into(),
+        rank: row.rank,
+        subject: row.subject.into(),
+    }
+}

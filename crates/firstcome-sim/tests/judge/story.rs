@@ -1,0 +1,314 @@
+//! A history told step by step.
+
+use firstcome::answer::Failure;
+use firstcome::node::Decided;
+use firstcome_core::command::{BodyWriter, Order, Steer};
+use firstcome_core::names::Position;
+use firstcome_core::outcome::By;
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Command, Expect, NodeId, Outcome, Settings, Timestamp};
+use firstcome_journal::{Entry, Name};
+use firstcome_sim::history::{
+    Asked, Cause, Durability, End, Exchange, Headed, History, Last, Life, Loss, Moment, Row,
+    Stored, Told,
+};
+use firstcome_sim::judge::{Verdict, judge};
+use std::time::Duration;
+
+/// The store's clock when the world begins, in microseconds.
+const BEGIN: i64 = 1_000_000_000_000;
+/// How long before and after the moment of a story somebody asks and hears.
+const AROUND: Duration = Duration::from_millis(10);
+
+/// A history under way: everything happens in the campaign `spring` with the pool `main`.
+pub(crate) struct Story {
+    pub(crate) history: History,
+    pub(crate) now: Moment,
+    /// The last entry of the store.
+    pub(crate) head: Option<usize>,
+    pub(crate) epoch: u32,
+    /// What stands before each entry.
+    before: Vec<Option<usize>>,
+    /// What each entry makes for the ledger: whether it undoes, rank, subject.
+    results: Vec<Vec<(bool, u32, String)>>,
+    number: u64,
+}
+
+/// The store's clock at a moment.
+pub(crate) fn clock(seconds: f64) -> Timestamp {
+    Timestamp::from_micros(BEGIN + (seconds * 1e6) as i64)
+}
+
+/// Settings of `spring`: so many places, open from the tenth second on.
+pub(crate) fn places(capacity: u32) -> Settings {
+    Settings {
+        title: "Spring".into(),
+        opens: Opens::At(clock(10.0)),
+        closes_at: Some(clock(1000.0)),
+        limit: None,
+        claim_again: false,
+        units_return: true,
+        pools: vec![PoolSettings { name: "main".into(), capacity }],
+    }
+}
+
+pub(crate) fn put(settings: Settings) -> Asked {
+    Asked::Put { campaign: "spring".into(), settings: Box::new(settings) }
+}
+
+pub(crate) fn steer(steer: Steer) -> Asked {
+    Asked::Steer { campaign: "spring".into(), steer }
+}
+
+pub(crate) fn claim(subject: &str) -> Asked {
+    Asked::Claim { campaign: "spring".into(), pool: None, subject: subject.into() }
+}
+
+pub(crate) fn cancel(subject: &str, rank: u32) -> Asked {
+    let (campaign, pool, subject) = ("spring".into(), "main".into(), subject.into());
+    Asked::Cancel { campaign, pool, subject, rank, operator: false }
+}
+
+fn command(asked: &Asked) -> Command<'_> {
+    let order = Order { id: None, who: "desk" };
+    match asked {
+        Asked::Claim { campaign, pool, subject } => {
+            Command::Claim { campaign, pool: pool.as_deref(), subject }
+        }
+        Asked::Cancel { campaign, pool, subject, rank, operator } => {
+            let by = if *operator { By::Operator } else { By::Subject };
+            Command::Cancel { campaign, pool, subject, rank: *rank, by, reason: "", who: "" }
+        }
+        Asked::Put { campaign, settings } => {
+            let settings = (**settings).clone();
+            Command::Put { campaign, settings, expect: Expect::Anything, order }
+        }
+        Asked::Steer { campaign, steer } => Command::Steer { campaign, steer: *steer, order },
+    }
+}
+
+impl Story {
+    /// Begins with one node and an empty store.
+    pub(crate) fn new(durability: Durability) -> Self {
+        let headed = Headed { moment: Moment::ZERO, server: 0, last: None };
+        Self {
+            history: History {
+                durability,
+                exchanges: Vec::new(),
+                stored: Vec::new(),
+                headed: vec![headed],
+                losses: Vec::new(),
+                clock_steps: Vec::new(),
+                ledger_restored: Vec::new(),
+                lives: vec![Life::default()],
+                end: End::default(),
+            },
+            now: Moment::ZERO,
+            head: None,
+            epoch: 0,
+            before: Vec::new(),
+            results: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// Begins with `spring`, which has so many places, at its opening.
+    pub(crate) fn opened(durability: Durability, settings: Settings) -> Self {
+        let mut story = Self::new(durability);
+        story.at(1.0);
+        story.decides(put(settings), Outcome::Created { version: 1 });
+        story.at(10.0);
+        story
+    }
+
+    /// Goes on to a moment, in seconds.
+    pub(crate) fn at(&mut self, seconds: f64) {
+        self.now = Duration::from_secs_f64(seconds);
+    }
+
+    fn clock(&self) -> Timestamp {
+        Timestamp::from_micros(BEGIN + i64::try_from(self.now.as_micros()).unwrap())
+    }
+
+    /// Stores a body under a name; `results` is what it makes for the ledger.
+    pub(crate) fn stores(
+        &mut self,
+        (node, number): (u8, u64),
+        asked: &[Asked],
+        results: &[(bool, u32, &str)],
+    ) -> usize {
+        let name = Name { node: NodeId([node; 16]), number };
+        let mut body = BodyWriter::new(name.node, number, 0);
+        for asked in asked {
+            assert!(body.push(&command(asked)));
+        }
+        let last = self.head.map(|head| &self.history.stored[head]);
+        let entry = Entry {
+            position: last.map_or(1, |last| last.entry.position + 1),
+            at: last.map_or(self.clock(), |last| last.entry.at.max(self.clock())),
+            epoch: self.epoch,
+            before: last.map_or(Name::default(), |last| last.name),
+            body: body.finish().into(),
+        };
+        self.before.push(self.head);
+        let results = results.iter().map(|(undone, rank, who)| (*undone, *rank, (*who).into()));
+        self.results.push(results.collect());
+        self.history.stored.push(Stored { moment: self.now, entry, name });
+        let index = self.history.stored.len() - 1;
+        self.heads(Some(index));
+        index
+    }
+
+    /// The store's last entry is another.
+    fn heads(&mut self, last: Option<usize>) {
+        self.head = last;
+        self.history.headed.push(Headed { moment: self.now, server: 0, last });
+    }
+
+    /// The first node appends what somebody asks for.
+    pub(crate) fn appends(&mut self, asked: &Asked, results: &[(bool, u32, &str)]) -> usize {
+        self.number += 1;
+        self.stores((1, self.number), std::slice::from_ref(asked), results)
+    }
+
+    /// The same, by a body of that name.
+    pub(crate) fn decides_as(&mut self, name: (u8, u64), asked: Asked, outcome: Outcome) -> usize {
+        let result = result(&asked, &outcome);
+        let results: Vec<_> =
+            result.iter().map(|(undone, rank, who)| (*undone, *rank, who.as_str())).collect();
+        let index = self.stores(name, std::slice::from_ref(&asked), &results);
+        self.answers(asked, outcome, Decided::Journal);
+        index
+    }
+
+    /// Somebody asks, the journal decides, and they hear it.
+    pub(crate) fn decides(&mut self, asked: Asked, outcome: Outcome) -> usize {
+        self.number += 1;
+        self.decides_as((1, self.number), asked, outcome)
+    }
+
+    /// Somebody claims a place, gets it, and hears it.
+    pub(crate) fn wins(&mut self, subject: &str, rank: u32) -> usize {
+        let at = self.clock();
+        self.decides(claim(subject), Outcome::Won { rank, at })
+    }
+
+    /// Somebody asks and is told this from memory.
+    pub(crate) fn remembers(&mut self, asked: Asked, outcome: Outcome) {
+        self.answers(asked, outcome, Decided::Replica);
+    }
+
+    fn answers(&mut self, asked: Asked, outcome: Outcome, decided: Decided) {
+        let head = self.head.map(|head| &self.history.stored[head].entry);
+        let position = head.map_or(Position::default(), |entry| Position {
+            shard: 0,
+            epoch: entry.epoch,
+            position: entry.position,
+        });
+        self.hears(asked, Told::Answer { outcome, position, decided });
+    }
+
+    /// Somebody asks and is told this.
+    pub(crate) fn hears(&mut self, asked: Asked, told: Told) {
+        let exchange = Exchange {
+            life: 0,
+            asked_at: self.now.saturating_sub(AROUND),
+            clock_at: self.clock().plus_micros(-10_000),
+            asked,
+            min: None,
+            heard_at: self.now + AROUND,
+            told,
+        };
+        self.history.exchanges.push(exchange);
+    }
+
+    pub(crate) fn fails(&mut self, asked: Asked, failure: Failure) {
+        self.hears(asked, Told::Failure(failure));
+    }
+
+    /// Gives the exchange that ended last.
+    pub(crate) fn last(&mut self) -> &mut Exchange {
+        self.history.exchanges.last_mut().unwrap()
+    }
+
+    /// The node that lives has applied all there is.
+    pub(crate) fn applies(&mut self) {
+        let applied = (self.now, self.head.unwrap());
+        self.history.lives[0].applied.push(applied);
+    }
+
+    /// The node dies; it must have been the only one.
+    pub(crate) fn dies(&mut self) {
+        self.history.lives[0].ended = Some(self.now);
+    }
+
+    /// The store goes on with an older end.
+    pub(crate) fn loses(&mut self, to: Option<usize>, cause: Cause) {
+        let (moment, from) = (self.now, self.head);
+        self.history.losses.push(Loss { moment, cause, from, to });
+        self.heads(to);
+    }
+
+    /// Somebody puts entries back whole.
+    pub(crate) fn puts_back(&mut self, to: usize) {
+        self.heads(Some(to));
+    }
+
+    pub(crate) fn reports(&mut self, line: &str) {
+        self.history.end.reports.push(line.into());
+    }
+
+    /// Ends quietly: the journal is what the store has, the ledger has its results, the node agrees.
+    pub(crate) fn ends(mut self) -> History {
+        let mut journal: Vec<_> =
+            std::iter::successors(self.head, |index| self.before[*index]).collect();
+        journal.reverse();
+        let results = journal.iter().flat_map(|index| &self.results[*index]);
+        let rows = (1..).zip(results).map(|(number, (undone, rank, subject))| Row {
+            number,
+            undone: *undone,
+            campaign: "spring".into(),
+            pool: "main".into(),
+            rank: *rank,
+            subject: subject.clone(),
+        });
+        let rows: Vec<_> = rows.collect();
+        let end = &mut self.history.end;
+        end.through = rows.len() as u64;
+        end.ledger = Some(rows);
+        end.journal = journal;
+        let last = Last { life: 0, applied: self.head, digest: 7, trouble: None };
+        end.nodes = vec![last.clone(), Last { life: 1, ..last }];
+        self.history
+    }
+}
+
+/// Gives what a decision makes for the ledger.
+fn result(asked: &Asked, outcome: &Outcome) -> Option<(bool, u32, String)> {
+    match (asked, outcome) {
+        (Asked::Claim { subject, .. }, Outcome::Won { rank, .. }) => {
+            Some((false, *rank, subject.clone()))
+        }
+        (Asked::Cancel { subject, rank, .. }, Outcome::Cancelled { .. }) => {
+            Some((true, *rank, subject.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Judges a history in which nothing is broken.
+pub(crate) fn passes(history: &History) -> Verdict {
+    match judge(history) {
+        Ok(verdict) => verdict,
+        Err(wrong) => panic!("{wrong:#?}"),
+    }
+}
+
+/// Judges a history in which exactly this promise is broken; gives what is said of it.
+pub(crate) fn is_broken(history: &History, promise: &str) -> String {
+    let Err(wrong) = judge(history) else { panic!("nothing is broken, not even {promise}") };
+    for broken in &wrong {
+        assert_eq!(broken.promise, promise, "{wrong:#?}");
+    }
+    wrong[0].to_string()
+}

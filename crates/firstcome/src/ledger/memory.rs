@@ -1,0 +1,178 @@
+//! The ledger in memory, for tests and simulations: what it does is what the tables in SQL do.
+
+mod tables;
+mod way;
+
+pub use way::{Call, Way, Work};
+
+use super::{Batch, LedgerFailure, Row, SettledClaim, Standing};
+use firstcome_core::SpaceId;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tables::Tables;
+use tokio::sync::oneshot;
+
+/// A ledger in memory.
+///
+/// Cheap to clone: clones are the same ledger, and closed together.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    space: SpaceId,
+    shard: u32,
+    tables: Arc<Mutex<Tables>>,
+    closed: Arc<AtomicBool>,
+    way: Option<Arc<dyn Way>>,
+}
+
+/// All that a ledger had at one moment: a backup.
+#[derive(Clone, Debug)]
+pub struct Kept(Tables);
+
+impl Kept {
+    /// Gives the results of a shard, in the order of their numbers.
+    pub fn results(&self, shard: u32) -> impl Iterator<Item = &Row> {
+        self.0.results_after(shard, 0)
+    }
+}
+
+impl Memory {
+    /// Makes an empty ledger of a shard of a space.
+    pub fn new(space: SpaceId, shard: u32) -> Self {
+        let tables = Arc::default();
+        Self { space, shard, tables, closed: Arc::default(), way: None }
+    }
+
+    /// Opens the same ledger once more, as a process does that starts, for this shard or another one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OtherSpace`].
+    pub fn open(&self, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
+        if space != self.space {
+            return Err(LedgerFailure::OtherSpace { found: self.space, wanted: space });
+        }
+        let tables = Arc::clone(&self.tables);
+        Ok(Self { space, shard, tables, closed: Arc::default(), way: self.way.clone() })
+    }
+
+    /// Gives the same ledger as it is reached over `way`, in the place of the way this one has.
+    #[must_use]
+    pub fn through(&self, way: Arc<dyn Way>) -> Self {
+        Self { way: Some(way), ..self.clone() }
+    }
+
+    /// Keeps all it has, terms included.
+    pub fn kept(&self) -> Kept {
+        Kept(self.tables().clone())
+    }
+
+    /// Puts back what was kept: what came since is gone, as after the restore of an older backup.
+    pub fn restore(&self, kept: &Kept) {
+        *self.tables() = kept.0.clone();
+    }
+
+    fn tables(&self) -> std::sync::MutexGuard<'_, Tables> {
+        // What a panic leaves behind is whole: a batch is written by one call.
+        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has something done at the ledger, over the way if there is one.
+    async fn ask<R: Send + 'static>(
+        &self,
+        call: Call,
+        job: impl FnOnce(&mut Tables) -> R + Send + 'static,
+    ) -> Result<R, LedgerFailure> {
+        if self.closed.load(Ordering::Relaxed) {
+            return Err(LedgerFailure::Unavailable("the ledger is closed".into()));
+        }
+        let Some(way) = &self.way else {
+            return Ok(job(&mut self.tables()));
+        };
+        let (said, answer) = oneshot::channel();
+        let there = self.clone();
+        let work: Work = Box::new(move || {
+            // Nobody may wait any more: it is done all the same.
+            drop(said.send(job(&mut there.tables())));
+        });
+        let lost = || LedgerFailure::Unknown("the way to it ended without an answer".into());
+        // A caller that walks away changes nothing for a call that was made.
+        tokio::spawn(way.carry(call, work)).await.map_err(|_| lost())??;
+        answer.await.map_err(|_| lost())
+    }
+
+    pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+        let shard = self.shard;
+        self.ask(Call::MintTerm, move |tables| tables.mint_term(shard)).await
+    }
+
+    pub(super) async fn standing(&self) -> Result<Standing, LedgerFailure> {
+        let shard = self.shard;
+        self.ask(Call::Standing, move |tables| tables.standing(shard)).await
+    }
+
+    pub(super) async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        let shard = self.shard;
+        self.ask(Call::Settle, move |tables| tables.settle(shard, &batch)).await?
+    }
+
+    pub(super) async fn results(
+        &self,
+        after: u64,
+        limit: usize,
+        campaign: Option<&str>,
+    ) -> Result<Vec<Row>, LedgerFailure> {
+        let (shard, campaign) = (self.shard, campaign.map(str::to_owned));
+        self.ask(Call::Results, move |tables| {
+            let rows = tables.results_after(shard, after);
+            let of = |row: &&Row| campaign.as_deref().is_none_or(|named| *row.campaign == *named);
+            rows.filter(of).take(limit).cloned().collect()
+        })
+        .await
+    }
+
+    pub(super) async fn claim(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+        let key = (campaign.into(), pool.into(), rank);
+        self.ask(Call::Claim, move |tables| tables.claims.get(&key).cloned()).await
+    }
+
+    pub(super) async fn claims(
+        &self,
+        campaign: &str,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+        let campaign: Box<str> = campaign.into();
+        let (pool, rank): (Box<str>, u32) =
+            after.map_or(("".into(), 0), |(pool, rank)| (pool.into(), rank));
+        self.ask(Call::Claims, move |tables| {
+            tables.claims_after(campaign, pool, rank).take(limit).cloned().collect()
+        })
+        .await
+    }
+
+    pub(super) async fn claim_counts(
+        &self,
+        campaign: &str,
+        pool: &str,
+    ) -> Result<(u64, u64), LedgerFailure> {
+        let (campaign, pool): (Box<str>, Box<str>) = (campaign.into(), pool.into());
+        self.ask(Call::ClaimCounts, move |tables| {
+            let claims = tables.claims_after(campaign, pool.clone(), 0);
+            let claims = claims.take_while(|claim| claim.pool == pool);
+            claims.fold((0, 0), |(all, cancelled), claim| {
+                (all + 1, cancelled + u64::from(claim.cancel.is_some()))
+            })
+        })
+        .await
+    }
+
+    /// Calls from now on answer unavailable; those under way end as they would have.
+    pub(super) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+}
