@@ -20,6 +20,9 @@ mod redis;
 mod release;
 mod rooms;
 mod shared;
+#[cfg(feature = "sql")]
+mod sql;
+mod store_clock;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;
@@ -43,5 +46,7 @@ pub use memory::{Memory, Way};
 pub use owner::Owner;
 #[doc(hidden)]
 pub use protection::Protection;
+#[cfg(feature = "sql")]
+pub use sql::Database;
 #[cfg(feature = "macros")]
 pub use under_lock::Barred;

@@ -12,14 +12,19 @@
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
+//! - [`PgBouncer`]: a pooler in front of it
+//! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
+//! - [`shift_clock()`]: a wrong wall clock for a process that a test starts
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
 mod clock;
 mod folder;
+mod mariadb;
 mod old;
+mod pgbouncer;
 mod ports;
 mod postgres;
 mod programs;
@@ -29,8 +34,11 @@ mod redisson;
 mod sentinel;
 
 pub use certificates::Certificates;
+pub use clock::shift_clock;
 pub use folder::Folder;
+pub use mariadb::MariaDb;
 pub use old::OldServer;
+pub use pgbouncer::PgBouncer;
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresSettings};
 pub use programs::{missing, required};

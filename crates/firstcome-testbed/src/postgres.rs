@@ -3,6 +3,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{Certificates, Folder, free_port, programs};
@@ -77,7 +78,7 @@ impl Postgres {
             programs,
             settings,
             folder: Folder::new("postgres"),
-            identity: unprivileged(),
+            identity: unprivileged(&UNPRIVILEGED),
             port: free_port(),
             removed_by_guard: false,
             guard: None,
@@ -227,6 +228,18 @@ impl Postgres {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?sslmode=disable")
     }
 
+    /// Makes a database that was not there before, and gives its URL.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it cannot be made.
+    pub fn new_database(&self) -> String {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let name = format!("d{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
+        self.url().replace(&format!("/{DATABASE}?"), &format!("/{name}?"))
+    }
+
     /// Gives the file of the authority that signed this server's certificate.
     #[must_use]
     pub fn authority_file(&self) -> Option<PathBuf> {
@@ -352,8 +365,13 @@ fn find() -> Option<PathBuf> {
     on_path.or_else(|| debian.into_iter().find(whole))
 }
 
+/// Gives the user and the password that every [`Postgres`] has.
+pub(crate) fn login() -> (&'static str, &'static str) {
+    (USER, PASSWORD)
+}
+
 /// Whom a server runs as where this process is root: user and group by number.
-fn unprivileged() -> Option<(u32, u32)> {
+pub(crate) fn unprivileged(users: &[&str]) -> Option<(u32, u32)> {
     let number = |words: &[&str]| {
         let output = Command::new("id").args(words).stderr(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok()
@@ -361,5 +379,5 @@ fn unprivileged() -> Option<(u32, u32)> {
     if number(&["-u"]) != Some(0) {
         return None;
     }
-    UNPRIVILEGED.iter().find_map(|user| Some((number(&["-u", user])?, number(&["-g", user])?)))
+    users.iter().find_map(|user| Some((number(&["-u", user])?, number(&["-g", user])?)))
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::Redis;
+use firstcome_testbed::{Folder, MariaDb, PgBouncer, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -15,6 +15,12 @@ pub(crate) fn ms(millis: u64) -> Duration {
 /// A store under test, on which any number of clients can be made.
 pub(crate) enum Stage {
     Redis(Redis),
+    /// A database in a server, by its URL.
+    Database(String),
+    /// A database behind a pooler.
+    Pooled(String, #[expect(dead_code, reason = "it ends when it is dropped")] PgBouncer),
+    /// A SQLite file.
+    File(Folder),
     Memory(Memory),
 }
 
@@ -27,12 +33,46 @@ impl Stage {
         Redis::valkey().map(Self::Redis)
     }
 
+    pub(crate) fn postgres() -> Option<Self> {
+        Some(Self::Database(Postgres::shared()?.new_database()))
+    }
+
+    pub(crate) fn pooled() -> Option<Self> {
+        let server = Postgres::shared()?;
+        let pooler = PgBouncer::start(server, 5)?;
+        let port = |port: u16| format!("127.0.0.1:{port}/");
+        let url = server.new_database().replace(&port(server.port()), &port(pooler.port()));
+        Some(Self::Pooled(url, pooler))
+    }
+
+    pub(crate) fn mariadb() -> Option<Self> {
+        Some(Self::Database(MariaDb::shared()?.new_database()))
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the same shape as the stores that can be missing"
+    )]
+    pub(crate) fn sqlite() -> Option<Self> {
+        Some(Self::File(Folder::new("locks")))
+    }
+
     #[expect(
         clippy::unnecessary_wraps,
         reason = "the same shape as the stores that can be missing"
     )]
     pub(crate) fn memory() -> Option<Self> {
         Some(Self::Memory(Memory::new()))
+    }
+
+    /// Gives the URL, where there is one.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Redis(redis) => redis.url(),
+            Self::Database(url) | Self::Pooled(url, _) => url.clone(),
+            Self::File(folder) => format!("sqlite://{}/locks.db", folder.path().display()),
+            Self::Memory(_) => panic!("nobody else reaches this memory"),
+        }
     }
 
     /// Makes a client of its own, as another process would be.
@@ -43,6 +83,9 @@ impl Stage {
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
+            Self::Database(_) | Self::Pooled(..) | Self::File(_) => {
+                builder.connect_to(&self.url()).await.unwrap()
+            }
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }
     }

@@ -17,7 +17,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// Cheap to clone; all clones share the connections, which are made when they are needed.
 #[derive(Debug, Clone)]
 pub struct Postgres {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
@@ -52,6 +52,12 @@ impl Postgres {
     #[must_use]
     pub fn place(&self) -> String {
         self.inner.dialler.place()
+    }
+
+    /// Gives how long a statement may take: [`Options::answer_within`].
+    #[must_use]
+    pub fn answer_within(&self) -> std::time::Duration {
+        self.inner.dialler.options.answer_within
     }
 
     /// Waits for a connection that is free, and makes one if there may be more.
@@ -173,6 +179,10 @@ impl Session {
 
     pub(super) fn keep(&mut self, line: Line) {
         self.line = Some(line);
+    }
+
+    pub(super) fn take(&mut self) -> Option<Line> {
+        self.line.take()
     }
 }
 
