@@ -13,12 +13,14 @@
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
+//! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
 mod clock;
 mod folder;
+mod java;
 mod old;
 mod ports;
 mod postgres;
@@ -27,6 +29,7 @@ mod proxy;
 mod redis;
 mod redisson;
 mod sentinel;
+mod shedlock;
 
 pub use certificates::Certificates;
 pub use folder::Folder;
@@ -38,3 +41,4 @@ pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
 pub use redisson::{redisson, redisson_class_path};
 pub use sentinel::Sentinels;
+pub use shedlock::{shedlock, shedlock_class_path};
