@@ -54,6 +54,18 @@ impl Postgres {
         self.inner.dialler.place()
     }
 
+    /// Gives how long a statement may take.
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.inner.dialler.options.answer_within
+    }
+
+    /// Gives how long the server waits for a lock that another transaction holds.
+    #[must_use]
+    pub fn lock_within(&self) -> Duration {
+        self.inner.dialler.options.lock_within
+    }
+
     /// Waits for a connection that is free, and makes one if there may be more.
     ///
     /// # Errors
@@ -169,6 +181,10 @@ impl Session {
 
     pub(super) fn inner(&self) -> &Inner {
         &self.inner
+    }
+
+    pub(super) fn take_line(&mut self) -> Option<Line> {
+        self.line.take()
     }
 
     pub(super) fn keep(&mut self, line: Line) {
