@@ -20,6 +20,7 @@ mod redis;
 mod release;
 mod rooms;
 mod shared;
+pub mod shedlock;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;

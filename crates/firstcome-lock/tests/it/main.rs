@@ -12,6 +12,7 @@ mod endings;
 mod faults;
 mod interop;
 mod processes;
+mod shedlock;
 mod sql_guard;
 mod stage;
 mod stores;
