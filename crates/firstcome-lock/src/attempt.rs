@@ -26,13 +26,23 @@ pub(crate) struct Ask {
 
 /// Asks once. A caller that walks away after it began leaves nothing behind.
 pub(crate) fn attempt(shared: &Arc<Shared>, ask: &Ask) -> Handed<Result<Tried, Failure>> {
+    attempt_as(shared, ask, false)
+}
+
+/// Asks once as one who will listen for the release if somebody else has it.
+pub(crate) fn attempt_and_wait(shared: &Arc<Shared>, ask: &Ask) -> Handed<Result<Tried, Failure>> {
+    attempt_as(shared, ask, true)
+}
+
+fn attempt_as(shared: &Arc<Shared>, ask: &Ask, waits: bool) -> Handed<Result<Tried, Failure>> {
     let (shared_, ask) = (Arc::clone(shared), ask.clone());
-    shared.clerk.own(move |wanted| carry_out(shared_, ask, wanted))
+    shared.clerk.own(move |wanted| carry_out(shared_, ask, waits, wanted))
 }
 
 async fn carry_out(
     shared: Arc<Shared>,
     ask: Ask,
+    waits: bool,
     wanted: Arc<AtomicBool>,
 ) -> Result<Tried, Failure> {
     shared.open()?;
@@ -59,7 +69,7 @@ async fn carry_out(
 
     let sent = Instant::now();
     let asked = standing.as_ref().map(|hold| hold.asked_now());
-    match shared.backend.acquire(&ask.keys, &owner, keep.lease).await {
+    match shared.backend.acquire(&ask.keys, &owner, keep.lease, waits).await {
         Ok(Answer::Held { remaining }) => Ok(Tried::Held { remaining }),
         Ok(Answer::Late) => Err(Failure::Late),
         Ok(Answer::Yes { holds, fence }) => {

@@ -1,18 +1,23 @@
 //! The seam between the locks and what they are stored in.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::keys::Keys;
+use crate::keys::{Keys, prefixed};
 use crate::memory::Memory;
 use crate::redis::RedisBackend;
+#[cfg(feature = "sql")]
+use crate::sql::SqlBackend;
 use crate::{Failure, Holder};
 
 /// Where locks are stored.
 #[derive(Debug)]
 pub(crate) enum Backend {
     Redis(RedisBackend),
+    #[cfg(feature = "sql")]
+    Sql(SqlBackend),
     Memory(Memory),
 }
 
@@ -72,6 +77,43 @@ pub(crate) enum Undone {
 /// One hold to renew: the lock and its owner.
 pub(crate) type Renewal<'a> = (&'a Keys, &'a str);
 
+/// The answer to the renewal of one hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// It is held, and renewed where that was asked for.
+    Yes,
+    /// It is held no more.
+    Gone,
+    /// It is still held, but somebody was in the way of renewing it.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only rows can be in use"))]
+    NotRenewed,
+}
+
+impl From<bool> for Kept {
+    fn from(held: bool) -> Self {
+        if held { Self::Yes } else { Self::Gone }
+    }
+}
+
+/// What can be listened to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Topic<'a> {
+    /// The releases of a lock.
+    Lock(&'a Keys),
+    /// The changes of who leads in the election of this name.
+    Leader(&'a str),
+}
+
+impl Topic<'_> {
+    /// Gives the channel in a store that has channels.
+    pub(crate) fn channel(&self) -> Cow<'_, str> {
+        match self {
+            Self::Lock(keys) => Cow::Borrowed(&keys.channel),
+            Self::Leader(name) => Cow::Owned(prefixed("fc:leader", name)),
+        }
+    }
+}
+
 /// Who leads, as the store has it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -94,6 +136,11 @@ pub(crate) enum Heard {
 #[derive(Debug)]
 pub(crate) enum Ear {
     Redis(firstcome_store::Subscription),
+    #[cfg(feature = "postgres")]
+    Postgres(crate::sql::PostgresEar),
+    /// Nobody says anything there: whoever waits asks again.
+    #[cfg(feature = "sql")]
+    Deaf,
     Memory(tokio::sync::broadcast::Receiver<()>),
 }
 
@@ -106,6 +153,10 @@ impl Ear {
                 firstcome_store::Event::Cut | firstcome_store::Event::Gap => Heard::Missed,
                 firstcome_store::Event::Closed => Heard::Closed,
             },
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ear) => ear.next().await,
+            #[cfg(feature = "sql")]
+            Self::Deaf => std::future::pending().await,
             Self::Memory(receiver) => match receiver.recv().await {
                 Ok(()) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => Heard::Wake,
                 Err(tokio::sync::broadcast::error::RecvError::Closed) => Heard::Closed,
@@ -117,6 +168,10 @@ impl Ear {
     pub(crate) fn is_live(&self) -> bool {
         match self {
             Self::Redis(subscription) => subscription.is_live(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ear) => ear.is_live(),
+            #[cfg(feature = "sql")]
+            Self::Deaf => false,
             Self::Memory(_) => true,
         }
     }
@@ -127,6 +182,8 @@ macro_rules! on_either {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
             Backend::Redis($store) => $call.await,
+            #[cfg(feature = "sql")]
+            Backend::Sql($store) => $call.await,
             Backend::Memory($store) => $call.await,
         }
     };
@@ -138,14 +195,32 @@ impl Backend {
         on_either!(self, store => store.ready())
     }
 
-    /// Asks once for a lock. With a failure of unknown effect comes the time until which it may still happen.
+    /// Asks once for a lock; one who `waits` is told of its release where that has to be asked for. With a failure of
+    /// unknown effect comes the time until which it may still happen.
     pub(crate) async fn acquire(
         &self,
         keys: &Keys,
         owner: &str,
         lease: Duration,
+        #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
+        waits: bool,
     ) -> Result<Answer, (Failure, NotAfter)> {
-        on_either!(self, store => store.acquire(keys, owner, lease))
+        match self {
+            Self::Redis(store) => store.acquire(keys, owner, lease).await,
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.acquire(keys, owner, lease, waits).await,
+            Self::Memory(store) => store.acquire(keys, owner, lease).await,
+        }
+    }
+
+    /// Tells whether the store always recognises a release that is sent again.
+    pub(crate) fn has_latches(&self) -> bool {
+        match self {
+            Self::Redis(_) | Self::Memory(_) => true,
+            // The next owner overwrites what shows it.
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => false,
+        }
     }
 
     /// Takes back what an acquire without an answer may have taken, down to `keep` holds.
@@ -164,15 +239,32 @@ impl Backend {
         on_either!(self, store => store.release(asked))
     }
 
-    /// Passes a lock held once to the next owner and gives the new fence; `None` where it was not held so.
+    /// Passes a lock held once to the next owner, with word of those who still wait, and gives the new fence; `None`
+    /// where it was not held so.
     pub(crate) async fn pass(
         &self,
         owner: &str,
         next_keys: &Keys,
         next: &str,
         lease: Duration,
+        #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
+        more_wait: bool,
     ) -> Result<Option<u64>, Failure> {
-        on_either!(self, store => store.pass(owner, next_keys, next, lease))
+        match self {
+            Self::Redis(store) => store.pass(owner, next_keys, next, lease).await,
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.pass(owner, next_keys, next, lease, more_wait).await,
+            Self::Memory(store) => store.pass(owner, next_keys, next, lease).await,
+        }
+    }
+
+    /// Tells whether a release is said only where the store knows that somebody waits.
+    pub(crate) fn tells_only_who_waits(&self) -> bool {
+        match self {
+            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => true,
+        }
     }
 
     /// Renews, or with no lease only looks at, holds of one kind; tells for each whether it is still held.
@@ -180,13 +272,31 @@ impl Backend {
         &self,
         holds: &[Renewal<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<bool>, Failure> {
+    ) -> Result<Vec<Kept>, Failure> {
         on_either!(self, store => store.renew(holds, lease))
     }
 
     /// Tells who holds a lock.
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
         on_either!(self, store => store.inspect(keys))
+    }
+
+    /// Lists what is held, where there is a list.
+    pub(crate) async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Failure> {
+        match self {
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.held().await.map(Some),
+            Self::Redis(_) | Self::Memory(_) => Ok(None),
+        }
+    }
+
+    /// Tells whether nobody says when a lock is free.
+    pub(crate) fn polls(&self) -> bool {
+        match self {
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.polls(),
+            Self::Redis(_) | Self::Memory(_) => false,
+        }
     }
 
     /// Frees a lock whoever holds it; tells whether anybody did.
@@ -199,12 +309,12 @@ impl Backend {
         on_either!(self, store => store.taken_for(keys))
     }
 
-    /// Subscribes to a channel; confirmed when this returns.
-    pub(crate) async fn listen(&self, channel: &str) -> Result<Ear, Failure> {
-        on_either!(self, store => store.listen(channel))
+    /// Subscribes; confirmed when this returns.
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
+        on_either!(self, store => store.listen(topic))
     }
 
-    /// Removes latches that nobody will ask for any more.
+    /// Removes latches that nobody will ask for any more, or what else nobody needs.
     pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
         on_either!(self, store => store.forget(latches))
     }
@@ -242,6 +352,9 @@ impl Backend {
     pub(crate) async fn reconnected(&self, seen: &mut u64) {
         match self {
             Self::Redis(store) => store.reconnected(seen).await,
+            // A database does not forget what it committed.
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => std::future::pending().await,
             Self::Memory(_) => std::future::pending().await,
         }
     }
@@ -250,6 +363,8 @@ impl Backend {
     pub(crate) fn answer_within(&self) -> Duration {
         match self {
             Self::Redis(store) => store.answer_within(),
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.answer_within(),
             Self::Memory(_) => Duration::from_secs(3),
         }
     }
@@ -257,9 +372,17 @@ impl Backend {
     pub(crate) async fn close(&self) {
         match self {
             Self::Redis(store) => store.close().await,
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => store.close().await,
             Self::Memory(_) => {}
         }
     }
+}
+
+/// Says that somebody else's transaction was in the way, and nothing changed.
+pub(crate) fn in_use(name: &str) -> Failure {
+    let detail = format!("another transaction has the row of the lock {name}");
+    firstcome_store::Failure::Held { place: "the database".to_owned(), detail }.into()
 }
 
 /// Adds without overflow; a time too far away is a century away.

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::backend::{Kept, in_use};
 use crate::failure::within;
 use crate::hold::{Hold, Loss};
 use crate::lock::{LEAST_LEASE, LONGEST};
@@ -151,11 +152,14 @@ impl Lease {
         }
         let sent = self.hold.asked_now();
         let asked = [(&*self.hold.keys, self.hold.owner.as_str())];
-        if self.shared.backend.renew(&asked, Some(lease)).await? == [true] {
-            return self.hold.confirmed(sent, lease).map_err(Failure::Lost);
+        match self.shared.backend.renew(&asked, Some(lease)).await?.first() {
+            Some(Kept::Yes) => self.hold.confirmed(sent, lease).map_err(Failure::Lost),
+            Some(Kept::NotRenewed) => Err(in_use(self.name())),
+            Some(Kept::Gone) | None => {
+                self.hold.lose(Loss::Taken);
+                Err(Failure::Lost(Loss::Taken))
+            }
         }
-        self.hold.lose(Loss::Taken);
-        Err(Failure::Lost(Loss::Taken))
     }
 
     /// Gives the lock back and says what became of it.

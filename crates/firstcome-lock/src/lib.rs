@@ -21,6 +21,9 @@ mod release;
 mod rooms;
 mod shared;
 pub mod shedlock;
+#[cfg(feature = "sql")]
+mod sql;
+mod store_clock;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;

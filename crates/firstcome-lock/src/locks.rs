@@ -11,6 +11,10 @@ use crate::memory::Memory;
 use crate::protection::Protections;
 use crate::redis::RedisBackend;
 use crate::shared::Shared;
+#[cfg(feature = "postgres")]
+use crate::sql::PostgresTable;
+#[cfg(feature = "sql")]
+use crate::sql::{SqlBackend, Table};
 use crate::{Failure, Guard, Lock, Owner};
 
 /// The lease of a lock that is renewed, where nothing else is said; that of Redisson.
@@ -18,6 +22,10 @@ const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
 
 /// How long a waiter rides out a store that does not answer, where nothing else is said.
 const RIDE_OUT: Duration = Duration::from_secs(10);
+
+/// How long a database may take to answer, where nothing else is said; as long as Redis may.
+#[cfg(feature = "sql")]
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
 /// A client: one identity, one connection for requests, one for messages, one timer that renews.
 ///
@@ -61,6 +69,8 @@ pub struct Holder {
 pub struct Builder {
     watchdog_lease: Duration,
     ride_out: Duration,
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have tables"))]
+    make_tables: bool,
     protections: Protections,
 }
 
@@ -69,6 +79,7 @@ impl Default for Builder {
         Self {
             watchdog_lease: WATCHDOG_LEASE,
             ride_out: RIDE_OUT,
+            make_tables: true,
             protections: Protections::default(),
         }
     }
@@ -113,6 +124,57 @@ impl Builder {
         Ok(self.start(Backend::Redis(RedisBackend::new(redis, self.protections))))
     }
 
+    /// Connects to the store that a URL names, with the defaults for everything else: see [`Locks::connect`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Locks::connect`], and [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn connect_to(self, url: &str) -> Result<Locks, Failure> {
+        match url.split_once("://").map(|(scheme, _)| scheme) {
+            #[cfg(feature = "postgres")]
+            Some("postgres" | "postgresql") => self.postgres(postgres_options(url)).await,
+            _ => self.connect(Options::new(url)).await,
+        }
+    }
+
+    /// Connects to a PostgreSQL, version 12 or later, and makes the tables `firstcome_locks` and `firstcome_guards`
+    /// where they are missing: see [`Builder::make_tables`].
+    ///
+    /// Up to [`connections`](firstcome_store::postgres::Options::connections) are used to ask for locks, two more to
+    /// renew them and to give them back, and one to hear of releases. Behind a pooler (PgBouncer in transaction mode)
+    /// nothing can be heard, and whoever waits asks again after pauses; [`Locks::polls`] tells.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "postgres")]
+    pub async fn postgres(
+        self,
+        options: firstcome_store::postgres::Options,
+    ) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let table = PostgresTable::connect(options, self.make_tables).await?;
+        Ok(self.start(Backend::Sql(SqlBackend::new(Table::Postgres(table), self.protections))))
+    }
+
+    /// Sets whether tables that are missing in a database are made, default yes.
+    ///
+    /// Where they are not, [`create_tables`](crate::create_tables) gives the statements to run by hand.
+    #[cfg(feature = "sql")]
+    #[must_use]
+    pub fn make_tables(mut self, yes: bool) -> Self {
+        self.make_tables = yes;
+        self
+    }
+
     /// Uses a store in this process's memory.
     ///
     /// # Errors
@@ -134,7 +196,8 @@ impl Builder {
 }
 
 impl Locks {
-    /// Connects to a Redis or Valkey with the default settings; see [`Options::new`] for the URL.
+    /// Connects with the default settings to a Redis or Valkey, see [`Options::new`] for the URL, or, with the feature
+    /// `postgres`, to a PostgreSQL, `postgres://user[:password]@host[:port]/database`.
     ///
     /// # Errors
     ///
@@ -144,7 +207,7 @@ impl Locks {
     ///
     /// Cancel safe.
     pub async fn connect(url: &str) -> Result<Self, Failure> {
-        Self::builder().connect(Options::new(url)).await
+        Self::builder().connect_to(url).await
     }
 
     /// Begins with the default settings.
@@ -255,6 +318,27 @@ impl Locks {
         self.shared.backend.force(&Keys::new(Kind::Plain, name)?).await
     }
 
+    /// Lists the locks that are held, with who holds them, by name; `None` where the store keeps no list.
+    ///
+    /// A database does. A name longer than 190 bytes is listed shortened, with its SHA-256.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Failure> {
+        self.shared.backend.held().await
+    }
+
+    /// Tells whether whoever waits here asks again and again, because nobody says when a lock is free.
+    #[must_use]
+    pub fn polls(&self) -> bool {
+        self.shared.backend.polls()
+    }
+
     /// Gives back everything this client holds and ends it, for all clones.
     ///
     /// Those who wait get [`Failure::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
@@ -273,4 +357,12 @@ impl Locks {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+}
+
+/// What is asked of a PostgreSQL for locks: answers come soon, or not at all.
+#[cfg(feature = "postgres")]
+fn postgres_options(url: &str) -> firstcome_store::postgres::Options {
+    firstcome_store::postgres::Options::new(url)
+        .answer_within(ANSWER_WITHIN)
+        .lock_within(ANSWER_WITHIN / 2)
 }

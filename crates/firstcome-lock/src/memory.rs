@@ -7,7 +7,9 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Return, Undone, later};
+use crate::backend::{
+    Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone, later,
+};
 use crate::keys::{Keys, Kind};
 use crate::{Failure, Holder};
 
@@ -179,7 +181,7 @@ impl Memory {
         &self,
         holds: &[Renewal<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<bool>, Failure> {
+    ) -> Result<Vec<Kept>, Failure> {
         let mut state = self.state();
         let now = Instant::now();
         let answers = holds.iter().map(|(keys, owner)| {
@@ -188,7 +190,7 @@ impl Memory {
             {
                 entry.expires = later(now, lease);
             }
-            held
+            Kept::from(held)
         });
         Ok(answers.collect())
     }
@@ -224,11 +226,11 @@ impl Memory {
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
-    pub(crate) async fn listen(&self, channel: &str) -> Result<Ear, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
         let mut state = self.state();
         state.channels.retain(|_, sender| sender.receiver_count() > 0);
-        let sender =
-            state.channels.entry(channel.to_owned()).or_insert_with(|| broadcast::Sender::new(16));
+        let channel = topic.channel().into_owned();
+        let sender = state.channels.entry(channel).or_insert_with(|| broadcast::Sender::new(16));
         Ok(Ear::Memory(sender.subscribe()))
     }
 

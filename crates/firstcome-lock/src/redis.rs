@@ -1,15 +1,16 @@
 //! Locks in Redis and Valkey.
 
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use firstcome_store::{Command, Redis, Reply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::backend::{Answer, Ear, Left, NotAfter, Record, Renewal, Return, Undone};
+use crate::backend::{Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone};
 use crate::keys::{Keys, Kind, prefixed};
 use crate::protection::{Protection, Protections};
+use crate::store_clock::StoreClock;
 use crate::{Failure, Holder};
 
 macro_rules! script {
@@ -43,27 +44,20 @@ const RECORD_LIFE_MS: u64 = 86_400_000;
 #[derive(Debug)]
 pub(crate) struct RedisBackend {
     redis: Redis,
-    clock: Mutex<Option<Seen>>,
+    clock: StoreClock,
     generations: watch::Receiver<u64>,
     protections: Protections,
-}
-
-/// The server's clock as an answer gave it, and when that answer was asked for.
-#[derive(Debug, Clone, Copy)]
-struct Seen {
-    server_us: i64,
-    asked: Instant,
 }
 
 impl RedisBackend {
     pub(crate) fn new(redis: Redis, protections: Protections) -> Self {
         let generations = redis.generations();
-        Self { redis, clock: Mutex::new(None), generations, protections }
+        Self { redis, clock: StoreClock::default(), generations, protections }
     }
 
     pub(crate) async fn ready(&self) -> Result<(), Failure> {
         self.redis.ready().await?;
-        if self.seen().is_none() {
+        if !self.clock.is_known() {
             self.ask_clock().await?;
         }
         Ok(())
@@ -93,7 +87,7 @@ impl RedisBackend {
             }
             let reply = reply.map_err(|failure| (failure.into(), not_after))?;
             let [kind, number, now] = three(&reply).map_err(|failure| (failure, not_after))?;
-            self.note_clock(now, asked);
+            self.clock.note(now, asked);
             match kind {
                 -1 => {}
                 0 => return Ok(Answer::Held { remaining: remaining(number) }),
@@ -217,7 +211,7 @@ impl RedisBackend {
         &self,
         holds: &[Renewal<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<bool>, Failure> {
+    ) -> Result<Vec<Kept>, Failure> {
         let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
         let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
         let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };
@@ -229,7 +223,7 @@ impl RedisBackend {
         if numbers.len() != holds.len() {
             return Err(unexpected("an answer for each lock"));
         }
-        Ok(numbers.into_iter().map(|number| number == 1).collect())
+        Ok(numbers.into_iter().map(|number| Kept::from(number == 1)).collect())
     }
 
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
@@ -263,8 +257,8 @@ impl RedisBackend {
         Ok(if left == -2 { None } else { Some(remaining(left)) })
     }
 
-    pub(crate) async fn listen(&self, channel: &str) -> Result<Ear, Failure> {
-        Ok(Ear::Redis(self.redis.subscribe(channel).await?))
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
+        Ok(Ear::Redis(self.redis.subscribe(&topic.channel()).await?))
     }
 
     pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
@@ -344,7 +338,7 @@ impl RedisBackend {
         let asked = Instant::now();
         match self.redis.send(&Command::new("TIME")).await?.numbers()?[..] {
             [seconds, micros] => {
-                self.note_clock(seconds * 1_000_000 + micros, asked);
+                self.clock.note(seconds * 1_000_000 + micros, asked);
                 Ok(())
             }
             _ => Err(unexpected("two numbers")),
@@ -356,25 +350,7 @@ impl RedisBackend {
         if self.protections.lack(Protection::NotAfter) {
             return NotAfter(i64::MAX / 1024);
         }
-        let Some(seen) = self.seen() else { return NotAfter(0) };
-        // The server's clock was read after the question was asked, so this is never too early; a hundredth makes
-        // up for clocks that do not run at the same rate.
-        let since = seen.asked.elapsed();
-        let ahead = since + since / 100 + self.answer_within();
-        NotAfter(
-            seen.server_us.saturating_add(i64::try_from(ahead.as_micros()).unwrap_or(i64::MAX)),
-        )
-    }
-
-    fn seen(&self) -> Option<Seen> {
-        *self.clock.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note_clock(&self, server_us: i64, asked: Instant) {
-        let mut clock = self.clock.lock().unwrap_or_else(PoisonError::into_inner);
-        if clock.is_none_or(|seen| seen.asked <= asked) {
-            *clock = Some(Seen { server_us, asked });
-        }
+        NotAfter(self.clock.not_after(self.answer_within()))
     }
 }
 

@@ -105,7 +105,7 @@ async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Result<Left, 
     let mut request = fastrand::u128(..);
     let lease = hold.lease();
     let mut tries = 0;
-    // A token lock has no latch: set once a release of it may have been carried out without an answer.
+    // A token lock has no latch, nor has a row: set once a release of it may have been carried out without an answer.
     let mut doubt = None;
     loop {
         if shared.protections.lack(Protection::Latch) {
@@ -140,7 +140,8 @@ async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Result<Left, 
                 return Err(failure);
             }
             Err(failure) => {
-                if hold.keys.kind == Kind::Token && failure.effect() == Effect::Unknown {
+                let recognised = hold.keys.kind != Kind::Token && shared.backend.has_latches();
+                if !recognised && failure.effect() == Effect::Unknown {
                     doubt = Some(failure);
                 }
                 tokio::time::sleep(pause(tries)).await;
@@ -156,12 +157,13 @@ async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Result<Release
     let name = &hold.keys.name;
     let keep = offer.ask.keep;
     let keys = Arc::clone(&offer.ask.keys);
+    let more = offer.more;
     let mut tries = 0;
     // Set once it may have been passed without anybody here knowing.
     let mut doubt = None;
     loop {
         let sent = Instant::now();
-        match shared.backend.pass(&hold.owner, &keys, &next, keep.lease).await {
+        match shared.backend.pass(&hold.owner, &keys, &next, keep.lease, more).await {
             Ok(Some(fence)) => {
                 let grant = Grant {
                     keys,
@@ -173,7 +175,10 @@ async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Result<Release
                     endless_trust: shared.protections.lack(Protection::Trust),
                 };
                 let lease = Lease::new(shared, shared.new_hold(grant), None);
-                shared.rooms.passed(name, offer.id(), later(Instant::now(), keep.lease));
+                // One who came after that is not known to the store as one who waits, and asks.
+                let told = more || !shared.backend.tells_only_who_waits();
+                let held_until = told.then(|| later(Instant::now(), keep.lease));
+                shared.rooms.passed(name, offer.id(), held_until);
                 // If the one in line has left, the lease comes back, is dropped, and so given back.
                 drop(offer.to.send(lease));
                 return Ok(Released::Free);

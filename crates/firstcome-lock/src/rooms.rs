@@ -63,6 +63,8 @@ pub(crate) struct Ticket {
 pub(crate) struct Offer {
     pub(crate) ask: Ask,
     pub(crate) to: oneshot::Sender<Lease>,
+    /// Somebody else is in line behind.
+    pub(crate) more: bool,
     id: u64,
 }
 
@@ -91,21 +93,24 @@ impl Rooms {
     /// Takes the offer of the oldest in line for `name`, if a lock can be passed to it.
     pub(crate) fn offer(&self, name: &str) -> Option<Offer> {
         let mut rooms = self.rooms();
-        let head = rooms.get_mut(name)?.line.front_mut()?;
+        let line = &mut rooms.get_mut(name)?.line;
+        let more = line.len() > 1;
+        let head = line.front_mut()?;
         if head.ask.owner.is_some() {
             // An owner that may hold it already is not given it behind its back.
             return None;
         }
         let to = head.offer.take()?;
-        Some(Offer { ask: head.ask.clone(), to, id: head.id })
+        Some(Offer { ask: head.ask.clone(), to, more, id: head.id })
     }
 
-    /// Ends an offer that was accepted: the next in line moves up, and knows until when to be quiet.
-    pub(crate) fn passed(&self, name: &str, id: u64, held_until: Instant) {
+    /// Ends an offer that was accepted: the next in line moves up, and knows until when to be quiet, if it is certain to
+    /// hear of a release.
+    pub(crate) fn passed(&self, name: &str, id: u64, held_until: Option<Instant>) {
         let mut rooms = self.rooms();
         let Some(room) = rooms.get_mut(name) else { return };
         room.line.retain(|entry| entry.id != id);
-        room.held_until = room.ear.is_some().then_some(held_until);
+        room.held_until = held_until.filter(|_| room.ear.is_some());
         match room.line.front() {
             Some(head) => head.call.notify_one(),
             None => drop(rooms.remove(name)),

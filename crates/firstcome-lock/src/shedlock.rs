@@ -54,6 +54,8 @@ mod held;
 mod postgres;
 mod redis;
 mod settings;
+#[cfg(feature = "postgres")]
+mod statements;
 mod store;
 mod time;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::attempt::{Ask, attempt};
-use crate::backend::{Ear, Heard, later};
+use crate::attempt::{Ask, attempt, attempt_and_wait};
+use crate::backend::{Ear, Heard, Topic, later};
 use crate::backoff::Pauses;
 use crate::protection::Protection;
 use crate::rooms::{Place, SharedEar, Ticket};
@@ -160,10 +160,15 @@ async fn as_head(
         let look_at = match quiet_until.take() {
             Some(then) => then,
             None => {
+                let listens = ear.as_ref().is_some_and(|ear| ear.is_live());
+                let asking = match listens {
+                    true => attempt_and_wait(shared, ask),
+                    false => attempt(shared, ask),
+                };
                 let tried = tokio::select! {
                     biased;
                     Ok(lease) = &mut ticket.offer => return Ok(lease),
-                    tried = attempt(shared, ask) => tried,
+                    tried = asking => tried,
                 };
                 let pause = match tried {
                     Ok(Tried::Got(lease)) => return Ok(lease),
@@ -213,7 +218,7 @@ async fn ear(shared: &Shared, ask: &Ask, place: &Place) -> Result<SharedEar, Fai
     if let Some(ear) = place.ear() {
         return Ok(ear);
     }
-    let ear = shared.backend.listen(&ask.keys.channel).await?;
+    let ear = shared.backend.listen(Topic::Lock(&ask.keys)).await?;
     let ear = Arc::new(tokio::sync::Mutex::new(ear));
     place.share_ear(&ear);
     Ok(ear)

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::Failure;
-use crate::backend::Backend;
+use crate::backend::{Backend, Kept};
 use crate::hold::{Hold, Loss};
 use crate::keys::Kind;
 use crate::protection::{Protection, Protections};
@@ -195,7 +195,11 @@ async fn renew(
             return;
         }
         match tokio::time::timeout(patience, renew_once(backend, &holds, lease)).await {
-            Ok(Ok(())) => return,
+            Ok(Ok(left)) if left.is_empty() => return,
+            Ok(Ok(left)) if !protections.lack(Protection::RenewAgain) => {
+                holds = left;
+                tokio::time::sleep(lease / 50).await;
+            }
             _ if protections.lack(Protection::RenewAgain) => return,
             // Refused, perhaps for a single one of them: each is asked for by itself.
             Ok(Err(failure)) if !failure.passes_by_itself() && holds.len() > 1 => {
@@ -206,29 +210,30 @@ async fn renew(
                     });
                 return renewing.await;
             }
-            Ok(Err(_)) | Err(_) => tokio::time::sleep(lease / 50).await,
+            Ok(_) | Err(_) => tokio::time::sleep(lease / 50).await,
         }
     }
 }
 
-/// Asks once, and notes the answers.
+/// Asks once, and notes the answers; gives those that are still to be renewed.
 async fn renew_once(
     backend: &Backend,
     holds: &[Arc<Hold>],
     lease: Duration,
-) -> Result<(), Failure> {
+) -> Result<Vec<Arc<Hold>>, Failure> {
     let sent: Vec<_> = holds.iter().map(|hold| hold.asked_now()).collect();
     let asked: Vec<_> = holds.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
     let answers = backend.renew(&asked, Some(lease)).await?;
-    for ((hold, sent), held) in holds.iter().zip(sent).zip(answers) {
-        if held {
+    let mut left = Vec::new();
+    for ((hold, sent), kept) in holds.iter().zip(sent).zip(answers) {
+        match kept {
             // Where trust ran out meanwhile, it is lost, and stays so.
-            hold.confirmed(sent, lease).ok();
-        } else {
-            hold.lose(Loss::Taken);
+            Kept::Yes => drop(hold.confirmed(sent, lease)),
+            Kept::Gone => hold.lose(Loss::Taken),
+            Kept::NotRenewed => left.push(Arc::clone(hold)),
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Looks, without renewing, whether holds are still there; those that are gone are lost.
@@ -241,8 +246,8 @@ async fn look(backend: &Backend, holds: Vec<Arc<Hold>>) {
                 batch.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
             // Without an answer, trust runs out by itself.
             let Ok(answers) = backend.renew(&asked, None).await else { continue };
-            for (hold, held) in batch.iter().zip(answers) {
-                if !held {
+            for (hold, kept) in batch.iter().zip(answers) {
+                if kept == Kept::Gone {
                     hold.lose(Loss::Taken);
                 }
             }

@@ -1,20 +1,25 @@
 //! PostgreSQL: a small pool of connections, and transactions whose time-outs are said, never inherited.
 //!
-//! Nearly everything is done inside a transaction, so that what fails before its COMMIT was not carried out: only
-//! [`Work::commit`] can answer [`Failure::Unknown`](crate::Failure::Unknown). A single statement may also be sent by itself,
-//! with [`Session::once`]. Statements are sent with the types of their values and keep no name in the server, so that a
-//! pooler in transaction mode may stand between.
+//! Work of several statements is done inside a transaction, so that what fails before its COMMIT was not carried out: of
+//! that, only [`Work::commit`] can answer [`Failure::Unknown`](crate::Failure::Unknown). Its statements are sent with the
+//! types of their values and keep no name in the server, so that a pooler in transaction mode may stand between.
+//!
+//! [`Postgres::step`] is for a statement that is all there is to do: it is a transaction by itself, in one round trip.
+//! [`Listener`] hears what is said with NOTIFY.
 
 mod address;
 mod dial;
-mod once;
+mod identity;
+mod listener;
 mod options;
 mod pool;
 mod refusal;
+mod step;
 mod work;
 
+pub use listener::{Heard, Listener, Liveness};
 pub use options::Options;
 pub use pool::{Postgres, Session};
 pub use tokio_postgres::Row;
-pub use tokio_postgres::types::{ToSql, Type};
+pub use tokio_postgres::types::{FromSql, ToSql, Type};
 pub use work::{Access, Work};

@@ -3,6 +3,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::{Certificates, Folder, free_port, programs};
@@ -225,6 +226,18 @@ impl Postgres {
     #[must_use]
     pub fn url_through(&self, port: u16) -> String {
         format!("postgres://{USER}:{PASSWORD}@127.0.0.1:{port}/{DATABASE}?sslmode=disable")
+    }
+
+    /// Makes a database that was not there before, and gives its URL.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it cannot be made.
+    pub fn new_database(&self) -> String {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let name = format!("d{}", NEXT.fetch_add(1, Ordering::Relaxed));
+        self.sql("postgres", &format!("CREATE DATABASE {name} TEMPLATE template0"));
+        self.url().replace(&format!("/{DATABASE}?"), &format!("/{name}?"))
     }
 
     /// Gives the file of the authority that signed this server's certificate.

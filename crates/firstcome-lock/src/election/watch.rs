@@ -6,8 +6,7 @@ use tokio::task::JoinHandle;
 
 use super::Leader;
 use crate::attempt::pause;
-use crate::backend::{Ear, Heard};
-use crate::keys::prefixed;
+use crate::backend::{Ear, Heard, Topic};
 use crate::shared::Shared;
 use crate::{Failure, Fence};
 
@@ -24,7 +23,7 @@ pub struct Watch {
 impl Watch {
     pub(crate) async fn start(shared: &Arc<Shared>, name: &str) -> Result<Self, Failure> {
         // Subscribed before looking, so that no change in between is missed.
-        let ear = shared.backend.listen(&prefixed("fc:leader", name)).await?;
+        let ear = shared.backend.listen(Topic::Leader(name)).await?;
         let (first, left) = look(shared, name).await?;
         let (sender, leaders) = watch::channel(first);
         let (shared, name) = (Arc::clone(shared), name.to_owned());

@@ -12,6 +12,12 @@ macro_rules! on_every_store {
                 if let Some(stage) = crate::stage::Stage::redis() { super::$name(stage).await }
             }
         )+ }
+        mod postgres { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
+            }
+        )+ }
         mod valkey { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
@@ -292,9 +298,13 @@ async fn forty_tasks_never_meet(stage: Stage) {
             })
         })
         .collect();
-    for task in tasks {
-        task.await.unwrap();
-    }
+    let all = async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    };
+    // Who is not told of a release waits for the end of a lease of 30 s.
+    tokio::time::timeout(25 * SECOND, all).await.expect("each is told when it is its turn");
     assert_eq!(inside.most(), 1);
 
     // The twin: the same visits without the lock do meet.

@@ -7,12 +7,18 @@ use firstcome_lock::{Election, Failure, Locks};
 
 use crate::stage::{Inside, SECOND, Stage, ms, take, until_free};
 
-macro_rules! on_both_stores {
+macro_rules! on_every_store {
     ($($name:ident)+) => {
         mod redis { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
                 if let Some(stage) = crate::stage::Stage::redis() { super::$name(stage).await }
+            }
+        )+ }
+        mod postgres { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
             }
         )+ }
         mod memory { $(
@@ -24,7 +30,7 @@ macro_rules! on_both_stores {
     };
 }
 
-on_both_stores! {
+on_every_store! {
     one_of_five_leads_and_each_gets_its_turn
     work_stops_when_the_term_is_taken_away
     resigning_lets_another_one_lead

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::Redis;
+use firstcome_testbed::{Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -15,6 +15,8 @@ pub(crate) fn ms(millis: u64) -> Duration {
 /// A store under test, on which any number of clients can be made.
 pub(crate) enum Stage {
     Redis(Redis),
+    /// A database in a server, by its URL.
+    Database(String),
     Memory(Memory),
 }
 
@@ -25,6 +27,10 @@ impl Stage {
 
     pub(crate) fn valkey() -> Option<Self> {
         Redis::valkey().map(Self::Redis)
+    }
+
+    pub(crate) fn postgres() -> Option<Self> {
+        Some(Self::Database(Postgres::shared()?.new_database()))
     }
 
     #[expect(
@@ -43,6 +49,7 @@ impl Stage {
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
+            Self::Database(url) => builder.connect_to(url).await.unwrap(),
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }
     }

@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -7,11 +8,12 @@ use std::task::{Context, Poll};
 use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_postgres::config::{ChannelBinding as Binding, SslMode};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 
 use super::address::{Address, wrong};
 use super::{Options, refusal};
@@ -39,7 +41,23 @@ pub(super) struct Line {
     /// Counts the connections of the pool.
     pub(super) number: u64,
     pub(super) used: Instant,
+    /// How single statements are sent over it, once that is known.
+    pub(super) manner: Option<Manner>,
+    /// Statements the server has prepared, by their text.
+    pub(super) prepared: HashMap<&'static str, Statement>,
 }
+
+/// Who is at the other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// A process of the server that is this connection's own, with our settings in it.
+    Direct,
+    /// A pooler: the next transaction may be with another process of the server.
+    Pooled,
+}
+
+/// Where what the server says without being asked goes; one that is full or gone misses it.
+pub(super) type Notes = mpsc::Sender<String>;
 
 impl Line {
     /// Says good-bye and waits until the connection is closed.
@@ -84,14 +102,19 @@ impl Dialler {
 
     /// Connects, logs in, and looks at the server's version.
     pub(super) async fn line(&self) -> Result<Line, Failure> {
+        self.line_with(None).await
+    }
+
+    /// Connects as [`Dialler::line`] does; the payloads of notifications go to `notes`.
+    pub(super) async fn line_with(&self, notes: Option<Notes>) -> Result<Line, Failure> {
         let limit = self.options.connect_within;
-        tokio::time::timeout(limit, self.dial()).await.unwrap_or_else(|_| {
+        tokio::time::timeout(limit, self.dial(notes)).await.unwrap_or_else(|_| {
             let reason = format!("no connection within {limit:?}");
             Err(Failure::Unreachable { place: self.place(), reason })
         })
     }
 
-    async fn dial(&self) -> Result<Line, Failure> {
+    async fn dial(&self, notes: Option<Notes>) -> Result<Line, Failure> {
         let (host, place) = (&self.address.host, self.place());
         let stream = TcpStream::connect((host.name.as_str(), host.port))
             .await
@@ -113,7 +136,7 @@ impl Dialler {
                 let (client, connection) =
                     config.connect_raw(stream, NoTls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
-                (client, version, tokio::spawn(run(connection)))
+                (client, version, tokio::spawn(run(connection, notes)))
             }
             Some(Tls(connector)) => {
                 config.ssl_mode(SslMode::Require);
@@ -123,11 +146,18 @@ impl Dialler {
                 let (client, connection) =
                     config.connect_raw(stream, tls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
-                (client, version, tokio::spawn(run(connection)))
+                (client, version, tokio::spawn(run(connection, notes)))
             }
         };
         let number = self.made.fetch_add(1, Ordering::Relaxed) + 1;
-        let line = Line { client, driver: Some(driver), number, used: Instant::now() };
+        let line = Line {
+            client,
+            driver: Some(driver),
+            number,
+            used: Instant::now(),
+            manner: None,
+            prepared: HashMap::new(),
+        };
         let major = version.as_deref().unwrap_or("").split(|c: char| !c.is_ascii_digit()).next();
         match major.and_then(|major| major.parse::<u32>().ok()) {
             Some(major) if major < OLDEST.0 => Err(Failure::TooOld {
@@ -141,12 +171,19 @@ impl Dialler {
 }
 
 /// Moves a connection's bytes until it ends; whoever waits for an answer then learns of it.
-async fn run<S, T>(connection: tokio_postgres::Connection<S, T>)
+async fn run<S, T>(mut connection: tokio_postgres::Connection<S, T>, notes: Option<Notes>)
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
-    drop(connection.await);
+    while let Some(Ok(said)) =
+        std::future::poll_fn(|context| connection.poll_message(context)).await
+    {
+        if let (AsyncMessage::Notification(note), Some(notes)) = (said, &notes) {
+            // Whoever is so far behind looks anyway.
+            notes.try_send(note.payload().to_owned()).ok();
+        }
+    }
 }
 
 /// Makes TLS out of a plain connection.

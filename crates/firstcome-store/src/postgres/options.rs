@@ -93,12 +93,27 @@ impl Options {
     /// All of it is local to the transaction: behind a pooler the connection is not ours afterwards. A commit that is
     /// not forced to the disk, as the operator may have it for other work, is not what an answer here stands for.
     pub(super) fn begin(&self) -> String {
+        format!("BEGIN ISOLATION LEVEL READ COMMITTED; {}", self.settings(Reach::Transaction))
+    }
+
+    /// What a connection of our own is set to, for single statements.
+    pub(super) fn session(&self) -> String {
+        format!(
+            "SET default_transaction_isolation = 'read committed'; {}",
+            self.settings(Reach::Session)
+        )
+    }
+
+    fn settings(&self, reach: Reach) -> String {
         let ms = |time: Duration| time.as_millis().clamp(1, i32::MAX as u128);
+        let (set, local) = match reach {
+            Reach::Transaction => ("SET LOCAL", true),
+            Reach::Session => ("SET", false),
+        };
         let mut text = format!(
-            "BEGIN ISOLATION LEVEL READ COMMITTED; \
-             SET LOCAL statement_timeout = {}; SET LOCAL lock_timeout = {}; \
-             SET LOCAL idle_in_transaction_session_timeout = {}; \
-             SELECT set_config('synchronous_commit', 'on', true) \
+            "{set} statement_timeout = {}; {set} lock_timeout = {}; \
+             {set} idle_in_transaction_session_timeout = {}; \
+             SELECT set_config('synchronous_commit', 'on', {local}) \
              WHERE current_setting('synchronous_commit') = 'off'",
             ms(self.answer_within * 3 / 4),
             ms(self.lock_within),
@@ -106,10 +121,17 @@ impl Options {
         );
         if let Some(schema) = &self.schema {
             let schema = schema.replace('"', "\"\"");
-            text.push_str(&format!("; SET LOCAL search_path TO \"{schema}\", pg_temp"));
+            text.push_str(&format!("; {set} search_path TO \"{schema}\", pg_temp"));
         }
         text
     }
+}
+
+/// How long a setting lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Transaction,
+    Session,
 }
 
 impl std::fmt::Debug for Options {

@@ -17,7 +17,7 @@ const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 /// Cheap to clone; all clones share the connections, which are made when they are needed.
 #[derive(Debug, Clone)]
 pub struct Postgres {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
 #[derive(Debug)]
@@ -54,16 +54,10 @@ impl Postgres {
         self.inner.dialler.place()
     }
 
-    /// Gives how long a statement may take.
+    /// Gives how long a statement may take: [`Options::answer_within`].
     #[must_use]
-    pub fn answer_within(&self) -> Duration {
+    pub fn answer_within(&self) -> std::time::Duration {
         self.inner.dialler.options.answer_within
-    }
-
-    /// Gives how long the server waits for a lock that another transaction holds.
-    #[must_use]
-    pub fn lock_within(&self) -> Duration {
-        self.inner.dialler.options.lock_within
     }
 
     /// Waits for a connection that is free, and makes one if there may be more.
@@ -183,12 +177,12 @@ impl Session {
         &self.inner
     }
 
-    pub(super) fn take_line(&mut self) -> Option<Line> {
-        self.line.take()
-    }
-
     pub(super) fn keep(&mut self, line: Line) {
         self.line = Some(line);
+    }
+
+    pub(super) fn take(&mut self) -> Option<Line> {
+        self.line.take()
     }
 }
 

@@ -42,6 +42,13 @@ pub(super) fn uncertain(place: &str, error: &Error) -> Failure {
     }
 }
 
+/// Tells whether the server undid a statement because somebody else was in the way: sent again it may succeed.
+pub(super) fn gave_way(error: &Error) -> bool {
+    error.as_db_error().is_some_and(|refused| {
+        matches!(refused.code().code(), "40P01" | "40001") && !is_fatal(refused)
+    })
+}
+
 /// Says why there is no connection.
 pub(super) fn not_connected(place: &str, error: Error) -> Failure {
     if error.as_db_error().is_some() {

@@ -17,7 +17,8 @@ async fn through(proxy: &Proxy, scene: &Scene) -> ShedLock {
         }
         Scene::Postgres { server, .. } => {
             let options = PostgresOptions::new(server.url_through(proxy.port()));
-            let options = options.answer_within(SECOND);
+            // One connection, so that what a test has warmed up is what it cuts.
+            let options = options.answer_within(SECOND).connections(1);
             ShedLock::postgres(options, Table::default()).await.unwrap()
         }
     }
@@ -30,6 +31,13 @@ fn port(scene: &Scene) -> u16 {
     }
 }
 
+/// Sends each request once, so that the server knows script and statement: what is cut afterwards is an answer.
+async fn warm_up(client: &ShedLock) {
+    let lock = take(client, &fresh("warm")).await;
+    let lock = lock.extend(3600 * SECOND, ms(0)).await.unwrap().expect("it is held");
+    lock.unlock().await.unwrap();
+}
+
 async fn a_lost_answer_leaves_nothing_taken(scene: Scene) {
     let bob = scene.client().await;
     let proxy = Proxy::start(port(&scene)).await;
@@ -37,6 +45,7 @@ async fn a_lost_answer_leaves_nothing_taken(scene: Scene) {
     let x = fresh("cut");
     // A row that is there, and one that is not.
     for _ in 0..2 {
+        warm_up(&ann).await;
         proxy.set(Fault::CutAtReply);
         let lost = ann.lock(&x, 3600 * SECOND, 3600 * SECOND).await.unwrap_err();
         assert_eq!(lost.effect(), Effect::Unknown, "{lost}");
@@ -53,8 +62,7 @@ async fn an_unlock_and_an_extension_are_sent_again(scene: Scene) {
     let proxy = Proxy::start(port(&scene)).await;
     let ann = through(&proxy, &scene).await;
     let x = fresh("cut");
-    // Once, so that the server knows the script: what is cut is then the answer to the first request.
-    take(&ann, &x).await.unlock().await.unwrap();
+    warm_up(&ann).await;
     let lock = take(&ann, &x).await;
     proxy.set(Fault::CutAtReply);
     let unlocking = tokio::spawn(lock.unlock());
@@ -65,6 +73,7 @@ async fn an_unlock_and_an_extension_are_sent_again(scene: Scene) {
     assert!(matches!(said, Ok(Unlocked::AlreadyLost) | Err(_)), "{said:?}");
 
     let y = fresh("cut");
+    warm_up(&ann).await;
     let lock = ann.lock(&y, 600 * SECOND, ms(0)).await.unwrap().expect("it is free");
     proxy.set(Fault::CutAtReply);
     let extending = tokio::spawn(lock.extend(3600 * SECOND, ms(0)));

@@ -1,0 +1,266 @@
+//! Locks in PostgreSQL.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use firstcome_store::postgres::{
+    FromSql, Heard as Said, Listener, Liveness, Options, Postgres, Row as Found, ToSql, Type,
+};
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+
+use super::row::{Row, Seen, Step};
+use super::unexpected;
+use crate::Failure;
+use crate::backend::{Ear, Heard};
+
+/// The tables, as they are made.
+pub(super) const CREATE: &str = include_str!("postgres/create.sql");
+
+const LOOK: &str = include_str!("postgres/look.sql");
+const ACQUIRE: &str = include_str!("postgres/acquire.sql");
+const RELEASE: &str = include_str!("postgres/release.sql");
+const PASS: &str = include_str!("postgres/pass.sql");
+const UNDO: &str = include_str!("postgres/undo.sql");
+const FORCE: &str = include_str!("postgres/force.sql");
+const ANNOUNCE: &str = include_str!("postgres/announce.sql");
+const RENEW: &str = include_str!("postgres/renew.sql");
+const GUARD: &str = include_str!("postgres/guard.sql");
+const SWEEP: &str = include_str!("postgres/sweep.sql");
+const HELD: &str = include_str!("postgres/held.sql");
+
+/// The channel that everything is said on; what it is about is the payload.
+const CHANNEL: &str = "firstcome_locks";
+
+/// How many connections there are for what must not wait behind those who wait: giving back and renewing.
+const KEEPING: usize = 2;
+
+/// How often the tables are made again when somebody else made them at the same time.
+const MAKING: u32 = 5;
+
+/// A database with the table of locks.
+#[derive(Debug)]
+pub(crate) struct PostgresTable {
+    ask: Postgres,
+    /// A lock whose row somebody else's transaction has may keep every connection of `ask` for a while; what is held has
+    /// to be renewed and given back meanwhile.
+    keep: Postgres,
+    pooled: bool,
+    listener: OnceLock<Listener>,
+}
+
+impl PostgresTable {
+    /// Connects, and makes the tables where they are missing and may be made.
+    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Failure> {
+        let ask = Postgres::new(options.clone())?;
+        let keep = Postgres::new(options.connections(KEEPING))?;
+        let pooled = ask.is_pooled().await?;
+        let table = Self { ask, keep, pooled, listener: OnceLock::new() };
+        if make_tables {
+            table.make().await?;
+        }
+        Ok(table)
+    }
+
+    /// Tells whether a pooler stands between.
+    pub(crate) fn is_pooled(&self) -> bool {
+        self.pooled
+    }
+
+    async fn make(&self) -> Result<(), Failure> {
+        let there = "SELECT to_regclass('firstcome_locks') IS NOT NULL \
+                     AND to_regclass('firstcome_guards') IS NOT NULL";
+        for _ in 0..MAKING {
+            let rows = self.ask.step(there, &[]).await?;
+            if rows.first().is_some_and(|row| row.get::<_, bool>(0)) {
+                return Ok(());
+            }
+            let mut session = self.ask.session().await?;
+            let work = session.begin(firstcome_store::postgres::Access::Usual).await?;
+            let made = match work.batch(CREATE).await {
+                Ok(()) => work.commit().await,
+                Err(failure) => {
+                    work.roll_back().await;
+                    Err(failure)
+                }
+            };
+            match made {
+                Ok(()) => return Ok(()),
+                // Somebody made them at the same time: "if not exists" does not wait for that.
+                Err(firstcome_store::Failure::Statement { code, .. })
+                    if ["23505", "42P07", "42710"].contains(&code.as_str()) => {}
+                Err(failure) => return Err(failure.into()),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) async fn step(
+        &self,
+        name: &str,
+        request: i64,
+        step: &Step<'_>,
+    ) -> Result<Seen, Failure> {
+        let rows = match step {
+            Step::Look => self.ask.step(LOOK, &[text(&name)]).await,
+            Step::Acquire { owner, lease, not_after, waits } => {
+                let waits = *waits && !self.pooled;
+                let (number, yes_or_no) = (Type::INT8, Type::BOOL);
+                let values: [Value<'_>; 6] = [
+                    text(&name),
+                    text(owner),
+                    (lease, number.clone()),
+                    (not_after, number.clone()),
+                    (&request, number),
+                    (&waits, yes_or_no),
+                ];
+                self.ask.step(ACQUIRE, &values).await
+            }
+            Step::Release { owner, all, lease } => {
+                let values: [Value<'_>; 5] = [
+                    text(&name),
+                    text(owner),
+                    (&request, Type::INT8),
+                    (all, Type::BOOL),
+                    (lease, Type::INT8),
+                ];
+                self.keep.step(RELEASE, &values).await
+            }
+            Step::Pass { owner, next, lease, more_wait } => {
+                let values: [Value<'_>; 6] = [
+                    text(&name),
+                    text(owner),
+                    text(next),
+                    (lease, Type::INT8),
+                    (&request, Type::INT8),
+                    (more_wait, Type::BOOL),
+                ];
+                self.keep.step(PASS, &values).await
+            }
+            Step::Undo { owner, keep } => {
+                let values: [Value<'_>; 4] =
+                    [text(&name), text(owner), (keep, Type::INT8), (&request, Type::INT8)];
+                self.keep.step(UNDO, &values).await
+            }
+            Step::Force => self.ask.step(FORCE, &[text(&name), (&request, Type::INT8)]).await,
+            Step::Announce { owner, term, node } => {
+                let values: [Value<'_>; 4] =
+                    [text(&name), text(owner), (term, Type::INT8), text(node)];
+                self.keep.step(ANNOUNCE, &values).await
+            }
+        };
+        let rows = rows?;
+        seen(rows.first().ok_or_else(|| unexpected("a row"))?)
+    }
+
+    pub(super) async fn renew(
+        &self,
+        names: Vec<String>,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<i32>, Failure> {
+        let values: [Value<'_>; 3] =
+            [(&names, Type::TEXT_ARRAY), (&owners, Type::TEXT_ARRAY), (&lease, Type::INT8)];
+        let rows = self.keep.step(RENEW, &values).await?;
+        rows.iter().map(|row| cell(row, 0)).collect()
+    }
+
+    pub(super) async fn guard(
+        &self,
+        name: &str,
+        fence: i64,
+        owner: &str,
+        value: &[u8],
+    ) -> Result<Option<(i64, bool)>, Failure> {
+        let values: [Value<'_>; 4] =
+            [text(&name), (&fence, Type::INT8), text(&owner), (&value, Type::BYTEA)];
+        let rows = self.ask.step(GUARD, &values).await?;
+        rows.first().map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).transpose()
+    }
+
+    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+        let rows = self.keep.step(SWEEP, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
+        rows.first().map_or(Ok(None), |row| cell(row, 0))
+    }
+
+    pub(super) async fn held(
+        &self,
+        after: String,
+        count: i64,
+    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+        let rows = self.ask.step(HELD, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
+        let read = |row: &Found| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
+        rows.iter().map(read).collect()
+    }
+
+    pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
+        if self.pooled {
+            return Ok(Ear::Deaf);
+        }
+        let listener = self.listener.get_or_init(|| self.keep.listener(CHANNEL));
+        let said = listener.subscribe().await?;
+        Ok(Ear::Postgres(PostgresEar { topic, said, liveness: listener.liveness() }))
+    }
+
+    pub(super) fn answer_within(&self) -> Duration {
+        self.ask.answer_within()
+    }
+
+    pub(super) async fn close(&self) {
+        self.ask.close().await;
+        self.keep.close().await;
+    }
+}
+
+/// A subscription to what is said about one lock.
+#[derive(Debug)]
+pub(crate) struct PostgresEar {
+    topic: String,
+    said: broadcast::Receiver<Said>,
+    liveness: Liveness,
+}
+
+impl PostgresEar {
+    pub(crate) async fn next(&mut self) -> Heard {
+        loop {
+            match self.said.recv().await {
+                Ok(Said::Note(topic)) if *topic == *self.topic => return Heard::Wake,
+                Ok(Said::Note(_)) => {}
+                Ok(Said::Cut) | Err(RecvError::Lagged(_)) => return Heard::Missed,
+                Err(RecvError::Closed) => return Heard::Closed,
+            }
+        }
+    }
+
+    pub(crate) fn is_live(&self) -> bool {
+        self.liveness.is_live()
+    }
+}
+
+type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+fn text<'a>(value: &'a &str) -> Value<'a> {
+    (value, Type::TEXT)
+}
+
+fn seen(row: &Found) -> Result<Seen, Failure> {
+    let there: Option<String> = cell(row, 0)?;
+    let row_there = there.map(|_| lock(row, 0)).transpose()?;
+    Ok(Seen { row: row_there, now: cell(row, 6)? })
+}
+
+/// Reads a lock from six columns.
+fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
+    Ok(Row {
+        owner: cell(row, first)?,
+        holds: super::unsigned(cell(row, first + 1)?),
+        fence: super::unsigned(cell(row, first + 2)?),
+        expires_at: cell(row, first + 3)?,
+        request: cell(row, first + 4)?,
+        metadata: cell(row, first + 5)?,
+    })
+}
+
+fn cell<'a, T: FromSql<'a>>(row: &'a Found, at: usize) -> Result<T, Failure> {
+    row.try_get(at).map_err(|error| unexpected(&format!("a lock: {error}")))
+}

@@ -1,0 +1,93 @@
+use std::time::Duration;
+
+#[cfg(feature = "postgres")]
+use super::postgres::PostgresTable;
+use super::row::{Row, Seen, Step};
+use crate::Failure;
+use crate::backend::Ear;
+
+/// The table of locks in a database of one kind.
+#[derive(Debug)]
+pub(crate) enum Table {
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresTable),
+}
+
+/// Calls the same function on whichever database it is.
+macro_rules! on_each {
+    ($self:ident, $table:ident => $call:expr) => {
+        match $self {
+            #[cfg(feature = "postgres")]
+            Table::Postgres($table) => $call,
+        }
+    };
+}
+
+impl Table {
+    /// Carries out a step, and gives the row as it stands after it.
+    pub(super) async fn step(
+        &self,
+        name: &str,
+        request: i64,
+        step: &Step<'_>,
+    ) -> Result<Seen, Failure> {
+        on_each!(self, table => table.step(name, request, step).await)
+    }
+
+    /// Renews, or with a lease of 0 only looks; gives 2 for renewed, 1 for held, 0 for gone.
+    pub(super) async fn renew(
+        &self,
+        names: Vec<std::borrow::Cow<'_, str>>,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<i32>, Failure> {
+        let names = names.into_iter().map(std::borrow::Cow::into_owned).collect();
+        on_each!(self, table => table.renew(names, owners, lease).await)
+    }
+
+    /// Writes a guarded value; gives the fence in the row, and whether it was written.
+    pub(super) async fn guard(
+        &self,
+        name: &str,
+        fence: i64,
+        owner: &str,
+        value: &[u8],
+    ) -> Result<Option<(i64, bool)>, Failure> {
+        on_each!(self, table => table.guard(name, fence, owner, value).await)
+    }
+
+    /// Removes old rows among the next `count`; gives the last name looked at.
+    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+        on_each!(self, table => table.sweep(after, count).await)
+    }
+
+    /// Lists the next `count` locks that are held.
+    pub(super) async fn held(
+        &self,
+        after: String,
+        count: i64,
+    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+        on_each!(self, table => table.held(after, count).await)
+    }
+
+    /// Subscribes to what is said about `topic`, where anything is said.
+    pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
+        on_each!(self, table => table.listen(topic).await)
+    }
+
+    /// Tells whether nobody says anything.
+    pub(super) fn polls(&self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(table) => table.is_pooled(),
+        }
+    }
+
+    pub(super) fn answer_within(&self) -> Duration {
+        on_each!(self, table => table.answer_within())
+    }
+
+    pub(super) async fn close(&self) {
+        on_each!(self, table => table.close().await);
+    }
+}

@@ -1,0 +1,217 @@
+//! Single statements, each a transaction of its own: one round trip, and a failure that says whether it may count.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
+
+use super::dial::{Dialler, Line, Manner};
+use super::{Postgres, Session, identity, refusal};
+use crate::Failure;
+
+/// The longest pause before a statement that was undone by the server is sent again.
+const PAUSE_MS: u64 = 20;
+
+impl Postgres {
+    /// Runs one statement as a transaction of its own, READ COMMITTED, and gives its rows.
+    ///
+    /// A statement that the server undid because of a deadlock or a conflict is sent again, for as long as
+    /// [`Options::answer_within`](super::Options::answer_within) allows; nothing else is. The statement is prepared
+    /// once for each connection; behind a pooler, which has connections of its own, it is sent whole between a BEGIN and
+    /// a COMMIT that travel with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unknown`] when the answer was lost: it may count. Otherwise it does not.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: whether it counts is then unknown.
+    pub async fn step(
+        &self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Failure> {
+        let mut session = self.session().await?;
+        session.step(sql, values).await
+    }
+
+    /// Tells whether a pooler stands between: then a connection is nobody's own, and cannot listen.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no connection: see [`Failure`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn is_pooled(&self) -> Result<bool, Failure> {
+        let mut session = self.session().await?;
+        let mut line = match session.take() {
+            Some(line) => line,
+            None => session.inner().dialler.line().await?,
+        };
+        let manner = session.inner().dialler.settle(&mut line).await?;
+        session.keep(line);
+        Ok(manner == Manner::Pooled)
+    }
+}
+
+impl Session {
+    async fn step(
+        &mut self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, Failure> {
+        let limit = self.inner().dialler.options.answer_within;
+        let deadline = Instant::now() + limit;
+        loop {
+            let (failure, again) = match self.step_once(sql, values).await {
+                Ok(rows) => return Ok(rows),
+                Err(failed) => failed,
+            };
+            let pause = Duration::from_millis(fastrand::u64(1..=PAUSE_MS));
+            if !again || Instant::now() + pause >= deadline {
+                return Err(failure);
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Gives with a failure whether the server undid it in favour of somebody else, so that it can be sent again.
+    async fn step_once(
+        &mut self,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, (Failure, bool)> {
+        let never = |failure| (failure, false);
+        // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
+        let kept = self.take();
+        let was_kept = kept.is_some();
+        let mut line = match kept {
+            Some(line) => line,
+            None => self.inner().dialler.line().await.map_err(never)?,
+        };
+        let mut ready = self.inner().dialler.prepare(&mut line, sql, values).await;
+        // A server that was started again has cut the connections of before; nothing was sent that could count.
+        if was_kept && ready.is_err() && line.client.is_closed() {
+            line = self.inner().dialler.line().await.map_err(never)?;
+            ready = self.inner().dialler.prepare(&mut line, sql, values).await;
+        }
+        let manner = match ready {
+            Ok(manner) => manner,
+            Err(failure) => {
+                if !line.client.is_closed() {
+                    self.keep(line);
+                }
+                return Err(never(failure));
+            }
+        };
+        let place = self.inner().dialler.place();
+        let limit = self.inner().dialler.options.answer_within;
+        let asking = async {
+            match manner {
+                Manner::Direct => direct(&line, sql, values).await,
+                Manner::Pooled => {
+                    let begin = self.inner().dialler.options.begin();
+                    // Sent together, in this order; after one that failed the server refuses the others.
+                    let (begun, asked, committed) = tokio::join!(
+                        line.client.batch_execute(&begin),
+                        line.client.query_typed(sql, values),
+                        line.client.batch_execute("COMMIT"),
+                    );
+                    begun?;
+                    let rows = asked?;
+                    committed.map(|()| rows)
+                }
+            }
+        };
+        match timeout(limit, asking).await {
+            Ok(Ok(rows)) => {
+                line.used = Instant::now();
+                self.keep(line);
+                Ok(rows)
+            }
+            Ok(Err(error)) => {
+                let again = refusal::gave_way(&error);
+                let failure = refusal::uncertain(&place, &error);
+                // An error of the statement itself leaves the connection as it was.
+                if !line.client.is_closed() && !matches!(failure, Failure::Unknown { .. }) {
+                    self.keep(line);
+                }
+                Err((failure, again))
+            }
+            Err(_) => {
+                let reason = format!("no answer within {limit:?}");
+                Err(never(Failure::Unknown { place, reason }))
+            }
+        }
+    }
+}
+
+async fn direct(
+    line: &Line,
+    sql: &'static str,
+    values: &[(&(dyn ToSql + Sync), Type)],
+) -> Result<Vec<Row>, tokio_postgres::Error> {
+    let statement = line.prepared.get(sql).expect("it was prepared before");
+    let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|(value, _)| *value).collect();
+    line.client.query(statement, &values).await
+}
+
+impl Dialler {
+    /// Finds out who is at the other end, and sets a connection of our own to what single statements need.
+    pub(super) async fn settle(&self, line: &mut Line) -> Result<Manner, Failure> {
+        if let Some(manner) = line.manner {
+            return Ok(manner);
+        }
+        let settling = async {
+            let ours = identity::process_id(&line.client).await;
+            let asked = "SELECT pg_backend_pid()";
+            let rows = line.client.query_typed(asked, &[]).await?;
+            let theirs = rows.first().map(|row| row.try_get::<_, i32>(0)).transpose()?;
+            // A pooler gives out numbers of its own. What is set there would be set for everybody.
+            if theirs.is_none() || theirs != ours {
+                return Ok(Manner::Pooled);
+            }
+            line.client.batch_execute(&self.options.session()).await?;
+            Ok(Manner::Direct)
+        };
+        let manner = self.nothing_changed(settling).await?;
+        line.manner = Some(manner);
+        Ok(manner)
+    }
+
+    /// Makes a connection ready for a statement; nothing that counts is sent.
+    async fn prepare(
+        &self,
+        line: &mut Line,
+        sql: &'static str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Manner, Failure> {
+        let manner = self.settle(line).await?;
+        if manner == Manner::Direct && !line.prepared.contains_key(sql) {
+            let types: Vec<Type> = values.iter().map(|(_, kind)| kind.clone()).collect();
+            let preparing = line.client.prepare_typed(sql, &types);
+            let statement = self.nothing_changed(preparing).await?;
+            line.prepared.insert(sql, statement);
+        }
+        Ok(manner)
+    }
+
+    async fn nothing_changed<T>(
+        &self,
+        asking: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Failure> {
+        let (limit, place) = (self.options.answer_within, self.place());
+        match timeout(limit, asking).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(refusal::undone(&place, &error)),
+            Err(_) => {
+                let reason = format!("no answer within {limit:?}");
+                Err(Failure::Unreachable { place, reason })
+            }
+        }
+    }
+}
