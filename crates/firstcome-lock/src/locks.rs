@@ -11,8 +11,12 @@ use crate::memory::Memory;
 use crate::protection::Protections;
 use crate::redis::RedisBackend;
 use crate::shared::Shared;
+#[cfg(feature = "mysql")]
+use crate::sql::MySqlTable;
 #[cfg(feature = "postgres")]
 use crate::sql::PostgresTable;
+#[cfg(feature = "sqlite")]
+use crate::sql::SqliteTable;
 #[cfg(feature = "sql")]
 use crate::sql::{SqlBackend, Table};
 use crate::{Failure, Guard, Lock, Owner};
@@ -24,7 +28,7 @@ const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
 const RIDE_OUT: Duration = Duration::from_secs(10);
 
 /// How long a database may take to answer, where nothing else is said; as long as Redis may.
-#[cfg(feature = "sql")]
+#[cfg(feature = "postgres")]
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
 /// A client: one identity, one connection for requests, one for messages, one timer that renews.
@@ -137,6 +141,12 @@ impl Builder {
         match url.split_once("://").map(|(scheme, _)| scheme) {
             #[cfg(feature = "postgres")]
             Some("postgres" | "postgresql") => self.postgres(postgres_options(url)).await,
+            #[cfg(feature = "mysql")]
+            Some("mysql" | "mariadb") => {
+                self.mysql(firstcome_store::mysql::Options::new(url)).await
+            }
+            #[cfg(feature = "sqlite")]
+            Some("sqlite") => self.sqlite(firstcome_store::sqlite::Options::from_url(url)?).await,
             _ => self.connect(Options::new(url)).await,
         }
     }
@@ -163,6 +173,47 @@ impl Builder {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let table = PostgresTable::connect(options, self.make_tables).await?;
         Ok(self.start(Backend::Sql(SqlBackend::new(Table::Postgres(table), self.protections))))
+    }
+
+    /// Connects to a MariaDB, version 10.6 or later, or a MySQL, and makes the tables `firstcome_locks` and
+    /// `firstcome_guards` where they are missing: see [`Builder::make_tables`].
+    ///
+    /// Tested with MariaDB; no test has run with MySQL, whose documentation the statements follow, too. Up to
+    /// [`connections`](firstcome_store::mysql::Options::connections) are used to ask for locks, and two more to renew
+    /// them and to give them back. Nobody says when a lock is free, so whoever waits asks again after pauses.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "mysql")]
+    pub async fn mysql(self, options: firstcome_store::mysql::Options) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let table = MySqlTable::connect(options, self.make_tables).await?;
+        Ok(self.start(Backend::Sql(SqlBackend::new(Table::MySql(table), self.protections))))
+    }
+
+    /// Opens a SQLite file that other processes on this machine may use, too, and makes it, with the tables, where it is
+    /// missing: see [`Builder::make_tables`].
+    ///
+    /// The clock is this machine's, in milliseconds; nobody says when a lock is free, so whoever waits asks again after
+    /// pauses. A file on a network file system must not be used: its locks are not reliable.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] where it cannot be opened, [`Failure::OutOfRange`] for the watchdog's lease.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "sqlite")]
+    pub async fn sqlite(self, options: firstcome_store::sqlite::Options) -> Result<Locks, Failure> {
+        within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let table = SqliteTable::open(options, self.make_tables).await?;
+        Ok(self.start(Backend::Sql(SqlBackend::new(Table::Sqlite(table), self.protections))))
     }
 
     /// Sets whether tables that are missing in a database are made, default yes.
@@ -196,8 +247,14 @@ impl Builder {
 }
 
 impl Locks {
-    /// Connects with the default settings to a Redis or Valkey, see [`Options::new`] for the URL, or, with the feature
-    /// `postgres`, to a PostgreSQL, `postgres://user[:password]@host[:port]/database`.
+    /// Connects with the default settings to the store that a URL names.
+    ///
+    /// | URL | store | feature |
+    /// |---|---|---|
+    /// | see [`Options::new`] | Redis, Valkey | |
+    /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
+    /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB, MySQL | `mysql` |
+    /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
     ///
     /// # Errors
     ///

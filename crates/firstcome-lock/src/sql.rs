@@ -4,10 +4,14 @@
 //! that. Each request has a number, which is written into the row by the one that changed it; so a request that is sent
 //! again finds out that it was carried out already.
 
+#[cfg(feature = "mysql")]
+mod mysql;
 mod name;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod row;
+#[cfg(feature = "sqlite")]
+mod sqlite;
 mod table;
 
 use std::sync::{Mutex, PoisonError};
@@ -15,9 +19,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+#[cfg(feature = "mysql")]
+pub(crate) use self::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::{PostgresEar, PostgresTable};
 use self::row::{Seen, Step};
+#[cfg(feature = "sqlite")]
+pub(crate) use self::sqlite::SqliteTable;
 pub(crate) use self::table::Table;
 use crate::backend::{
     Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone, in_use,

@@ -10,13 +10,19 @@
 //! - [`Command`], [`Script`], [`Reply`]: what is asked and answered
 //! - [`Subscription`]: messages of one channel, and a word when some may have been missed
 //! - `postgres`, behind the feature of that name: a small pool of connections, and transactions with time-outs
+//! - `mysql`, behind the feature of that name: the same for MariaDB and MySQL
+//! - `sqlite`, behind the feature of that name: a file that several processes share
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
 
 mod failure;
 mod host;
+#[cfg(feature = "mysql")]
+pub mod mysql;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod redis;
+#[cfg(feature = "sqlite")]
+pub mod sqlite;
 mod tls;
 
 pub use failure::{Effect, Failure};

@@ -12,6 +12,8 @@
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares
+//! - [`PgBouncer`]: a pooler in front of it
+//! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
@@ -21,7 +23,9 @@ mod certificates;
 mod clock;
 mod folder;
 mod java;
+mod mariadb;
 mod old;
+mod pgbouncer;
 mod ports;
 mod postgres;
 mod programs;
@@ -33,7 +37,9 @@ mod shedlock;
 
 pub use certificates::Certificates;
 pub use folder::Folder;
+pub use mariadb::MariaDb;
 pub use old::OldServer;
+pub use pgbouncer::PgBouncer;
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresSettings};
 pub use programs::{missing, required};

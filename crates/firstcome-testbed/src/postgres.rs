@@ -78,7 +78,7 @@ impl Postgres {
             programs,
             settings,
             folder: Folder::new("postgres"),
-            identity: unprivileged(),
+            identity: unprivileged(&UNPRIVILEGED),
             port: free_port(),
             removed_by_guard: false,
             guard: None,
@@ -365,8 +365,13 @@ fn find() -> Option<PathBuf> {
     on_path.or_else(|| debian.into_iter().find(whole))
 }
 
+/// Gives the user and the password that every [`Postgres`] has.
+pub(crate) fn login() -> (&'static str, &'static str) {
+    (USER, PASSWORD)
+}
+
 /// Whom a server runs as where this process is root: user and group by number.
-fn unprivileged() -> Option<(u32, u32)> {
+pub(crate) fn unprivileged(users: &[&str]) -> Option<(u32, u32)> {
     let number = |words: &[&str]| {
         let output = Command::new("id").args(words).stderr(Stdio::null()).output().ok()?;
         String::from_utf8_lossy(&output.stdout).trim().parse::<u32>().ok()
@@ -374,5 +379,5 @@ fn unprivileged() -> Option<(u32, u32)> {
     if number(&["-u"]) != Some(0) {
         return None;
     }
-    UNPRIVILEGED.iter().find_map(|user| Some((number(&["-u", user])?, number(&["-g", user])?)))
+    users.iter().find_map(|user| Some((number(&["-u", user])?, number(&["-g", user])?)))
 }

@@ -43,9 +43,10 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Gives the row if it was this request that changed it last.
+    /// Gives the row if it was this request that changed it last; requests are even, and one that took a lock once more
+    /// may have left the next number.
     pub(super) fn changed_by(&self, request: i64) -> Option<&Row> {
-        self.row.as_ref().filter(|row| row.request == request)
+        self.row.as_ref().filter(|row| row.request & !1 == request)
     }
 
     /// Gives the row if somebody has it.

@@ -1,8 +1,12 @@
 use std::time::Duration;
 
+#[cfg(feature = "mysql")]
+use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::row::{Row, Seen, Step};
+#[cfg(feature = "sqlite")]
+use super::sqlite::SqliteTable;
 use crate::Failure;
 use crate::backend::Ear;
 
@@ -11,6 +15,10 @@ use crate::backend::Ear;
 pub(crate) enum Table {
     #[cfg(feature = "postgres")]
     Postgres(PostgresTable),
+    #[cfg(feature = "mysql")]
+    MySql(MySqlTable),
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteTable),
 }
 
 /// Calls the same function on whichever database it is.
@@ -19,6 +27,10 @@ macro_rules! on_each {
         match $self {
             #[cfg(feature = "postgres")]
             Table::Postgres($table) => $call,
+            #[cfg(feature = "mysql")]
+            Table::MySql($table) => $call,
+            #[cfg(feature = "sqlite")]
+            Table::Sqlite($table) => $call,
         }
     };
 }
@@ -72,7 +84,14 @@ impl Table {
 
     /// Subscribes to what is said about `topic`, where anything is said.
     pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
-        on_each!(self, table => table.listen(topic).await)
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(table) => table.listen(topic).await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => Ok(Ear::Deaf),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Ok(Ear::Deaf),
+        }
     }
 
     /// Tells whether nobody says anything.
@@ -80,6 +99,10 @@ impl Table {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(table) => table.is_pooled(),
+            #[cfg(feature = "mysql")]
+            Self::MySql(_) => true,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => true,
         }
     }
 
@@ -88,6 +111,14 @@ impl Table {
     }
 
     pub(super) async fn close(&self) {
-        on_each!(self, table => table.close().await);
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(table) => table.close().await,
+            #[cfg(feature = "mysql")]
+            Self::MySql(table) => table.close().await,
+            // Its thread ends with it.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => {}
+        }
     }
 }

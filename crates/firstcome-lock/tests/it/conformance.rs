@@ -18,6 +18,18 @@ macro_rules! on_every_store {
                 if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
             }
         )+ }
+        mod sqlite { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::sqlite() { super::$name(stage).await }
+            }
+        )+ }
+        mod mariadb { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
+            }
+        )+ }
         mod valkey { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {
@@ -194,15 +206,15 @@ async fn a_leaked_lease_stays(stage: Stage) {
 }
 
 async fn fences_grow(stage: Stage) {
-    let mut last = None;
+    let mut last = [None, None];
     for _ in 0..5 {
         let client = stage.client().await;
-        for lock in [client.lock("x").unwrap(), client.token("t").unwrap()] {
-            let lease = take(&lock).await;
-            assert!(Some(lease.fence()) > last);
-            if lock.name() == "x" {
-                last = Some(lease.fence());
-            }
+        for (lock, last) in
+            [client.lock("x").unwrap(), client.token("t").unwrap()].iter().zip(&mut last)
+        {
+            let lease = take(lock).await;
+            assert!(Some(lease.fence()) > *last, "of one lock: others have other fences");
+            *last = Some(lease.fence());
             lease.release().await.unwrap();
         }
         client.close().await;

@@ -21,6 +21,18 @@ macro_rules! on_every_store {
                 if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
             }
         )+ }
+        mod sqlite { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::sqlite() { super::$name(stage).await }
+            }
+        )+ }
+        mod mariadb { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
+            }
+        )+ }
         mod memory { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,6 +17,8 @@ pub(crate) enum Stage {
     Redis(Redis),
     /// A database in a server, by its URL.
     Database(String),
+    /// A SQLite file.
+    File(Folder),
     Memory(Memory),
 }
 
@@ -31,6 +33,18 @@ impl Stage {
 
     pub(crate) fn postgres() -> Option<Self> {
         Some(Self::Database(Postgres::shared()?.new_database()))
+    }
+
+    pub(crate) fn mariadb() -> Option<Self> {
+        Some(Self::Database(MariaDb::shared()?.new_database()))
+    }
+
+    #[expect(
+        clippy::unnecessary_wraps,
+        reason = "the same shape as the stores that can be missing"
+    )]
+    pub(crate) fn sqlite() -> Option<Self> {
+        Some(Self::File(Folder::new("locks")))
     }
 
     #[expect(
@@ -50,6 +64,10 @@ impl Stage {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
             Self::Database(url) => builder.connect_to(url).await.unwrap(),
+            Self::File(folder) => {
+                let url = format!("sqlite://{}/locks.db", folder.path().display());
+                builder.connect_to(&url).await.unwrap()
+            }
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }
     }

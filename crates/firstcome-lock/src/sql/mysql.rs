@@ -1,0 +1,237 @@
+//! Locks in MariaDB and MySQL.
+
+use std::time::Duration;
+
+use firstcome_store::mysql::{MySql, Options, Row as Found, bytes, cell, text};
+
+use super::row::{Row, Seen, Step};
+use super::unexpected;
+use crate::Failure;
+
+/// The tables, as they are made.
+pub(super) const CREATE: &str = include_str!("mysql/create.sql");
+
+const LOOK: &str = include_str!("mysql/look.sql");
+const ACQUIRE: &str = include_str!("mysql/acquire.sql");
+const RELEASE: &str = include_str!("mysql/release.sql");
+const PASS: &str = include_str!("mysql/pass.sql");
+const UNDO: &str = include_str!("mysql/undo.sql");
+const FORCE: &str = include_str!("mysql/force.sql");
+const ANNOUNCE: &str = include_str!("mysql/announce.sql");
+const RENEW: &str = include_str!("mysql/renew.sql");
+const OWNERS: &str = include_str!("mysql/owners.sql");
+const GUARD: &str = include_str!("mysql/guard.sql");
+const OLD: &str = include_str!("mysql/old.sql");
+const SWEEP: &str = include_str!("mysql/sweep.sql");
+const HELD: &str = include_str!("mysql/held.sql");
+
+/// How many connections there are for what must not wait behind those who wait: giving back and renewing.
+const KEEPING: usize = 2;
+
+/// How much of a node's id fits into the row.
+const LONGEST_NODE: usize = 255;
+
+/// A database with the table of locks.
+#[derive(Debug)]
+pub(crate) struct MySqlTable {
+    ask: MySql,
+    /// A lock whose row somebody else's transaction has may keep every connection of `ask` for a while; what is held has
+    /// to be renewed and given back meanwhile.
+    keep: MySql,
+}
+
+impl MySqlTable {
+    /// Connects, and makes the tables where they are missing and may be made.
+    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Failure> {
+        let ask = MySql::new(options.clone())?;
+        let keep = MySql::new(options.connections(KEEPING))?;
+        let there = "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() \
+                     AND table_name IN ('firstcome_locks', 'firstcome_guards')";
+        let found = ask.step(there).await?;
+        let found = found.first().and_then(|rows| rows.first());
+        let found: i64 = found.map_or(Ok(0), |row| cell(row, 0))?;
+        if make_tables && found < 2 {
+            ask.step(CREATE).await?;
+        }
+        Ok(Self { ask, keep })
+    }
+
+    pub(super) async fn step(
+        &self,
+        name: &str,
+        request: i64,
+        step: &Step<'_>,
+    ) -> Result<Seen, Failure> {
+        let mut values = vec![("name", text(name)), ("request", request.to_string())];
+        let (pool, sql) = match *step {
+            Step::Look => (&self.ask, ""),
+            Step::Acquire { owner, lease, not_after, .. } => {
+                values.extend([
+                    ("owner", text(owner)),
+                    ("lease", lease.to_string()),
+                    ("not_after", not_after.to_string()),
+                ]);
+                (&self.ask, ACQUIRE)
+            }
+            Step::Release { owner, all, lease } => {
+                values.extend([
+                    ("owner", text(owner)),
+                    ("all", i32::from(all).to_string()),
+                    ("lease", lease.to_string()),
+                ]);
+                (&self.keep, RELEASE)
+            }
+            Step::Pass { owner, next, lease, .. } => {
+                values.extend([
+                    ("owner", text(owner)),
+                    ("next", text(next)),
+                    ("lease", lease.to_string()),
+                ]);
+                (&self.keep, PASS)
+            }
+            Step::Undo { owner, keep } => {
+                values.extend([("owner", text(owner)), ("keep", keep.to_string())]);
+                (&self.keep, UNDO)
+            }
+            Step::Force => (&self.ask, FORCE),
+            Step::Announce { owner, term, node } => {
+                let node: String = node.chars().take(LONGEST_NODE).collect();
+                values.extend([
+                    ("owner", text(owner)),
+                    ("term", term.to_string()),
+                    ("node", text(&node)),
+                ]);
+                (&self.keep, ANNOUNCE)
+            }
+        };
+        // What changes the row and what looks at it travel together.
+        let sets = pool.step(&fill(&[sql, LOOK].concat(), &values)).await?;
+        let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
+        let there: Option<String> = cell(row, 0)?;
+        let found = there.map(|_| lock(row, 0)).transpose()?;
+        Ok(Seen { row: found, now: cell(row, 6)? })
+    }
+
+    pub(super) async fn renew(
+        &self,
+        names: Vec<String>,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<i32>, Failure> {
+        let asked: Vec<_> = names.into_iter().zip(owners).collect();
+        let together = self.renew_together(&asked, lease).await;
+        if asked.len() == 1
+            || !matches!(together, Err(Failure::Store(firstcome_store::Failure::Held { .. })))
+        {
+            return together;
+        }
+        // One row that somebody else's transaction has must not hold up the others.
+        let mut answers = Vec::new();
+        for one in &asked {
+            match self.renew_together(std::slice::from_ref(one), lease).await {
+                Ok(answer) => answers.extend(answer),
+                Err(Failure::Store(firstcome_store::Failure::Held { .. })) => answers.push(1),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(answers)
+    }
+
+    async fn renew_together(
+        &self,
+        asked: &[(String, String)],
+        lease: i64,
+    ) -> Result<Vec<i32>, Failure> {
+        let names: Vec<String> = asked.iter().map(|(name, _)| text(name)).collect();
+        let pair = |(name, owner): &(String, String)| format!("({}, {})", text(name), text(owner));
+        let pairs: Vec<String> = asked.iter().map(pair).collect();
+        let values = [
+            ("names", names.join(", ")),
+            ("pairs", pairs.join(", ")),
+            ("lease", lease.to_string()),
+        ];
+        let sql = if lease > 0 { [RENEW, OWNERS].concat() } else { OWNERS.to_owned() };
+        let sets = self.keep.step(&fill(&sql, &values)).await?;
+        let mut held: Vec<(String, String)> = Vec::new();
+        for row in sets.last().into_iter().flatten() {
+            held.push((cell(row, 0)?, cell(row, 1)?));
+        }
+        // All of them were renewed, or none and it failed.
+        let kept = if lease > 0 { 2 } else { 1 };
+        Ok(asked.iter().map(|one| if held.contains(one) { kept } else { 0 }).collect())
+    }
+
+    pub(super) async fn guard(
+        &self,
+        name: &str,
+        fence: i64,
+        owner: &str,
+        value: &[u8],
+    ) -> Result<Option<(i64, bool)>, Failure> {
+        let values = [
+            ("name", text(name)),
+            ("fence", fence.to_string()),
+            ("owner", text(owner)),
+            ("value", bytes(value)),
+        ];
+        let sets = self.ask.step(&fill(GUARD, &values)).await?;
+        let row = sets.last().and_then(|rows| rows.first());
+        row.map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).transpose()
+    }
+
+    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+        let values = [("after", text(&after)), ("count", count.to_string())];
+        let sets = self.keep.step(&fill(OLD, &values)).await?;
+        let (mut last, mut old) = (None, Vec::new());
+        for row in sets.first().into_iter().flatten() {
+            let name: String = cell(row, 0)?;
+            if cell(row, 1)? {
+                old.push(text(&name));
+            }
+            last = Some(name);
+        }
+        if !old.is_empty() {
+            self.keep.step(&fill(SWEEP, &[("names", old.join(", "))])).await?;
+        }
+        Ok(last)
+    }
+
+    pub(super) async fn held(
+        &self,
+        after: String,
+        count: i64,
+    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+        let values = [("after", text(&after)), ("count", count.to_string())];
+        let sets = self.ask.step(&fill(HELD, &values)).await?;
+        let read = |row: &Found| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
+        sets.first().into_iter().flatten().map(read).collect()
+    }
+
+    pub(super) fn answer_within(&self) -> Duration {
+        self.ask.answer_within()
+    }
+
+    pub(super) async fn close(&self) {
+        self.ask.close().await;
+        self.keep.close().await;
+    }
+}
+
+/// Writes values, which are numbers and hexadecimal digits, into the places `{…}` of a statement.
+fn fill(sql: &str, values: &[(&str, String)]) -> String {
+    values
+        .iter()
+        .fold(sql.to_owned(), |sql, (place, value)| sql.replace(&format!("{{{place}}}"), value))
+}
+
+/// Reads a lock from six columns.
+fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
+    Ok(Row {
+        owner: cell(row, first)?,
+        holds: super::unsigned(cell(row, first + 1)?),
+        fence: super::unsigned(cell(row, first + 2)?),
+        expires_at: cell(row, first + 3)?,
+        request: cell(row, first + 4)?,
+        metadata: cell(row, first + 5)?,
+    })
+}

@@ -1,0 +1,8 @@
+-- Writes a value if the fence is not lower than any seen before, nor the same from somebody else. The assignments are made in
+-- this order, and each sees those before it.
+INSERT INTO firstcome_guards (name, fence, owner, value) VALUES ({name}, {fence}, {owner}, {value})
+ON DUPLICATE KEY UPDATE
+    value = IF(fence < {fence} OR fence = {fence} AND owner = {owner}, VALUES(value), value),
+    owner = IF(fence < {fence}, {owner}, owner),
+    fence = GREATEST(fence, {fence});
+SELECT fence, fence = {fence} AND owner = {owner} FROM firstcome_guards WHERE name = {name};

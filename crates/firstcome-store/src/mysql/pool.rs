@@ -1,0 +1,236 @@
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use mysql_async::prelude::Queryable as _;
+use mysql_async::{Conn, Error, Opts, OptsBuilder, Row, SslOpts};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout};
+
+use super::{Address, Options};
+use crate::Failure;
+
+/// The longest pause before statements that were undone by the server are sent again.
+const PAUSE_MS: u64 = 20;
+
+/// How long a connection that was not used for a while may take to show that it lives.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
+
+/// A small pool of connections to one MariaDB or MySQL; they are made when they are needed.
+#[derive(Debug)]
+pub struct MySql {
+    opts: Opts,
+    options: Options,
+    place: String,
+    idle: Mutex<Vec<Line>>,
+    permits: Arc<Semaphore>,
+}
+
+#[derive(Debug)]
+struct Line {
+    conn: Conn,
+    used: Instant,
+}
+
+impl MySql {
+    /// Makes a pool; nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Address`]: the URL cannot be read.
+    pub fn new(options: Options) -> Result<Self, Failure> {
+        let address = Address::read(&options.url)?;
+        let tls = address.tls.then(|| {
+            let tls = SslOpts::default();
+            match address.authorities {
+                Some(file) => {
+                    tls.with_disable_built_in_roots(true).with_root_certs(vec![file.into()])
+                }
+                None => tls,
+            }
+        });
+        let place = address.host.to_string();
+        let seconds = options.lock_within.as_secs().max(1);
+        let builder = OptsBuilder::default()
+            .ip_or_hostname(address.host.name)
+            .tcp_port(address.host.port)
+            .user(Some(address.user))
+            .pass(address.password)
+            .db_name(Some(address.database))
+            .prefer_socket(false)
+            .tcp_keepalive(Some(options.heartbeat.max(Duration::from_secs(1))))
+            .ssl_opts(tls)
+            .stmt_cache_size(0)
+            // Whatever the server or the user is set to: the zone in which times are read, the rules by which a
+            // statement is understood, and that each is a transaction by itself.
+            .setup(vec![format!(
+                "SET SESSION autocommit = 1, time_zone = '+00:00', innodb_lock_wait_timeout = {seconds}, \
+                 sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+            ), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()]);
+        let permits = Arc::new(Semaphore::new(options.connections));
+        Ok(Self { opts: builder.into(), options, place, idle: Mutex::default(), permits })
+    }
+
+    /// Gives how long a statement may take: [`Options::answer_within`].
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.options.answer_within
+    }
+
+    /// Runs statements, separated by `;`, each a transaction of its own, and gives the rows of each that has some.
+    ///
+    /// Where the server undoes one because of a deadlock, all are sent again, for as long as
+    /// [`Options::answer_within`] allows: only the last one that changes something may be undone so.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Unknown`] when the answer was lost: they may have been carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: whether they are carried out is then unknown.
+    pub async fn step(&self, sql: &str) -> Result<Vec<Vec<Row>>, Failure> {
+        let _permit = self.permit().await?;
+        let deadline = Instant::now() + self.options.answer_within;
+        loop {
+            let mut line = self.line().await?;
+            let answer = timeout(self.options.answer_within, ask(&mut line.conn, sql)).await;
+            let error = match answer {
+                Ok(Ok(sets)) => {
+                    self.keep(line);
+                    return Ok(sets);
+                }
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    let reason = format!("no answer within {:?}", self.options.answer_within);
+                    return Err(Failure::Unknown { place: self.place.clone(), reason });
+                }
+            };
+            if matches!(&error, Error::Server(refused) if !is_over(refused.code)) {
+                self.keep(line);
+            }
+            let pause = Duration::from_millis(fastrand::u64(1..=PAUSE_MS));
+            if !gave_way(&error) || Instant::now() + pause >= deadline {
+                return Err(self.failure(&error, Sent::Yes));
+            }
+            tokio::time::sleep(pause).await;
+        }
+    }
+
+    /// Closes the connections that are free, and those in use when they come back; nobody gets one any more.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: they close all the same.
+    pub async fn close(&self) {
+        self.permits.close();
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        for line in idle {
+            // One that is gone needs no good-bye.
+            drop(timeout(SIGN_OF_LIFE, line.conn.disconnect()).await);
+        }
+    }
+
+    async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, Failure> {
+        let limit = self.options.connect_within;
+        match timeout(limit, self.permits.acquire()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(Failure::Closed),
+            Err(_) => {
+                let reason = format!("every connection of ours was in use for {limit:?}");
+                Err(Failure::Unreachable { place: self.place.clone(), reason })
+            }
+        }
+    }
+
+    /// Gives a free connection that lives, or a new one.
+    async fn line(&self) -> Result<Line, Failure> {
+        loop {
+            let kept = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let Some(mut line) = kept else { break };
+            if line.used.elapsed() < self.options.heartbeat
+                || matches!(timeout(SIGN_OF_LIFE, line.conn.ping()).await, Ok(Ok(())))
+            {
+                return Ok(line);
+            }
+        }
+        let limit = self.options.connect_within;
+        match timeout(limit, Conn::new(self.opts.clone())).await {
+            Ok(Ok(conn)) => Ok(Line { conn, used: Instant::now() }),
+            Ok(Err(error)) => Err(self.failure(&error, Sent::Nothing)),
+            Err(_) => {
+                let reason = format!("no connection within {limit:?}");
+                Err(Failure::Unreachable { place: self.place.clone(), reason })
+            }
+        }
+    }
+
+    fn keep(&self, mut line: Line) {
+        if !self.permits.is_closed() {
+            line.used = Instant::now();
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        }
+    }
+
+    fn failure(&self, error: &Error, sent: Sent) -> Failure {
+        let place = self.place.clone();
+        let Error::Server(refused) = error else {
+            let reason = error.to_string();
+            return match sent {
+                Sent::Yes => Failure::Unknown { place, reason },
+                Sent::Nothing => Failure::Unreachable { place, reason },
+            };
+        };
+        let detail = refused.message.clone();
+        match refused.code {
+            // Wrong password, no right to the database, the table, the column.
+            1044 | 1045 | 1142 | 1143 | 1227 | 1698 | 3118 => Failure::Denied { detail },
+            1049 => Failure::NoDatabase { place, detail },
+            1290 | 1792 | 1836 => Failure::ReadOnly { place },
+            1021 | 1114 => Failure::Full { place, detail },
+            // A row not had in time, a deadlock.
+            1205 | 1213 | 1020 => Failure::Held { place, detail },
+            // Too many connections, shutting down, no memory.
+            1040 | 1203 | 1226 | 1037 | 1041 => Failure::Unreachable { place, reason: detail },
+            code if is_over(code) => match sent {
+                Sent::Yes => Failure::Unknown { place, reason: detail },
+                Sent::Nothing => Failure::Unreachable { place, reason: detail },
+            },
+            _ => Failure::Statement { code: refused.state.clone(), detail },
+        }
+    }
+}
+
+/// Whether something was on its way when it failed.
+#[derive(Debug, Clone, Copy)]
+enum Sent {
+    Yes,
+    Nothing,
+}
+
+fn ask(conn: &mut Conn, sql: &str) -> impl Future<Output = Result<Vec<Vec<Row>>, Error>> + Send {
+    let sql = sql.to_owned();
+    async move {
+        let mut answer = conn.query_iter(sql).await?;
+        let mut sets = Vec::new();
+        while !answer.is_empty() {
+            let has_rows = answer.columns().is_some_and(|columns| !columns.is_empty());
+            let rows: Vec<Row> = answer.collect().await?;
+            if has_rows {
+                sets.push(rows);
+            }
+        }
+        Ok(sets)
+    }
+}
+
+/// Tells whether the server broke off with this: it is shutting down, or somebody killed the connection or a statement,
+/// which may have been the one that only looks.
+fn is_over(code: u16) -> bool {
+    matches!(code, 1053 | 1077 | 1079 | 1080 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031)
+}
+
+/// Tells whether the server undid it in favour of somebody else, so that it can be sent again.
+fn gave_way(error: &Error) -> bool {
+    matches!(error, Error::Server(refused) if matches!(refused.code, 1213 | 1020))
+}

@@ -1,0 +1,242 @@
+//! SQLite: one file that several processes on one machine share.
+//!
+//! Everything runs on a thread of its own, one piece of work at a time. Where another process has the file, the work is
+//! undone and tried again after a short random pause, until a deadline: SQLite's own waiting has no order and no limit
+//! that fits everybody, and it looks at fixed times.
+
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+pub use rusqlite;
+use rusqlite::{Connection, ErrorCode, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use crate::Failure;
+
+/// The longest pause before work that found the file in use is tried again.
+const PAUSE_US: u64 = 8_000;
+
+/// The form of an address.
+const FORM: &str = "write sqlite://FILE, as in sqlite:///var/lib/app/locks.db, or sqlite://locks.db for one in this folder";
+
+/// Where the file is, and how long to wait for it.
+///
+/// # Examples
+///
+/// ```
+/// let options = firstcome_store::sqlite::Options::from_url("sqlite:///tmp/locks.db").unwrap();
+/// assert_eq!(options.path(), std::path::Path::new("/tmp/locks.db"));
+/// ```
+#[derive(Debug, Clone)]
+pub struct Options {
+    path: PathBuf,
+    answer_within: Duration,
+}
+
+impl Options {
+    /// Begins with a file, which is made where it is missing.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), answer_within: Duration::from_secs(3) }
+    }
+
+    /// Begins with a URL: `sqlite://` and a path, absolute or from the working folder on; `%` escapes are resolved.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Address`].
+    pub fn from_url(url: &str) -> Result<Self, Failure> {
+        let wrong = |reason: &str| Failure::Address { reason: reason.to_owned(), form: FORM };
+        let path = url.strip_prefix("sqlite://").ok_or_else(|| wrong("it has no sqlite://"))?;
+        if path.contains('?') {
+            return Err(wrong("it takes no parameters; write %3F for a question mark"));
+        }
+        let path = crate::host::decode(path).map_err(wrong)?;
+        Ok(Self::new(path.ok_or_else(|| wrong("it names no file"))?))
+    }
+
+    /// Sets how long work may wait for other processes, default 3 s.
+    #[must_use]
+    pub fn answer_within(mut self, time: Duration) -> Self {
+        self.answer_within = time;
+        self
+    }
+
+    /// Gives the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// What the thread is to do with its connection.
+type Job = Box<dyn FnOnce(&mut Connection) + Send>;
+
+/// An open file. Its thread ends when this is dropped.
+#[derive(Debug)]
+pub struct Sqlite {
+    // Not bounded: each job is somebody who waits for its answer.
+    jobs: mpsc::Sender<Job>,
+    place: String,
+    answer_within: Duration,
+}
+
+impl Sqlite {
+    /// Opens the file, or makes it, in write-ahead mode.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be opened: see [`Failure`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn open(options: Options) -> Result<Self, Failure> {
+        let (jobs, work) = mpsc::channel::<Job>();
+        let (opened, is_open) = oneshot::channel();
+        let place = options.path.display().to_string();
+        let (path, limit) = (options.path, options.answer_within);
+        let thread = std::thread::Builder::new().name("firstcome-sqlite".to_owned());
+        let spawned = thread.spawn(move || {
+            let mut connection = match open(&path, limit) {
+                Ok(connection) => connection,
+                // Whoever asked may have gone.
+                Err(failure) => return drop(opened.send(Err(failure))),
+            };
+            drop(opened.send(Ok(())));
+            while let Ok(job) = work.recv() {
+                job(&mut connection);
+            }
+        });
+        let no_thread = |error: std::io::Error| Failure::Unreachable {
+            place: place.clone(),
+            reason: error.to_string(),
+        };
+        spawned.map_err(no_thread)?;
+        is_open.await.unwrap_or(Err(Failure::Closed))?;
+        Ok(Self { jobs, place, answer_within: options.answer_within })
+    }
+
+    /// Gives how long work may wait for other processes.
+    #[must_use]
+    pub fn answer_within(&self) -> Duration {
+        self.answer_within
+    }
+
+    /// Does `work` in a transaction that has the file for itself (BEGIN IMMEDIATE), and commits it.
+    ///
+    /// It may be called several times: whatever found the file in use was undone before.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Held`] where others had the file for all of [`Options::answer_within`]; see [`Failure`]. Nothing was
+    /// carried out, unless it is [`Failure::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: it is carried out all the same, or not.
+    pub async fn write<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (place, limit) = (self.place.clone(), self.answer_within);
+        self.on_thread(move |connection| {
+            until(&place, limit, || {
+                let transaction =
+                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                // An error drops the transaction, which undoes it.
+                let done = work(&transaction)?;
+                transaction.commit()?;
+                Ok(done)
+            })
+        })
+        .await
+    }
+
+    /// Does `work`, which only reads.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sqlite::write`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (place, limit) = (self.place.clone(), self.answer_within);
+        self.on_thread(move |connection| until(&place, limit, || work(connection))).await
+    }
+
+    async fn on_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (done, answer) = oneshot::channel();
+        let job: Job = Box::new(move |connection| drop(done.send(work(connection))));
+        self.jobs.send(job).map_err(|_| Failure::Closed)?;
+        answer.await.unwrap_or(Err(Failure::Closed))
+    }
+}
+
+fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
+    let place = path.display().to_string();
+    let connection = Connection::open(path).map_err(|error| failure(&place, &error))?;
+    until(&place, limit, || {
+        connection.busy_timeout(Duration::ZERO)?;
+        let mode: String =
+            connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+        drop(mode);
+        // What a crash of the machine may undo is held by processes that it ended, too.
+        connection.pragma_update(None, "synchronous", "normal")
+    })?;
+    Ok(connection)
+}
+
+/// Tries until the file is free for it, or the time is over.
+fn until<T>(
+    place: &str,
+    limit: Duration,
+    mut work: impl FnMut() -> rusqlite::Result<T>,
+) -> Result<T, Failure> {
+    let deadline = Instant::now() + limit;
+    loop {
+        let error = match work() {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let pause = Duration::from_micros(fastrand::u64(200..=PAUSE_US));
+        let in_use = matches!(
+            error.sqlite_error_code(),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+        );
+        if !in_use || Instant::now() + pause >= deadline {
+            return Err(failure(place, &error));
+        }
+        std::thread::sleep(pause);
+    }
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a foreign list that grows; an unknown error is shown in SQLite's own words"
+)]
+fn failure(place: &str, error: &rusqlite::Error) -> Failure {
+    let (place, detail) = (place.to_owned(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            Failure::Held { place, detail }
+        }
+        Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Failure::Denied { detail },
+        Some(ErrorCode::DiskFull) => Failure::Full { place, detail },
+        Some(ErrorCode::CannotOpen) => Failure::NoDatabase { place, detail },
+        Some(ErrorCode::NotADatabase) => Failure::WrongKind { detail },
+        // Nobody knows whether a commit that failed half-way is found in the file later.
+        Some(ErrorCode::SystemIoFailure) => Failure::Unknown { place, reason: detail },
+        Some(code) => Failure::Statement { code: format!("{code:?}"), detail },
+        None => Failure::Unexpected { detail },
+    }
+}
