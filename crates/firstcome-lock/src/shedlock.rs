@@ -50,6 +50,8 @@
 mod ask;
 mod client;
 mod held;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redis;
@@ -60,9 +62,11 @@ mod store;
 mod time;
 
 pub use client::ShedLock;
+#[cfg(feature = "mysql")]
+pub use firstcome_store::mysql::Options as MySqlOptions;
 #[cfg(feature = "postgres")]
 pub use firstcome_store::postgres::Options as PostgresOptions;
 pub use held::{SimpleLock, Unlocked};
 pub use settings::KeySpace;
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub use settings::Table;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 use super::time::client_now;
 use super::time::millis;
 use crate::Failure;
@@ -26,7 +26,7 @@ pub(super) struct Ask {
     /// When it was asked for, on the clock that nobody sets.
     pub(super) at: Instant,
     /// The same by this machine's clock, in milliseconds since 1970.
-    #[cfg(feature = "postgres")]
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(super) client_ms: i64,
 }
 
@@ -48,7 +48,7 @@ impl Ask {
             at_most,
             at_least,
             at: Instant::now(),
-            #[cfg(feature = "postgres")]
+            #[cfg(any(feature = "postgres", feature = "mysql"))]
             client_ms: client_now(),
         })
     }

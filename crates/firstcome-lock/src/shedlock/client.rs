@@ -5,15 +5,21 @@ use std::time::Duration;
 use firstcome_store::Options;
 use tokio::time::{Instant, sleep};
 
+#[cfg(feature = "mysql")]
+use super::MySqlOptions;
+#[cfg(feature = "postgres")]
+use super::PostgresOptions;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use super::Table;
 use super::ask::Ask;
 use super::held::SimpleLock;
+#[cfg(feature = "mysql")]
+use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::redis::RedisKeys;
 use super::settings::KeySpace;
 use super::store::Store;
-#[cfg(feature = "postgres")]
-use super::{PostgresOptions, Table};
 use crate::backend::later;
 use crate::clerk::Clerk;
 use crate::{Backoff, Failure};
@@ -41,7 +47,8 @@ pub(super) struct Inner {
 
 impl ShedLock {
     /// Connects to the store at `url` with ShedLock's defaults: `redis://…` with the keys `job-lock:default:NAME`, or,
-    /// with the feature `postgres`, `postgres://…` with the table `shedlock` and the database's clock.
+    /// with the features `postgres` and `mysql`, `postgres://…` and `mysql://…` with the table `shedlock` and the
+    /// database's clock.
     ///
     /// # Errors
     ///
@@ -54,6 +61,10 @@ impl ShedLock {
         #[cfg(feature = "postgres")]
         if ["postgres:", "postgresql:"].iter().any(|scheme| url.starts_with(scheme)) {
             return Self::postgres(PostgresOptions::new(url), Table::default()).await;
+        }
+        #[cfg(feature = "mysql")]
+        if ["mysql:", "mariadb:"].iter().any(|scheme| url.starts_with(scheme)) {
+            return Self::mysql(MySqlOptions::new(url), Table::default()).await;
         }
         Self::redis(Options::new(url), KeySpace::default()).await
     }
@@ -85,6 +96,22 @@ impl ShedLock {
         Ok(Self::start(Store::Postgres(PostgresTable::connect(options, table).await?)))
     }
 
+    /// Connects to a MariaDB or MySQL, for a table as `table` says; [`ShedLock::create_table`] makes it.
+    ///
+    /// The sessions keep the server's own time zone, as those of Java do: the columns are of a type that is read in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`ShedLock::redis`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    #[cfg(feature = "mysql")]
+    pub async fn mysql(options: MySqlOptions, table: Table) -> Result<Self, Failure> {
+        Ok(Self::start(Store::MySql(MySqlTable::connect(options, table).await?)))
+    }
+
     fn start(store: Store) -> Self {
         let inner = Inner { store, clerk: Clerk::start(None), closed: AtomicBool::new(false) };
         Self { inner: Arc::new(inner) }
@@ -104,6 +131,8 @@ impl ShedLock {
             Store::Redis(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Store::Postgres(table) => table.create_table().await,
+            #[cfg(feature = "mysql")]
+            Store::MySql(table) => table.create_table().await,
         }
     }
 

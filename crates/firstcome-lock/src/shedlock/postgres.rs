@@ -38,8 +38,7 @@ impl PostgresTable {
         at_least: Duration,
     ) -> Result<Ask, Failure> {
         check_name(name)?;
-        let locked_by = format!("{}:{:016x}", self.table.holder, fastrand::u64(..));
-        Ask::new(name, locked_by, at_most, at_least)
+        Ask::new(name, self.table.fresh_holder(), at_most, at_least)
     }
 
     pub(super) async fn take(&self, ask: &Ask) -> Result<bool, Failure> {

@@ -3,7 +3,7 @@
 use crate::Failure;
 
 /// The longest name, in characters: the width of the table's column.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 const LONGEST_NAME: usize = 64;
 
 /// The longest name, in bytes, where no column limits it.
@@ -87,7 +87,7 @@ impl KeySpace {
 /// use firstcome_lock::shedlock::Table;
 /// let table = Table::default().name("jobs.shedlock").locked_by("billing-3");
 /// ```
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 #[derive(Debug, Clone)]
 pub struct Table {
     pub(super) name: String,
@@ -95,7 +95,7 @@ pub struct Table {
     pub(super) holder: String,
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl Default for Table {
     /// ShedLock's own table, `shedlock`, and the database's clock.
     fn default() -> Self {
@@ -103,7 +103,7 @@ impl Default for Table {
     }
 }
 
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 impl Table {
     /// Sets the table, default `shedlock`; a schema may stand before it, with a point between.
     ///
@@ -129,6 +129,11 @@ impl Table {
         self
     }
 
+    /// Makes a holder that nobody has been before.
+    pub(super) fn fresh_holder(&self) -> String {
+        format!("{}:{:016x}", self.holder, fastrand::u64(..))
+    }
+
     pub(super) fn check(&self) -> Result<(), Failure> {
         let part = |part: &str| {
             let mut letters = part.chars();
@@ -148,7 +153,7 @@ impl Table {
 }
 
 /// Checks the name of a lock in a table.
-#[cfg(feature = "postgres")]
+#[cfg(any(feature = "postgres", feature = "mysql"))]
 pub(super) fn check_name(name: &str) -> Result<(), Failure> {
     let length = name.chars().count();
     if length == 0 {

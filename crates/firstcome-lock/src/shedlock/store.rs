@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use super::ask::Ask;
+#[cfg(feature = "mysql")]
+use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::redis::RedisKeys;
@@ -14,6 +16,8 @@ pub(super) enum Store {
     Redis(RedisKeys),
     #[cfg(feature = "postgres")]
     Postgres(PostgresTable),
+    #[cfg(feature = "mysql")]
+    MySql(MySqlTable),
 }
 
 /// Calls the same function on whichever store it is.
@@ -23,6 +27,8 @@ macro_rules! on_either {
             Store::Redis($store) => $call,
             #[cfg(feature = "postgres")]
             Store::Postgres($store) => $call,
+            #[cfg(feature = "mysql")]
+            Store::MySql($store) => $call,
         }
     };
 }

@@ -11,6 +11,8 @@ macro_rules! on_every_store {
         on_every_store! { @ redis $($name)+ }
         on_every_store! { @ db_time $($name)+ }
         on_every_store! { @ client_time $($name)+ }
+        on_every_store! { @ mariadb $($name)+ }
+        on_every_store! { @ mariadb_client_time $($name)+ }
     };
     (@ $store:ident $($name:ident)+) => {
         mod $store { $(

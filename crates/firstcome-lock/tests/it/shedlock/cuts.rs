@@ -1,6 +1,8 @@
 //! Answers that are lost.
 
-use firstcome_lock::shedlock::{KeySpace, PostgresOptions, ShedLock, Table, Unlocked};
+use firstcome_lock::shedlock::{
+    KeySpace, MySqlOptions, PostgresOptions, ShedLock, Table, Unlocked,
+};
 use firstcome_lock::{Effect, Options};
 use firstcome_testbed::{Fault, Postgres, Proxy, Redis};
 
@@ -21,6 +23,12 @@ async fn through(proxy: &Proxy, scene: &Scene) -> ShedLock {
             let options = options.answer_within(SECOND).connections(1);
             ShedLock::postgres(options, Table::default()).await.unwrap()
         }
+        Scene::MariaDb { server, url, .. } => {
+            let there =
+                url.replace(&format!(":{}/", server.port()), &format!(":{}/", proxy.port()));
+            let options = MySqlOptions::new(there).answer_within(SECOND).connections(1);
+            ShedLock::mysql(options, Table::default()).await.unwrap()
+        }
     }
 }
 
@@ -28,6 +36,7 @@ fn port(scene: &Scene) -> u16 {
     match scene {
         Scene::Redis(redis) => redis.port(),
         Scene::Postgres { server, .. } => server.port(),
+        Scene::MariaDb { server, .. } => server.port(),
     }
 }
 
@@ -83,7 +92,7 @@ async fn an_unlock_and_an_extension_are_sent_again(scene: Scene) {
     assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
 }
 
-macro_rules! on_both {
+macro_rules! on_all {
     ($($name:ident)+) => {
         mod redis { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -97,10 +106,16 @@ macro_rules! on_both {
                 if let Some(scene) = super::Scene::db_time() { super::$name(scene).await }
             }
         )+ }
+        mod mariadb { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(scene) = super::Scene::mariadb() { super::$name(scene).await }
+            }
+        )+ }
     };
 }
 
-on_both! {
+on_all! {
     a_lost_answer_leaves_nothing_taken
     an_unlock_and_an_extension_are_sent_again
 }

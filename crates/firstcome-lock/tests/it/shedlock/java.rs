@@ -2,12 +2,12 @@
 
 use std::process::Stdio;
 
-use firstcome_lock::shedlock::{ShedLock, Table, Unlocked};
-use firstcome_testbed::{Postgres, shedlock};
+use firstcome_lock::shedlock::{ShedLock, Unlocked};
+use firstcome_testbed::{MariaDb, Postgres, shedlock};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 
-use super::scene::{Scene, fresh, on, take, try_take, until_taken};
+use super::scene::{Scene, fresh, on, on_mariadb, table, take, try_take, until_taken};
 use crate::stage::{SECOND, ms};
 
 const HOUR: u64 = 3_600_000;
@@ -49,15 +49,14 @@ impl Java {
     }
 
     /// Tries to take a lock, for a handle of the same name.
-    async fn takes(&mut self, side: &Side, name: &str, at_most: u64, at_least: u64) -> bool {
-        let answer =
-            self.ask(&format!("lock {} {name} {name} {at_most} {at_least}", side.mode)).await;
+    async fn takes(&mut self, mode: &str, name: &str, at_most: u64, at_least: u64) -> bool {
+        let answer = self.ask(&format!("lock {mode} {name} {name} {at_most} {at_least}")).await;
         answer.parse().unwrap_or_else(|_| panic!("{answer}"))
     }
 
-    async fn until_taken(&mut self, side: &Side, name: &str) {
+    async fn until_taken(&mut self, mode: &str, name: &str) {
         for _ in 0..2000 {
-            if self.takes(side, name, HOUR, 0).await {
+            if self.takes(mode, name, HOUR, 0).await {
                 return;
             }
             tokio::time::sleep(ms(5)).await;
@@ -81,13 +80,20 @@ struct Side {
 }
 
 impl Side {
+    /// How Java and this side keep to the same clock, by its mode.
+    fn of(mode: &'static str, scene: Scene) -> Self {
+        Self { mode, scene }
+    }
+
     /// The ways that are recommended, and on Redis the default as well.
     fn all() -> Option<Vec<Self>> {
         Some(vec![
-            Self { mode: "db-time", scene: Scene::db_time()? },
-            Self { mode: "client-time-utc", scene: Scene::client_time()? },
-            Self { mode: "redis-safe", scene: Scene::redis()? },
-            Self { mode: "redis", scene: Scene::redis()? },
+            Self::of("db-time", Scene::db_time()?),
+            Self::of("client-time-utc", Scene::client_time()?),
+            Self::of("db-time", Scene::mariadb()?),
+            Self::of("client-time-utc", Scene::mariadb_client_time()?),
+            Self::of("redis-safe", Scene::redis()?),
+            Self::of("redis", Scene::redis()?),
         ])
     }
 
@@ -95,6 +101,7 @@ impl Side {
         match &self.scene {
             Scene::Redis(redis) => format!("127.0.0.1:{}", redis.port()),
             Scene::Postgres { server, .. } => jdbc(server),
+            Scene::MariaDb { url, .. } => jdbc_mariadb(url),
         }
     }
 }
@@ -107,6 +114,12 @@ fn jdbc(server: &Postgres) -> String {
     format!("jdbc:postgresql://{place}&user={user}&password={password}")
 }
 
+fn jdbc_mariadb(url: &str) -> String {
+    let (login, place) = url.trim_start_matches("mysql://").split_once('@').unwrap();
+    let (user, password) = login.split_once(':').unwrap();
+    format!("jdbc:mariadb://{place}?user={user}&password={password}")
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn both_exclude_each_other() {
     let Some(sides) = Side::all() else { return };
@@ -116,11 +129,11 @@ async fn both_exclude_each_other() {
         java.opens(side).await;
         let x = fresh("x");
         for _ in 0..3 {
-            assert!(java.takes(side, &x, HOUR, 0).await, "{}", side.mode);
+            assert!(java.takes(side.mode, &x, HOUR, 0).await, "{}", side.mode);
             assert!(try_take(&ours, &x).await.is_none());
             assert_eq!(java.unlocks(&x).await, "done");
             let lock = take(&ours, &x).await;
-            assert!(!java.takes(side, &x, HOUR, 0).await);
+            assert!(!java.takes(side.mode, &x, HOUR, 0).await);
             // Its handle was used up by unlock; ours cannot be used twice at all.
             assert!(java.unlocks(&x).await.starts_with("problem IllegalStateException"));
             assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
@@ -128,7 +141,8 @@ async fn both_exclude_each_other() {
         // Both at once: exactly one gets it.
         for _ in 0..20 {
             let y = fresh("y");
-            let (theirs, lock) = tokio::join!(java.takes(side, &y, HOUR, 0), try_take(&ours, &y));
+            let (theirs, lock) =
+                tokio::join!(java.takes(side.mode, &y, HOUR, 0), try_take(&ours, &y));
             assert!(theirs != lock.is_some(), "{}: {theirs} {lock:?}", side.mode);
         }
     }
@@ -144,7 +158,7 @@ async fn at_most_and_at_least_mean_the_same() {
         let hour = 3600 * SECOND;
         let [a, b, c, d, e, f] = ["a", "b", "c", "d", "e", "f"].map(fresh);
         // At most: each takes over from the other, and cannot extend what is another's.
-        assert!(java.takes(side, &a, 1000, 0).await);
+        assert!(java.takes(side.mode, &a, 1000, 0).await);
         assert!(try_take(&ours, &a).await.is_none());
         let lock = until_taken(&ours, &a).await;
         if side.mode == "redis" {
@@ -156,23 +170,23 @@ async fn at_most_and_at_least_mean_the_same() {
             assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
         }
         let lock = ours.lock(&b, SECOND, ms(0)).await.unwrap().expect("it is free");
-        assert!(!java.takes(side, &b, HOUR, 0).await);
-        java.until_taken(side, &b).await;
+        assert!(!java.takes(side.mode, &b, HOUR, 0).await);
+        java.until_taken(side.mode, &b).await;
         assert!(lock.extend(hour, ms(0)).await.unwrap().is_none());
         assert_eq!(java.unlocks(&b).await, "done");
         // At least: given back, and still taken; and free when it was taken long enough.
-        assert!(java.takes(side, &c, HOUR, HOUR).await);
+        assert!(java.takes(side.mode, &c, HOUR, HOUR).await);
         assert_eq!(java.unlocks(&c).await, "done");
         assert!(try_take(&ours, &c).await.is_none() && side.scene.is_long(&c));
         let lock = ours.lock(&d, hour, hour).await.unwrap().expect("it is free");
         assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
-        assert!(!java.takes(side, &d, HOUR, 0).await);
-        assert!(java.takes(side, &e, HOUR, 1000).await);
+        assert!(!java.takes(side.mode, &d, HOUR, 0).await);
+        assert!(java.takes(side.mode, &e, HOUR, 1000).await);
         assert_eq!(java.unlocks(&e).await, "done");
         drop(until_taken(&ours, &e).await);
         let lock = ours.lock(&f, hour, SECOND).await.unwrap().expect("it is free");
         assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
-        java.until_taken(side, &f).await;
+        java.until_taken(side.mode, &f).await;
     }
 }
 
@@ -184,14 +198,14 @@ async fn an_extension_counts_for_both() {
         let ours = side.scene.client().await;
         java.opens(side).await;
         let (x, y) = (fresh("x"), fresh("y"));
-        assert!(java.takes(side, &x, 60_000, 0).await && !side.scene.is_long(&x));
+        assert!(java.takes(side.mode, &x, 60_000, 0).await && !side.scene.is_long(&x));
         assert_eq!(java.extends(&x, HOUR, HOUR).await, "true", "{}", side.mode);
         assert!(try_take(&ours, &x).await.is_none() && side.scene.is_long(&x));
         assert_eq!(java.unlocks(&x).await, "done");
         assert!(side.scene.is_long(&x), "at least, as the extension said");
         let lock = ours.lock(&y, 60 * SECOND, ms(0)).await.unwrap().expect("it is free");
         let lock = lock.extend(3600 * SECOND, 3600 * SECOND).await.unwrap().expect("it is held");
-        assert!(!java.takes(side, &y, HOUR, 0).await && side.scene.is_long(&y));
+        assert!(!java.takes(side.mode, &y, HOUR, 0).await && side.scene.is_long(&y));
         assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
         assert!(side.scene.is_long(&y));
     }
@@ -206,7 +220,7 @@ async fn a_late_unlock_of_theirs_frees_ours_only_where_it_does_not_compare() {
         let ours = side.scene.client().await;
         java.opens(side).await;
         let x = fresh("x");
-        assert!(java.takes(side, &x, 1000, 0).await);
+        assert!(java.takes(side.mode, &x, 1000, 0).await);
         let lock = until_taken(&ours, &x).await;
         assert_eq!(java.unlocks(&x).await, "done");
         // The twin is Redis without `safeUpdate`.
@@ -224,7 +238,7 @@ async fn both_write_the_same() {
         let ours = side.scene.client().await;
         java.opens(side).await;
         let (x, y) = (fresh("x"), fresh("y"));
-        assert!(java.takes(side, &x, 1_234_567, 0).await);
+        assert!(java.takes(side.mode, &x, 1_234_567, 0).await);
         let lock = ours.lock(&y, ms(1_234_567), ms(0)).await.unwrap().expect("it is free");
         let seen = [&x, &y].map(|name| match &side.scene {
             Scene::Redis(redis) => {
@@ -243,6 +257,17 @@ async fn both_write_the_same() {
                     locked_at > timezone('utc', now()) - interval '1 minute'"
                 );
                 server.sql("ledger", &format!("{asked} FROM shedlock WHERE name = '{name}'"))
+            }
+            Scene::MariaDb { server, url, .. } => {
+                let (_, database) = url.rsplit_once('/').unwrap();
+                let span = "TIMESTAMPDIFF(MICROSECOND, locked_at, lock_until) \
+                    BETWEEN 1200000000 AND 1234567000";
+                let asked = format!(
+                    "SELECT {span}, locked_at <= utc_timestamp(3), \
+                    locked_at > utc_timestamp(3) - INTERVAL 1 MINUTE"
+                );
+                let row = format!("{asked} FROM {database}.shedlock WHERE name = '{name}'");
+                server.sql(&row).replace('1', "t").replace('\t', " | ")
             }
         });
         assert_eq!(seen[0], seen[1], "{}", side.mode);
@@ -276,7 +301,7 @@ async fn names_have_the_same_limit() {
     let ours = side.scene.client().await;
     java.opens(&side).await;
     let longest = format!("{:ä<64}", fresh("long"));
-    assert!(java.takes(&side, &longest, HOUR, 0).await);
+    assert!(java.takes(side.mode, &longest, HOUR, 0).await);
     assert!(try_take(&ours, &longest).await.is_none());
     assert_eq!(java.unlocks(&longest).await, "done");
     take(&ours, &longest).await.unlock().await.unwrap();
@@ -296,11 +321,10 @@ async fn zones_do_not_matter_in_utc() {
             [("db-time", false), ("client-time-utc", true), ("client-time-local", true)]
         {
             let side = Side { mode, scene: Scene::Postgres { server, client_time } };
-            let table = if client_time { Table::default().client_time() } else { Table::default() };
-            let ours = on(server, table).await;
+            let ours = on(server, table(client_time)).await;
             java.opens(&side).await;
             let (x, y) = (fresh("x"), fresh("y"));
-            assert!(java.takes(&side, &x, HOUR, 0).await);
+            assert!(java.takes(mode, &x, HOUR, 0).await);
             let lock = try_take(&ours, &x).await;
             if mode == "client-time-local" {
                 // The twin: west of Greenwich its locks are over before they begin, east of it they last too long.
@@ -313,9 +337,39 @@ async fn zones_do_not_matter_in_utc() {
             assert_eq!(java.unlocks(&x).await, "done");
             take(&ours, &x).await.unlock().await.unwrap();
             let lock = take(&ours, &y).await;
-            assert!(!java.takes(&side, &y, HOUR, 0).await, "{zone} {mode}");
+            assert!(!java.takes(mode, &y, HOUR, 0).await, "{zone} {mode}");
             lock.unlock().await.unwrap();
-            assert!(java.takes(&side, &y, HOUR, 0).await, "{zone} {mode}");
+            assert!(java.takes(mode, &y, HOUR, 0).await, "{zone} {mode}");
+        }
+    }
+}
+
+/// On MariaDB the columns are read in the session's zone: ours is the server's, as Java's is.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_zone_of_a_mariadb_is_that_of_both() {
+    let Some(mut java) = Java::start("America/New_York").await else { return };
+    for zone in ["-08:00", "+05:30"] {
+        let Some(server) = MariaDb::with(&[&format!("--default-time-zone={zone}")]) else { return };
+        for (mode, client_time) in [("db-time", false), ("client-time-utc", true)] {
+            let url = server.new_database();
+            let ours = on_mariadb(&url, table(client_time)).await;
+            java.does(&format!("open {mode} {mode} {}", jdbc_mariadb(&url))).await;
+            assert!(java.takes(mode, "x", 600_000, 0).await);
+            assert!(try_take(&ours, "x").await.is_none(), "{zone} {mode}");
+            assert_eq!(java.unlocks("x").await, "done");
+            let lock = ours.lock("x", 600 * SECOND, ms(0)).await.unwrap().expect("it is free");
+            assert!(!java.takes(mode, "x", 600_000, 0).await, "{zone} {mode}");
+            // The twin: to a session in UTC it lasts for hours more, or is over.
+            let (_, database) = url.rsplit_once('/').unwrap();
+            let held = format!(
+                "SET time_zone = '+00:00'; \
+                SELECT lock_until > utc_timestamp(3), \
+                lock_until > utc_timestamp(3) + INTERVAL 1 HOUR FROM {database}.shedlock"
+            );
+            let seen = if zone == "-08:00" { "1\t1" } else { "0\t0" };
+            assert_eq!(server.sql(&held), seen, "{zone} {mode}");
+            assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
+            assert!(java.takes(mode, "x", 600_000, 0).await, "{zone} {mode}");
         }
     }
 }
@@ -331,9 +385,9 @@ async fn a_clock_that_is_ahead_matters_only_in_client_time() {
         java.opens(&side).await;
         let x = fresh("x");
         let lock = take(&ours, &x).await;
-        assert!(!java.takes(&side, &x, HOUR, 0).await);
+        assert!(!java.takes(mode, &x, HOUR, 0).await);
         java.does(&format!("clock {}", 2 * HOUR)).await;
-        assert_eq!(java.takes(&side, &x, HOUR, 0).await, client_time, "{mode}");
+        assert_eq!(java.takes(mode, &x, HOUR, 0).await, client_time, "{mode}");
         java.does("clock 0").await;
         let left = if client_time { Unlocked::AlreadyLost } else { Unlocked::Yes };
         assert_eq!(lock.unlock().await.unwrap(), left);

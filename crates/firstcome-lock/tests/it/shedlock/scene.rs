@@ -3,8 +3,10 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use firstcome_lock::Options;
-use firstcome_lock::shedlock::{KeySpace, PostgresOptions, ShedLock, SimpleLock, Table};
-use firstcome_testbed::{Postgres, Redis};
+use firstcome_lock::shedlock::{
+    KeySpace, MySqlOptions, PostgresOptions, ShedLock, SimpleLock, Table,
+};
+use firstcome_testbed::{MariaDb, Postgres, Redis};
 
 use crate::stage::{SECOND, ms};
 
@@ -12,6 +14,7 @@ use crate::stage::{SECOND, ms};
 pub(crate) enum Scene {
     Redis(Redis),
     Postgres { server: &'static Postgres, client_time: bool },
+    MariaDb { server: &'static MariaDb, url: String, client_time: bool },
 }
 
 /// Names that no other test of this process has.
@@ -38,6 +41,19 @@ impl Scene {
         Some(Self::Postgres { server, client_time })
     }
 
+    pub(crate) fn mariadb() -> Option<Self> {
+        Self::maria(false)
+    }
+
+    pub(crate) fn mariadb_client_time() -> Option<Self> {
+        Self::maria(true)
+    }
+
+    fn maria(client_time: bool) -> Option<Self> {
+        let server = MariaDb::shared()?;
+        Some(Self::MariaDb { server, url: server.new_database(), client_time })
+    }
+
     /// Makes a client of its own, as another process would be.
     pub(crate) async fn client(&self) -> ShedLock {
         match self {
@@ -45,11 +61,8 @@ impl Scene {
                 let keys = KeySpace::default().environment("test");
                 ShedLock::redis(Options::new(redis.url()), keys).await.unwrap()
             }
-            Self::Postgres { server, client_time } => {
-                let table =
-                    if *client_time { Table::default().client_time() } else { Table::default() };
-                on(server, table).await
-            }
+            Self::Postgres { server, client_time } => on(server, table(*client_time)).await,
+            Self::MariaDb { url, client_time, .. } => on_mariadb(url, table(*client_time)).await,
         }
     }
 
@@ -66,8 +79,28 @@ impl Scene {
                     format!("SELECT lock_until > {soon} FROM shedlock WHERE name = '{name}'");
                 server.sql("ledger", &asked) == "t"
             }
+            Self::MariaDb { server, url, .. } => {
+                let (_, database) = url.rsplit_once('/').unwrap();
+                let soon = "utc_timestamp(3) + INTERVAL 30 MINUTE";
+                let asked = format!(
+                    "SELECT lock_until > {soon} FROM {database}.shedlock WHERE name = '{name}'"
+                );
+                server.sql(&asked) == "1"
+            }
         }
     }
+}
+
+/// The default table, by one clock or the other.
+pub(crate) fn table(client_time: bool) -> Table {
+    if client_time { Table::default().client_time() } else { Table::default() }
+}
+
+/// A client of a MariaDB, with its table there.
+pub(crate) async fn on_mariadb(url: &str, table: Table) -> ShedLock {
+    let client = ShedLock::mysql(MySqlOptions::new(url), table).await.unwrap();
+    client.create_table().await.unwrap();
+    client
 }
 
 /// A client of a PostgreSQL, with its table there.
