@@ -31,6 +31,9 @@
 //! | SQL, by default | the database's, in UTC | `usingDbTime()` |
 //! | SQL, [`Table::client_time`] | that of each client, in UTC | `forceUtcTimeZone()` |
 //!
+//! On MariaDB and MySQL the session's time zone matters as well: ours is the server's own, as Java's is. The page
+//! `docs/shedlock.md` has all of this in one table.
+//!
 //! Client time is worth as much as the clocks of all nodes agree: one that is ahead by more than is left of somebody's
 //! lock takes that lock while its holder still works. It is there for tables that are shared with services which
 //! cannot use anything else. Both modes write UTC, so they can share a table while the clocks agree. A Java service with

@@ -131,7 +131,10 @@ impl MySqlTable {
         match self.mysql.step(&format!("{ZONE}; {statements}")).await {
             Ok(sets) => {
                 let row = sets.last().and_then(|rows| rows.first());
-                Ok(row.map_or(Ok(0), |row| cell::<i64>(row, 0))? > 0)
+                let row = row.ok_or_else(|| firstcome_store::Failure::Unexpected {
+                    detail: "no row that says what came of it".to_owned(),
+                })?;
+                Ok(cell::<i64>(row, 0)? > 0)
             }
             Err(firstcome_store::Failure::Statement { code, .. }) if code == "42S02" => {
                 Err(Failure::NoTable { table: self.table.name.clone() })

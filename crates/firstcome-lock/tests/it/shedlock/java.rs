@@ -308,6 +308,23 @@ async fn names_have_the_same_limit() {
     let refused = java.ask(&format!("lock db-time h {longest}x {HOUR} 0")).await;
     assert!(refused.starts_with("problem LockException"), "{refused}");
     assert!(ours.lock(&format!("{longest}x"), SECOND, ms(0)).await.is_err());
+    // A row that was deleted by hand: ours is made again, theirs is not.
+    let x = fresh("x");
+    assert!(java.takes(side.mode, &x, HOUR, 0).await);
+    assert_eq!(java.unlocks(&x).await, "done");
+    server.sql("ledger", &format!("DELETE FROM shedlock WHERE name = '{x}'"));
+    assert!(!java.takes(side.mode, &x, HOUR, 0).await);
+    take(&ours, &x).await.unlock().await.unwrap();
+    assert!(java.takes(side.mode, &x, HOUR, 0).await);
+    // Where Java cuts a name short, it takes another lock: the one of the first 64 characters.
+    let Some(scene) = Scene::mariadb() else { return };
+    let side = Side::of("db-time", scene);
+    let ours = side.scene.client().await;
+    java.opens(&side).await;
+    assert!(java.takes(side.mode, &format!("{longest}x"), HOUR, 0).await);
+    assert!(try_take(&ours, &longest).await.is_none());
+    let refused = ours.lock(&format!("{longest}x"), SECOND, ms(0)).await.unwrap_err();
+    assert!(refused.to_string().contains("65 characters"), "{refused}");
 }
 
 /// The zone of Java's process, and of the database, changes nothing where both keep to UTC; where Java writes its own

@@ -2,7 +2,7 @@
 
 use firstcome_lock::shedlock::{KeySpace, PostgresOptions, ShedLock, Table, Unlocked};
 use firstcome_lock::{Failure, Options};
-use firstcome_testbed::{Postgres, Redis};
+use firstcome_testbed::{MariaDb, Postgres, Redis};
 
 use super::scene::{fresh, on, take, try_take, until_taken};
 use crate::stage::{SECOND, ms, until};
@@ -194,6 +194,39 @@ async fn a_server_that_was_started_again_is_found_again() {
     assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
     let kept = kept.extend(60 * SECOND, ms(0)).await.unwrap().expect("it is still ours");
     drop(kept);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mariadb_has_the_same_manners() {
+    let Some(mut server) = MariaDb::start() else { return };
+    let url = server.new_database();
+    let ann = ShedLock::connect(&url).await.unwrap();
+    let refused = ann.lock("x", SECOND, ms(0)).await.unwrap_err();
+    assert!(matches!(refused, Failure::NoTable { .. }), "{refused}");
+    // By everybody at once, and as its documentation has it: the first column of its type may change by itself there.
+    let makers: Vec<_> = (0..4).map(|_| ann.clone()).collect();
+    let makers = makers.into_iter().map(|maker| async move { maker.create_table().await });
+    for made in futures_util::future::join_all(makers).await {
+        made.unwrap();
+    }
+    for letter in ["x", "ä"] {
+        take(&ann, &letter.repeat(64)).await.unlock().await.unwrap();
+    }
+    // A request that is refused changes nothing in the row.
+    let lock = take(&ann, "x").await;
+    let (_, database) = url.rsplit_once('/').unwrap();
+    let row = format!("SELECT * FROM {database}.shedlock WHERE name = 'x'");
+    let before = server.sql(&row);
+    assert!(before.contains(lock.locked_by()));
+    assert!(try_take(&ann, "x").await.is_none());
+    assert_eq!(server.sql(&row), before);
+    server.restart();
+    assert!(until_answered(&ann, "x").await.is_none(), "what was taken is still taken");
+    assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
+    take(&ann, "x").await.unlock().await.unwrap();
+    // At most and at least of one length: giving it back changes nothing, and it was ours all the same.
+    let lock = ann.lock("y", 3600 * SECOND, 3600 * SECOND).await.unwrap().expect("it is free");
+    assert_eq!(lock.unlock().await.unwrap(), Unlocked::Yes);
 }
 
 /// Asks until there is an answer.
