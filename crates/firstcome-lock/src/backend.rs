@@ -17,7 +17,7 @@ use crate::{Failure, Holder};
 pub(crate) enum Backend {
     Redis(RedisBackend),
     #[cfg(feature = "sql")]
-    Sql(SqlBackend),
+    Sql(Box<SqlBackend>),
     Memory(Memory),
 }
 

@@ -132,7 +132,8 @@ impl Election {
         })
     }
 
-    /// Sets the node's id, which must differ from every other's.
+    /// Sets the node's id, which must differ from every other's, also on the same host: the host's name alone is
+    /// refused when the candidate stands.
     #[must_use]
     pub fn node(mut self, id: impl Into<String>) -> Self {
         self.node = id.into();
@@ -193,8 +194,8 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// A store that does not answer is waited for; what does not pass by itself is given: [`Failure::Closed`], a
-    /// wrong password, a lease out of range.
+    /// A store that does not answer is waited for; what does not pass by itself is given: [`Failure::Closed`],
+    /// [`Failure::BareHostName`], a wrong password, a lease out of range.
     ///
     /// # Cancel safety
     ///
@@ -251,6 +252,11 @@ impl Election {
         W: FnMut(Term) -> F,
         F: Future<Output = T>,
     {
+        // Two processes on one host would be the same candidate to whoever reads who leads, and a process that was
+        // started again the same as the one before it.
+        if is_host_name(&self.node) {
+            return Err(Failure::BareHostName { host: self.node.clone() });
+        }
         let mut eligible = self.eligible.subscribe();
         let mut failures = 0;
         loop {
@@ -343,6 +349,14 @@ impl Election {
             }
         }
     }
+}
+
+/// Tells whether an id is the host's name, with or without its domain.
+fn is_host_name(id: &str) -> bool {
+    let host = host_name();
+    let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    id.eq_ignore_ascii_case("localhost")
+        || first(id) == first(&host) && !id.contains([':', '@', '/'])
 }
 
 /// Gives the host's name as the operating system has it.

@@ -48,6 +48,14 @@ pub enum Failure {
         /// The longest possible.
         most: Duration,
     },
+    /// A candidate's id is the name of its host and nothing else.
+    #[error(
+        "{host:?} is the name of this host alone, so another process on it could have the same id"
+    )]
+    BareHostName {
+        /// The id.
+        host: String,
+    },
     /// The answer came when the lease was over, or the store's clock says that the request came too late: the lock
     /// is not held.
     #[error("the store answered too late for the lease to be worth anything")]
@@ -83,6 +91,7 @@ impl Failure {
             | Self::Unfit { .. }
             | Self::NoTable { .. }
             | Self::OutOfRange { .. }
+            | Self::BareHostName { .. }
             | Self::Late
             | Self::Lost(_)
             | Self::ForeignOwner
@@ -103,6 +112,9 @@ impl Failure {
                 "make it, with create_table or with the statement in the documentation, or name the one that is there",
             ),
             Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
+            Self::BareHostName { .. } => Some(
+                "add what only this process has, as in web1-4711, or give no id: one with a random part is made",
+            ),
             Self::Late => Some(
                 "try again; if it stays so, the store is overloaded or far away: use a longer lease",
             ),
@@ -124,6 +136,7 @@ impl Failure {
             | Self::Unfit { .. }
             | Self::NoTable { .. }
             | Self::OutOfRange { .. }
+            | Self::BareHostName { .. }
             | Self::Lost(_)
             | Self::ForeignOwner
             | Self::Closed => false,

@@ -47,5 +47,7 @@ pub use memory::Memory;
 pub use owner::Owner;
 #[doc(hidden)]
 pub use protection::Protection;
+#[cfg(feature = "sql")]
+pub use sql::Database;
 #[cfg(feature = "macros")]
 pub use under_lock::Barred;

@@ -27,6 +27,9 @@ const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
 /// How long a waiter rides out a store that does not answer, where nothing else is said.
 const RIDE_OUT: Duration = Duration::from_secs(10);
 
+/// How often rows are looked for that nobody has used for a day, at most.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
 /// How long a database may take to answer, where nothing else is said; as long as Redis may.
 #[cfg(feature = "postgres")]
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
@@ -75,6 +78,8 @@ pub struct Builder {
     ride_out: Duration,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have tables"))]
     make_tables: bool,
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only tables have old rows"))]
+    sweep_every: Duration,
     protections: Protections,
 }
 
@@ -84,6 +89,7 @@ impl Default for Builder {
             watchdog_lease: WATCHDOG_LEASE,
             ride_out: RIDE_OUT,
             make_tables: true,
+            sweep_every: SWEEP_EVERY,
             protections: Protections::default(),
         }
     }
@@ -110,6 +116,15 @@ impl Builder {
     #[must_use]
     pub fn without(mut self, protection: crate::Protection) -> Self {
         self.protections = self.protections.without(protection);
+        self
+    }
+
+    /// Looks for old rows after each release and not once a minute; for this crate's own tests.
+    #[cfg(all(feature = "sql", feature = "twins"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn sweep_at_once(mut self) -> Self {
+        self.sweep_every = Duration::ZERO;
         self
     }
 
@@ -172,7 +187,7 @@ impl Builder {
     ) -> Result<Locks, Failure> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let table = PostgresTable::connect(options, self.make_tables).await?;
-        Ok(self.start(Backend::Sql(SqlBackend::new(Table::Postgres(table), self.protections))))
+        Ok(self.start_sql(Table::Postgres(table)))
     }
 
     /// Connects to a MariaDB, version 10.6 or later, or a MySQL, and makes the tables `firstcome_locks` and
@@ -193,7 +208,7 @@ impl Builder {
     pub async fn mysql(self, options: firstcome_store::mysql::Options) -> Result<Locks, Failure> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let table = MySqlTable::connect(options, self.make_tables).await?;
-        Ok(self.start(Backend::Sql(SqlBackend::new(Table::MySql(table), self.protections))))
+        Ok(self.start_sql(Table::MySql(Box::new(table))))
     }
 
     /// Opens a SQLite file that other processes on this machine may use, too, and makes it, with the tables, where it is
@@ -213,12 +228,12 @@ impl Builder {
     pub async fn sqlite(self, options: firstcome_store::sqlite::Options) -> Result<Locks, Failure> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let table = SqliteTable::open(options, self.make_tables).await?;
-        Ok(self.start(Backend::Sql(SqlBackend::new(Table::Sqlite(table), self.protections))))
+        Ok(self.start_sql(Table::Sqlite(table)))
     }
 
     /// Sets whether tables that are missing in a database are made, default yes.
     ///
-    /// Where they are not, [`create_tables`](crate::create_tables) gives the statements to run by hand.
+    /// Where they are not, [`Database::create_tables`](crate::Database::create_tables) gives the statements to run by hand.
     #[cfg(feature = "sql")]
     #[must_use]
     pub fn make_tables(mut self, yes: bool) -> Self {
@@ -238,6 +253,15 @@ impl Builder {
     pub fn memory(self, memory: &Memory) -> Result<Locks, Failure> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         Ok(self.start(Backend::Memory(memory.clone())))
+    }
+
+    #[cfg(feature = "sql")]
+    fn start_sql(&self, table: Table) -> Locks {
+        self.start(Backend::Sql(Box::new(SqlBackend::new(
+            table,
+            self.sweep_every,
+            self.protections,
+        ))))
     }
 
     fn start(&self, backend: Backend) -> Locks {

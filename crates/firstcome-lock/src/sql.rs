@@ -38,14 +38,42 @@ use crate::{Failure, Holder};
 /// How often a step is sent again that somebody else's step came in between of.
 const TRIES: u32 = 20;
 
-/// How often old rows are looked for, at most.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
-
 /// How many rows are looked at then.
 const BITE: i64 = 500;
 
 /// How many locks are listed with one request.
 const PAGE: i64 = 500;
+
+/// A database that locks can be kept in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Database {
+    /// PostgreSQL.
+    #[cfg(feature = "postgres")]
+    Postgres,
+    /// MariaDB and MySQL.
+    #[cfg(feature = "mysql")]
+    MySql,
+    /// A SQLite file.
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+}
+
+impl Database {
+    /// Gives the statements that make the tables, for those who make them by hand; see
+    /// [`Builder::make_tables`](crate::Builder::make_tables).
+    #[must_use]
+    pub fn create_tables(self) -> &'static str {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres => postgres::CREATE,
+            #[cfg(feature = "mysql")]
+            Self::MySql => mysql::CREATE,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => sqlite::CREATE,
+        }
+    }
+}
 
 /// A table of locks, and what is known of its server's clock.
 #[derive(Debug)]
@@ -59,16 +87,17 @@ pub(crate) struct SqlBackend {
 /// Where the search for old rows stands.
 #[derive(Debug)]
 struct Sweep {
+    every: Duration,
     last: Instant,
     after: String,
 }
 
 impl SqlBackend {
-    pub(crate) fn new(table: Table, protections: Protections) -> Self {
+    pub(crate) fn new(table: Table, sweep_every: Duration, protections: Protections) -> Self {
         // Clients that are started together do not all look at once.
-        let ago = SWEEP_EVERY.mul_f64(fastrand::f64());
+        let ago = sweep_every.mul_f64(fastrand::f64());
         let last = Instant::now().checked_sub(ago).unwrap_or_else(Instant::now);
-        let sweep = Mutex::new(Sweep { last, after: String::new() });
+        let sweep = Mutex::new(Sweep { every: sweep_every, last, after: String::new() });
         Self { table, clock: StoreClock::default(), protections, sweep }
     }
 
@@ -235,7 +264,7 @@ impl SqlBackend {
     pub(crate) async fn forget(&self, _latches: Vec<String>) -> Result<(), Failure> {
         let after = {
             let mut sweep = self.sweep();
-            if sweep.last.elapsed() < SWEEP_EVERY {
+            if sweep.last.elapsed() < sweep.every {
                 return Ok(());
             }
             sweep.last = Instant::now();

@@ -220,10 +220,6 @@ fn until<T>(
     }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a foreign list that grows; an unknown error is shown in SQLite's own words"
-)]
 fn failure(place: &str, error: &rusqlite::Error) -> Failure {
     let (place, detail) = (place.to_owned(), error.to_string());
     match error.sqlite_error_code() {

@@ -12,6 +12,23 @@ pub(crate) fn library() -> Option<PathBuf> {
     libraries.map(|folder| folder.join("libfaketimeMT.so.1")).find(|file| file.is_file())
 }
 
+/// Lets the process that `command` starts see a wall clock that is so many seconds ahead, or behind; says so and gives
+/// `false` where the library is missing.
+///
+/// # Panics
+///
+/// Panics where it is missing and skipping is not allowed.
+#[must_use]
+pub fn shift_clock(command: &mut Command, seconds: i64) -> bool {
+    let Some(library) = library() else {
+        crate::programs::missing("faketime");
+        return false;
+    };
+    command.env("LD_PRELOAD", library).env("FAKETIME", format!("{seconds:+}"));
+    command.env("FAKETIME_DONT_FAKE_MONOTONIC", "1");
+    true
+}
+
 /// Lets the process that `command` starts see the clock of `folder`, and not this machine's.
 pub(crate) fn movable(command: &mut Command, folder: &Folder) {
     let library = library().expect("it was found before");

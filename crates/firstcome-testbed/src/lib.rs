@@ -17,6 +17,7 @@
 //! - [`redisson()`]: a Java program with real Redisson in it
 //! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
+//! - [`shift_clock()`]: a wrong wall clock for a process that a test starts
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
 mod certificates;
@@ -36,6 +37,7 @@ mod sentinel;
 mod shedlock;
 
 pub use certificates::Certificates;
+pub use clock::shift_clock;
 pub use folder::Folder;
 pub use mariadb::MariaDb;
 pub use old::OldServer;

@@ -191,6 +191,19 @@ impl MariaDb {
     ///
     /// Panics where they fail.
     pub fn sql(&self, statements: &str) -> String {
+        self.try_sql(statements).unwrap_or_else(|said| panic!("{statements}: {said}"))
+    }
+
+    /// Runs statements as [`MariaDb::sql`] does; gives a line for each row, or what is wrong with them.
+    ///
+    /// # Errors
+    ///
+    /// The server's words.
+    ///
+    /// # Panics
+    ///
+    /// Panics where there is no client.
+    pub fn try_sql(&self, statements: &str) -> Result<String, String> {
         let output = Command::new("mariadb")
             .args(["--no-defaults", "--user=root", "--batch", "--skip-column-names"])
             .arg(format!("--socket={}", self.socket().display()))
@@ -198,9 +211,8 @@ impl MariaDb {
             .stdin(Stdio::null())
             .output()
             .expect("the client comes with the server");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{statements}: {said}");
-        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
     }
 
     /// Ends the server at once, as a crash would.

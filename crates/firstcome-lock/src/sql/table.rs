@@ -16,7 +16,7 @@ pub(crate) enum Table {
     #[cfg(feature = "postgres")]
     Postgres(PostgresTable),
     #[cfg(feature = "mysql")]
-    MySql(MySqlTable),
+    MySql(Box<MySqlTable>),
     #[cfg(feature = "sqlite")]
     Sqlite(SqliteTable),
 }

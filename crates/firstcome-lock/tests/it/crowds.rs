@@ -42,7 +42,7 @@ async fn poll_some(future: impl Future, times: u32) {
     }
 }
 
-async fn drop_many(locks: &Locks, times: u32) {
+pub(crate) async fn drop_many(locks: &Locks, times: u32) {
     for _ in 0..times {
         let lock = locks.lock(&format!("n{}", fastrand::u32(..20))).unwrap();
         let polls = fastrand::u32(..12);
@@ -58,7 +58,7 @@ async fn drop_many(locks: &Locks, times: u32) {
     }
 }
 
-async fn names_held(locks: &Locks) -> usize {
+pub(crate) async fn names_held(locks: &Locks) -> usize {
     let mut held = 0;
     for number in 0..20 {
         held += usize::from(is_held(locks, &format!("n{number}")).await);

@@ -33,6 +33,12 @@ macro_rules! on_every_store {
                 if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
             }
         )+ }
+        mod pgbouncer { $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() {
+                if let Some(stage) = crate::stage::Stage::pooled() { super::$name(stage).await }
+            }
+        )+ }
         mod memory { $(
             #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() {

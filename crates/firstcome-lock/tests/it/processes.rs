@@ -14,17 +14,21 @@ const URL: &str = "FIRSTCOME_TEST_URL";
 
 /// Another process of this test program, in a role.
 pub(crate) struct Actor {
-    child: Child,
-    says: Lines<BufReader<ChildStdout>>,
+    pub(crate) child: Child,
+    pub(crate) says: Lines<BufReader<ChildStdout>>,
     hears: ChildStdin,
 }
 
 impl Actor {
     pub(crate) fn start(role: &str, redis: &Redis) -> Self {
+        Self::start_at(role, &redis.url())
+    }
+
+    pub(crate) fn start_at(role: &str, url: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "processes::an_actor", "--nocapture"])
             .env(ROLE, role)
-            .env(URL, redis.url())
+            .env(URL, url)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .kill_on_drop(true)
@@ -63,12 +67,13 @@ fn an_actor() {
     let mut runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = firstcome_lock::Options::new(std::env::var(URL).unwrap());
-        let locks = Locks::builder().watchdog(ms(600)).connect(options).await.unwrap();
+        let url = std::env::var(URL).unwrap();
+        let locks = Locks::builder().watchdog(ms(600)).connect_to(&url).await.unwrap();
         match role.as_str() {
             "hold" => hold(&locks).await,
             "lead" => lead(&locks).await,
             "careless" => careless(&locks).await,
+            "reign" => crate::reigns::reign(&locks).await,
             other => match other.strip_prefix("write:") {
                 Some(path) => crate::sql_guard::write_when_told(&locks, path).await,
                 None => panic!("no such role: {other}"),

@@ -182,3 +182,14 @@ async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
     assert!(row.write_unguarded(13, old, owner));
     assert_eq!(row.quantity(), 13);
 }
+
+/// The page on the tables shows what is made.
+#[test]
+fn the_statements_in_the_documentation_are_those_that_run() {
+    use firstcome_lock::Database;
+    let page = include_str!("../../../../docs/reference/lock-tables.md");
+    for database in [Database::Postgres, Database::MySql, Database::Sqlite] {
+        let statements = database.create_tables().trim();
+        assert!(page.contains(statements), "{database:?} is made with\n{statements}");
+    }
+}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
-use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
+use firstcome_testbed::{Folder, MariaDb, PgBouncer, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
@@ -17,6 +17,8 @@ pub(crate) enum Stage {
     Redis(Redis),
     /// A database in a server, by its URL.
     Database(String),
+    /// A database behind a pooler.
+    Pooled(String, #[expect(dead_code, reason = "it ends when it is dropped")] PgBouncer),
     /// A SQLite file.
     File(Folder),
     Memory(Memory),
@@ -33,6 +35,14 @@ impl Stage {
 
     pub(crate) fn postgres() -> Option<Self> {
         Some(Self::Database(Postgres::shared()?.new_database()))
+    }
+
+    pub(crate) fn pooled() -> Option<Self> {
+        let server = Postgres::shared()?;
+        let pooler = PgBouncer::start(server, 5)?;
+        let port = |port: u16| format!("127.0.0.1:{port}/");
+        let url = server.new_database().replace(&port(server.port()), &port(pooler.port()));
+        Some(Self::Pooled(url, pooler))
     }
 
     pub(crate) fn mariadb() -> Option<Self> {
@@ -55,6 +65,16 @@ impl Stage {
         Some(Self::Memory(Memory::new()))
     }
 
+    /// Gives the URL, where there is one.
+    pub(crate) fn url(&self) -> String {
+        match self {
+            Self::Redis(redis) => redis.url(),
+            Self::Database(url) | Self::Pooled(url, _) => url.clone(),
+            Self::File(folder) => format!("sqlite://{}/locks.db", folder.path().display()),
+            Self::Memory(_) => panic!("nobody else reaches this memory"),
+        }
+    }
+
     /// Makes a client of its own, as another process would be.
     pub(crate) async fn client(&self) -> Locks {
         self.client_with(Locks::builder()).await
@@ -63,10 +83,8 @@ impl Stage {
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
-            Self::Database(url) => builder.connect_to(url).await.unwrap(),
-            Self::File(folder) => {
-                let url = format!("sqlite://{}/locks.db", folder.path().display());
-                builder.connect_to(&url).await.unwrap()
+            Self::Database(_) | Self::Pooled(..) | Self::File(_) => {
+                builder.connect_to(&self.url()).await.unwrap()
             }
             Self::Memory(memory) => builder.memory(memory).unwrap(),
         }

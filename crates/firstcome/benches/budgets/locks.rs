@@ -4,6 +4,8 @@
 //! without Java or Maven the figures of Redisson are.
 
 mod crowd;
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+mod databases;
 mod ends;
 mod idle;
 mod pairs;
@@ -19,6 +21,8 @@ use anyhow::Result;
 use redisson::Redisson;
 use server::Server;
 
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+pub(crate) use databases::run as run_on_databases;
 pub(crate) use turns::take_turns;
 
 /// Rounds of each figure; the median counts.

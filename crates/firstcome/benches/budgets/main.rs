@@ -19,7 +19,7 @@ use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|locks|nodes] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
                   /trouble, /http; of locks: locks/redis, /shedlock
@@ -92,6 +92,10 @@ fn main() -> Result<()> {
     #[cfg(feature = "redis")]
     if plan.only.as_deref().is_none_or(|only| only.starts_with("locks")) {
         locks::run(&plan, &mut table)?;
+    }
+    #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
+    if wanted("databases") {
+        locks::run_on_databases(&mut table)?;
     }
     #[cfg(feature = "redis")]
     if plan.only.as_deref().is_none_or(|only| only.starts_with("nodes")) {

@@ -3,6 +3,8 @@
 #![cfg(feature = "redis")]
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
+#[cfg(all(feature = "postgres", feature = "mysql"))]
+mod databases;
 mod elections;
 mod examples;
 mod locking;

@@ -11,13 +11,13 @@ use crate::scene::{Said, Shell, program, said};
 const USER: [&str; 7] = ["--user", "ann", "on", ">p@ss", "~*", "&*", "+@all"];
 
 /// A store as it is reached by somebody.
-struct Place {
-    url: String,
-    authorities: Option<std::path::PathBuf>,
+pub(crate) struct Place {
+    pub(crate) url: String,
+    pub(crate) authorities: Option<std::path::PathBuf>,
 }
 
 impl Place {
-    fn program(&self, args: &[&str]) -> Command {
+    pub(crate) fn program(&self, args: &[&str]) -> Command {
         let mut command = program(args);
         command.env("FIRSTCOME_STORE", &self.url);
         if let Some(file) = &self.authorities {
@@ -26,12 +26,12 @@ impl Place {
         command
     }
 
-    fn run(&self, args: &[&str]) -> Said {
+    pub(crate) fn run(&self, args: &[&str]) -> Said {
         said(&self.program(args).output().unwrap())
     }
 
     /// Uses every verb once.
-    fn can_do_everything(&self) {
+    pub(crate) fn can_do_everything(&self) {
         let stay = "echo $FIRSTCOME_FENCE; exec sleep 600";
         let mut holder = Shell::of(&mut self.program(&["lock", "a", "--", "sh", "-c", stay]));
         let fence: u64 = holder.line().parse().unwrap();

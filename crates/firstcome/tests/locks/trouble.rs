@@ -25,17 +25,18 @@ fn without_a_store_there_is_nowhere_to_keep_a_lock() {
 
 #[test]
 fn a_store_that_is_not_known_is_named() {
-    with_store("postgres://localhost/x", &LOCK).complains(
+    with_store("oracle://localhost/x", &LOCK).complains(
         125,
-        "locks are not kept in `postgres://`",
+        "this build keeps no locks in `oracle://`",
         "redis://",
     );
     with_store("localhost:6379", &LOCK).complains(125, "the store's address", "write redis://");
-    with_store("mysql://h", &["locks", "list"]).complains(
+    with_store("etcd://h", &["locks", "list"]).complains(
         2,
-        "locks are not kept in `mysql://`",
+        "this build keeps no locks in `etcd://`",
         "redis://",
     );
+    with_store("mysql://h", &["locks", "list"]).complains(2, "the store's address", "mysql://user");
 }
 
 #[test]

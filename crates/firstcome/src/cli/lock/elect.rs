@@ -71,7 +71,8 @@ pub(in crate::cli) struct ElectArgs {
     /// intervals, 1s to 10s.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
-    /// This candidate's id, different from every other's; the host's name and a random part if left out.
+    /// This candidate's id, different from every other's; the host's name and a random part if left out. The host's
+    /// name alone is refused.
     #[arg(long, value_name = "ID")]
     node: Option<String>,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use firstcome_lock::{Election, Failure, Holder, Leader, Locks};
+use firstcome_lock::{Database, Election, Failure, Holder, Leader, Locks};
 use firstcome_store::{Command, Redis};
 use serde_json::{Value, json};
 
@@ -28,14 +28,44 @@ pub(in crate::cli) enum LocksVerb {
     Inspect(NameArgs),
     /// Free a lock whoever holds it; exit code 1 where nobody did.
     Release(ReleaseArgs),
+    /// Print the statements that make the tables for locks in a database.
+    Ddl(DdlArgs),
+}
+
+/// Options of `locks ddl`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The tables are made by themselves where they are missing and the user may make tables. Where they are made by hand,
+the user needs the right to select, insert, update and delete in them, and no other.
+
+Examples:
+  firstcome locks ddl --kind postgres | psql shop
+  firstcome locks ddl --kind mysql | mariadb shop")]
+pub(in crate::cli) struct DdlArgs {
+    /// For which database.
+    #[arg(long, value_name = "KIND")]
+    kind: Kind,
+}
+
+/// The databases there are statements for.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Kind {
+    /// PostgreSQL.
+    #[cfg(feature = "postgres")]
+    Postgres,
+    /// MariaDB and MySQL.
+    #[cfg(feature = "mysql")]
+    Mysql,
+    /// A SQLite file.
+    Sqlite,
 }
 
 /// Options of `locks list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Lists locks that minted a fence: those taken by Firstcome within a day, and Redisson's fenced ones. A lock that only
-Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with `locks inspect`.
-It looks through all keys of the database, a thousand at a time.
+In a database: all locks that are held. In Redis those that minted a fence: taken by Firstcome within a day, or Redisson's
+fenced ones. A lock that only Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with
+`locks inspect`. It looks through all keys, a thousand at a time.
 
 Examples:
   firstcome locks list --store redis://127.0.0.1:6379
@@ -77,10 +107,56 @@ pub(in crate::cli) async fn run(verb: LocksVerb, json: bool) -> Result<Exit, Com
         LocksVerb::List(args) => list(&args, json).await,
         LocksVerb::Inspect(args) => inspect(&args, json).await,
         LocksVerb::Release(args) => release(&args.lock, json).await,
+        LocksVerb::Ddl(args) => Ok(ddl(&args, json)),
     }
 }
 
+fn ddl(args: &DdlArgs, json: bool) -> Exit {
+    let database = match args.kind {
+        #[cfg(feature = "postgres")]
+        Kind::Postgres => Database::Postgres,
+        #[cfg(feature = "mysql")]
+        Kind::Mysql => Database::MySql,
+        Kind::Sqlite => Database::Sqlite,
+    };
+    let statements = database.create_tables();
+    if json {
+        out::json(&json!({"ddl": statements}));
+    } else {
+        out::line(statements.trim_end());
+    }
+    Exit::Yes
+}
+
 async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
+    let held = if args.store.is_redis() {
+        held_in_redis(args).await?
+    } else {
+        let locks = args.store.locks().await?;
+        let held = locks.held().await;
+        locks.close().await;
+        held?.unwrap_or_default()
+    };
+    if json {
+        let held: Vec<Value> = held.iter().map(|(name, holder)| document(name, holder)).collect();
+        out::json(&json!({"locks": held}));
+        return Ok(Exit::Yes);
+    }
+    let mut table = table(&["lock", "owner", "holds", "ends in", "fence"]);
+    for (name, holder) in &held {
+        let (holds, fence) = (holder.holds.to_string(), fence_text(holder));
+        table.add_row([name.clone(), holder.owner.clone(), holds, rest_text(holder), fence]);
+    }
+    if held.is_empty() {
+        out::talk("no lock is held");
+    } else {
+        out::line(table);
+    }
+    Ok(Exit::Yes)
+}
+
+/// Finds the locks by the counters of their fences, which are the only list there is.
+async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complaint> {
     let keys = args.store.keys().await?;
     let names = names(&keys).await;
     keys.close().await;
@@ -100,22 +176,7 @@ async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
         }
     }
     locks.close().await;
-    if json {
-        let held: Vec<Value> = held.iter().map(|(name, holder)| document(name, holder)).collect();
-        out::json(&json!({"locks": held}));
-        return Ok(Exit::Yes);
-    }
-    let mut table = table(&["lock", "owner", "holds", "ends in", "fence"]);
-    for (name, holder) in &held {
-        let (holds, fence) = (holder.holds.to_string(), fence_text(holder));
-        table.add_row([name.clone(), holder.owner.clone(), holds, rest_text(holder), fence]);
-    }
-    if held.is_empty() {
-        out::talk("no lock is held");
-    } else {
-        out::line(table);
-    }
-    Ok(Exit::Yes)
+    Ok(held)
 }
 
 /// Gives the names of all locks that have a counter of fences.

@@ -5,8 +5,24 @@ use firstcome_lock::{Effect, Failure, Locks};
 use firstcome_store::{Options, Redis};
 
 use super::super::complaint::{Complaint, Exit};
+use super::super::out;
 
-const KNOWN: [&str; 4] = ["redis", "rediss", "redis+sentinel", "rediss+sentinel"];
+/// The schemes this build knows.
+const KNOWN: &[&str] = &[
+    "redis",
+    "rediss",
+    "redis+sentinel",
+    "rediss+sentinel",
+    #[cfg(feature = "postgres")]
+    "postgres",
+    #[cfg(feature = "postgres")]
+    "postgresql",
+    #[cfg(feature = "mysql")]
+    "mysql",
+    #[cfg(feature = "mysql")]
+    "mariadb",
+    "sqlite",
+];
 
 /// Options of every verb that uses a store.
 #[derive(Debug, Args)]
@@ -14,8 +30,9 @@ pub(in crate::cli) struct StoreArgs {
     /// The store the locks are in.
     ///
     /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
-    /// `redis+sentinel://HOST,HOST/MASTER`. Set it as FIRSTCOME_STORE where it has a password: a command line can be
-    /// read by everybody on the machine.
+    /// `redis+sentinel://HOST,HOST/MASTER`, `postgres://USER:PASSWORD@HOST/DATABASE`,
+    /// `mysql://USER:PASSWORD@HOST/DATABASE`, `sqlite://FILE`. Set it as FIRSTCOME_STORE where it has a password: a
+    /// command line can be read by everybody on the machine.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     store: Option<String>,
 }
@@ -23,7 +40,24 @@ pub(in crate::cli) struct StoreArgs {
 impl StoreArgs {
     /// Connects, or says what is in the way.
     pub(super) async fn locks(&self) -> Result<Locks, Complaint> {
-        Ok(Locks::connect(self.url()?).await?)
+        let locks = Locks::connect(self.url()?).await?;
+        // In a SQLite file or MariaDB that is the only way there is.
+        if self.is_postgres() && locks.polls() {
+            out::talk(
+                "note: a pooler stands before the database, so releases cannot be heard: whoever waits asks again \
+                 after pauses",
+            );
+        }
+        Ok(locks)
+    }
+
+    /// Tells whether the store is a Redis, which keeps no list of locks.
+    pub(super) fn is_redis(&self) -> bool {
+        self.store.as_deref().is_none_or(|url| !has_scheme(url, &KNOWN[4..]))
+    }
+
+    fn is_postgres(&self) -> bool {
+        self.store.as_deref().is_some_and(|url| has_scheme(url, &["postgres", "postgresql"]))
     }
 
     /// Connects to look at keys.
@@ -43,15 +77,17 @@ impl StoreArgs {
         };
         match url.split_once("://") {
             Some((scheme, _)) if !KNOWN.contains(&scheme) => {
-                let complaint = Complaint::usage(format!(
-                    "locks are not kept in `{scheme}://` stores: this build knows Redis and Valkey only"
-                ));
-                Err(complaint
-                    .hint("use redis://, rediss:// (TLS), redis+sentinel:// or rediss+sentinel://"))
+                let complaint =
+                    Complaint::usage(format!("this build keeps no locks in `{scheme}://` stores"));
+                Err(complaint.hint(format!("use one of {}://", KNOWN.join("://, "))))
             }
             Some(_) | None => Ok(url),
         }
     }
+}
+
+fn has_scheme(url: &str, schemes: &[&str]) -> bool {
+    url.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
 }
 
 impl From<Failure> for Complaint {
@@ -60,6 +96,7 @@ impl From<Failure> for Complaint {
             failure,
             Failure::Name { .. }
                 | Failure::OutOfRange { .. }
+                | Failure::BareHostName { .. }
                 | Failure::Store(firstcome_store::Failure::Address { .. })
         );
         let exit = match failure.effect() {
