@@ -93,7 +93,8 @@ impl Latches {
 }
 
 impl Clerk {
-    pub(crate) fn start(backend: Arc<Backend>) -> Self {
+    /// Starts the task; latches are removed from `backend`, where there are any.
+    pub(crate) fn start(backend: Option<Arc<Backend>>) -> Self {
         let (errands, orders) = mpsc::unbounded_channel();
         let latches = Arc::new(Latches::default());
         // It ends when the last client is gone and everything is finished; `finish` waits for that.
@@ -179,7 +180,7 @@ impl<T: Send + 'static> Drop for Handed<T> {
 async fn work(
     mut orders: mpsc::UnboundedReceiver<Order>,
     latches: Arc<Latches>,
-    backend: Arc<Backend>,
+    backend: Option<Arc<Backend>>,
 ) {
     let mut running: FuturesUnordered<Errand> = FuturesUnordered::new();
     let mut done: Vec<oneshot::Sender<()>> = Vec::new();
@@ -200,10 +201,12 @@ async fn work(
             },
             Some(()) = running.next() => {}
             () = latches.some.notified() => {
-                let (latches, backend) = (Arc::clone(&latches), Arc::clone(&backend));
+                let (latches, backend) = (Arc::clone(&latches), backend.clone());
                 running.push(Box::pin(async move {
                     tokio::time::sleep(GATHER).await;
-                    remove(&backend, &latches).await;
+                    if let Some(backend) = backend {
+                        remove(&backend, &latches).await;
+                    }
                 }));
             }
         }

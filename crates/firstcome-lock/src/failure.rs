@@ -20,6 +20,22 @@ pub enum Failure {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// Something else that was given cannot be used.
+    #[error("{what} cannot be used: {reason}")]
+    Unfit {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+        /// What can be used.
+        hint: &'static str,
+    },
+    /// The table is not in the database, or not where names without a schema are looked for.
+    #[error("the database has no table {table}")]
+    NoTable {
+        /// As it was given.
+        table: String,
+    },
     /// A duration is outside what is possible.
     #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
     OutOfRange {
@@ -72,6 +88,8 @@ impl Failure {
             Self::Store(failure) => failure.effect(),
             Self::Pending { .. } => Effect::Unknown,
             Self::Name { .. }
+            | Self::Unfit { .. }
+            | Self::NoTable { .. }
             | Self::OutOfRange { .. }
             | Self::BareHostName { .. }
             | Self::Late
@@ -88,6 +106,10 @@ impl Failure {
             Self::Store(failure) => failure.hint(),
             Self::Name { .. } => Some(
                 "use 1 to 4096 bytes; where a brace is used, one pair of them around some text, as in user:{42}",
+            ),
+            Self::Unfit { hint, .. } => Some(hint),
+            Self::NoTable { .. } => Some(
+                "make it, with create_table or with the statement in the documentation, or name the one that is there",
             ),
             Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
             Self::BareHostName { .. } => Some(
@@ -111,6 +133,8 @@ impl Failure {
             Self::Store(failure) => failure.passes_by_itself(),
             Self::Late | Self::Pending { .. } => true,
             Self::Name { .. }
+            | Self::Unfit { .. }
+            | Self::NoTable { .. }
             | Self::OutOfRange { .. }
             | Self::BareHostName { .. }
             | Self::Lost(_)

@@ -20,6 +20,7 @@ mod redis;
 mod release;
 mod rooms;
 mod shared;
+pub mod shedlock;
 #[cfg(feature = "sql")]
 mod sql;
 mod store_clock;

@@ -43,7 +43,7 @@ impl Shared {
         let renewing =
             tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), protections));
         Arc::new(Self {
-            clerk: Clerk::start(Arc::clone(&backend)),
+            clerk: Clerk::start(Some(Arc::clone(&backend))),
             backend,
             watchdog,
             rooms: Arc::new(Rooms::default()),
@@ -117,7 +117,7 @@ impl Drop for Shared {
 }
 
 /// Makes a random UUID, version 4, from hashers that are keyed by the operating system.
-fn random_uuid() -> String {
+pub(crate) fn random_uuid() -> String {
     let high = RandomState::new().hash_one("high") & 0xffff_ffff_ffff_0fff | 0x4000;
     let low = RandomState::new().hash_one("low") & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
     format!(

@@ -15,6 +15,7 @@
 //! - [`PgBouncer`]: a pooler in front of it
 //! - [`MariaDb`]: one MariaDB server, and one that a whole test process shares
 //! - [`redisson()`]: a Java program with real Redisson in it
+//! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`shift_clock()`]: a wrong wall clock for a process that a test starts
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
@@ -22,6 +23,7 @@
 mod certificates;
 mod clock;
 mod folder;
+mod java;
 mod mariadb;
 mod old;
 mod pgbouncer;
@@ -32,6 +34,7 @@ mod proxy;
 mod redis;
 mod redisson;
 mod sentinel;
+mod shedlock;
 
 pub use certificates::Certificates;
 pub use clock::shift_clock;
@@ -46,3 +49,4 @@ pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
 pub use redisson::{redisson, redisson_class_path};
 pub use sentinel::Sentinels;
+pub use shedlock::{shedlock, shedlock_class_path};

@@ -23,8 +23,8 @@ const NEEDS: [Need; 8] = [
 
 /// Programs without which a part of the tests is skipped, loudly; not in CI, where they have to be here.
 const OPTIONAL: [Need; 2] = [
-    ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson"),
-    ("mvn", "maven", "brings Redisson"),
+    ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson and real ShedLock"),
+    ("mvn", "maven", "brings Redisson and ShedLock"),
 ];
 
 /// Says what is needed and what is here.

@@ -15,6 +15,7 @@ mod interop;
 mod postgres;
 mod processes;
 mod reigns;
+mod shedlock;
 mod sql_guard;
 mod stage;
 mod stores;

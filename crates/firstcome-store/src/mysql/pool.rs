@@ -220,6 +220,8 @@ fn ask(conn: &mut Conn, sql: &str) -> impl Future<Output = Result<Vec<Vec<Row>>,
                 sets.push(rows);
             }
         }
+        // An error of a later statement is kept back until somebody asks for what follows.
+        answer.drop_result().await?;
         Ok(sets)
     }
 }

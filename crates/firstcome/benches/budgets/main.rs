@@ -22,7 +22,7 @@ const USAGE: &str = "\
 usage: cargo xtask bench [--only http|embedded|ledger|rules|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
-                  /trouble, /http
+                  /trouble, /http; of locks: locks/redis, /shedlock
   --rounds N      rounds of the parts about HTTP and nodes, the median counts (3)
   --requests N    requests of each HTTP phase (100000)
   --json FILE     where the figures go (bench.json)
@@ -90,8 +90,8 @@ fn main() -> Result<()> {
         http::run(&plan, &mut table)?;
     }
     #[cfg(feature = "redis")]
-    if wanted("locks") {
-        locks::run(&mut table)?;
+    if plan.only.as_deref().is_none_or(|only| only.starts_with("locks")) {
+        locks::run(&plan, &mut table)?;
     }
     #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
     if wanted("databases") {

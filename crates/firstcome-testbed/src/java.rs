@@ -1,0 +1,44 @@
+//! Programs in Java, below `interop`, built with Maven.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::programs;
+
+/// Builds the programs of a folder below `interop` and gives where they are; `None` after a loud skip where Java or
+/// Maven, or what Maven would have to fetch, is missing.
+pub(crate) fn built(folder: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop").join(folder);
+    for (tool, version) in [("java", "-version"), ("mvn", "--version")] {
+        let mut asking = Command::new(tool);
+        let asking = asking.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
+        if !asking.status().is_ok_and(|status| status.success()) {
+            programs::missing(tool);
+            return None;
+        }
+    }
+    let built = Command::new("mvn").args(["-q", "-B", "package"]).current_dir(&folder).output();
+    // What it says is worth reading only where it failed.
+    if let Some(said) = built.as_ref().ok().filter(|built| !built.status.success()) {
+        eprintln!("{}", String::from_utf8_lossy(&said.stdout));
+    }
+    if !built.is_ok_and(|built| built.status.success()) {
+        programs::missing(&format!("what Maven needs to build {}", folder.display()));
+        return None;
+    }
+    Some(folder.join("target"))
+}
+
+/// Gives the class path of programs that were built into `target`.
+pub(crate) fn class_path(target: &Path) -> String {
+    format!("{0}/classes:{0}/dependency/*", target.display())
+}
+
+/// Gives a command that runs a class of the package `firstcome`.
+pub(crate) fn command(path: &str, class: &str) -> Command {
+    let mut java = Command::new("java");
+    // It lives for seconds: what makes it begin sooner is worth more than what makes it faster later.
+    java.args(["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", path]);
+    java.arg(format!("firstcome.{class}"));
+    java
+}
