@@ -33,7 +33,7 @@ pub fn duration_from_text(text: &str) -> Result<Duration, String> {
     // Nine digits times a day fit, and are more than anybody means.
     let scale = u32::try_from(part.len()).ok().filter(|digits| *digits <= 9).map(|d| 10_u64.pow(d));
     let (part, scale) = part.parse::<u64>().ok().zip(scale).ok_or_else(shape)?;
-    if part * unit % scale != 0 {
+    if !(part * unit).is_multiple_of(scale) {
         return Err(format!("`{text}` is no whole number of milliseconds"));
     }
     let milliseconds =
