@@ -1,10 +1,12 @@
 //! Many worlds, on as many threads as there are processors.
 
 use crate::tale::{sentence, steps};
+use anyhow::Context;
 use firstcome_sim::mistakes::Mistake;
 use firstcome_sim::plan::Plan;
-use firstcome_sim::trial::{Trial, shorten, trial};
+use firstcome_sim::trial::{Trial, shorten, trial, until_noticed};
 use indicatif::{ProgressBar, ProgressStyle};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -171,21 +173,55 @@ fn report(seed: u64, found: &Trial, mistake: Option<Mistake>) {
     println!("and the whole of it:\n  cargo xtask sim --seed {seed}{mistake}");
 }
 
-/// Makes every mistake in turn; says whether each was noticed within `worlds` worlds.
-pub(crate) fn every_mistake(threads: usize, worlds: u64) -> bool {
-    println!("| Mistake | What is done wrong | Worlds until noticed | Promise that broke |");
-    println!("|---|---|---|---|");
-    let mut all = true;
+/// Makes every mistake in turn; says whether each was noticed within `worlds` worlds, and whether the
+/// page in `check` says the same.
+pub(crate) fn every_mistake(
+    threads: usize,
+    worlds: u64,
+    check: Option<&Path>,
+) -> anyhow::Result<bool> {
+    let begun = Instant::now();
+    let mut table = vec![
+        "| Mistake | What is done wrong | Worlds until noticed | Promise that broke |".to_owned(),
+        "|---|---|---|---|".to_owned(),
+    ];
+    table.iter().for_each(|line| println!("{line}"));
+    let (mut missed, mut needed) = (Vec::new(), Vec::new());
     for mistake in Mistake::all() {
-        let found = firstcome_sim::trial::until_noticed(mistake, worlds, threads);
-        let (count, promise) = match &found {
-            Some((seed, promise)) => ((seed + 1).to_string(), *promise),
-            None => (format!("not in {worlds}"), ""),
+        let found = until_noticed(mistake, worlds, threads);
+        let (count, promise) = match found {
+            Some((seed, promise)) => (format!("{}", seed + 1), format!("`{promise}`")),
+            None => (format!("not in {worlds}"), String::new()),
         };
-        all &= found.is_some();
-        println!("| `{}` | {} | {count} | {promise} |", mistake.name(), mistake.sentence());
+        match found {
+            Some((seed, _)) => needed.push(seed + 1),
+            None => missed.push(mistake.name()),
+        }
+        let (name, sentence) = (mistake.name(), mistake.sentence());
+        table.push(format!("| `{name}` | {sentence} | {count} | {promise} |"));
+        println!("{}", table.last().map_or("", String::as_str));
     }
-    all
+    needed.sort_unstable();
+    let median = needed.get(needed.len() / 2).copied().unwrap_or(0);
+    println!(
+        "{} of {} mistakes noticed, half of them within {median} worlds, in {:.0} s",
+        needed.len(),
+        needed.len() + missed.len(),
+        begun.elapsed().as_secs_f64()
+    );
+    if !missed.is_empty() {
+        println!("not noticed: {}: the world has a hole there", missed.join(", "));
+    }
+    let mut same = true;
+    if let Some(page) = check {
+        let text = std::fs::read_to_string(page)
+            .with_context(|| format!("cannot read {}", page.display()))?;
+        same = text.contains(&table.join("\n"));
+        if !same {
+            println!("{} has another table: put the one above in its place", page.display());
+        }
+    }
+    Ok(missed.is_empty() && same)
 }
 
 fn progress(until: Until) -> ProgressBar {

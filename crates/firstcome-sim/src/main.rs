@@ -6,6 +6,7 @@ mod tale;
 use anyhow::bail;
 use clap::Parser;
 use firstcome_sim::mistakes::Mistake;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -38,6 +39,9 @@ struct Args {
     /// Make every mistake in turn, and say how many worlds it takes to notice.
     #[arg(long, conflicts_with_all = ["seed", "minutes", "mistake", "from"])]
     mistakes: bool,
+    /// Also compare the table with the one in this file, as the tests do with docs/SIMULATION.md.
+    #[arg(long, value_name = "FILE", requires = "mistakes")]
+    check: Option<PathBuf>,
     /// Go on when a promise broke: a line for each world that failed.
     #[arg(long, conflicts_with_all = ["seed", "mistakes"])]
     keep_going: bool,
@@ -74,7 +78,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or(processors).max(1);
     if args.mistakes {
-        return Ok(hunt::every_mistake(threads, args.seeds.max(2_000)));
+        return hunt::every_mistake(threads, args.seeds.max(2_000), args.check.as_deref());
     }
     if let Some(seed) = args.seed {
         return tale::tell(seed, args.steps.as_deref(), mistake);

@@ -1,4 +1,4 @@
-//! The project's own tasks: `cargo xtask test`, `cargo xtask bench`, `cargo xtask neighbours`.
+//! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`.
 
 mod needs;
 
@@ -8,7 +8,9 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
-                  then run `cargo test --workspace` with ARGS
+                  then run `cargo test --workspace` with ARGS; without any, also three minutes of
+                  simulated worlds, and every mistake they must notice
+  sim [ARGS…]     live through simulated worlds until a promise breaks; `--help` says more
   bench [ARGS…]   run the benchmark: one table, and bench.json
   neighbours [SECONDS [SEED]]
                   let processes of Java, with Redisson, and of Rust share one lock while they are
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let rest: Vec<String> = args.collect();
     match task.as_deref() {
         Some("test") => test(&rest),
+        Some("sim") => finish(sim(rest.iter().map(String::as_str))),
         Some("bench") => bench(&rest),
         Some("neighbours") => neighbours(&rest),
         Some("needs") => {
@@ -51,7 +54,21 @@ fn test(rest: &[String]) -> ExitCode {
     let mut cargo = cargo(&["test", "--workspace", "--locked"]);
     // What is here by now must be used: a test that skips for want of it fails.
     cargo.env("FIRSTCOME_REQUIRE_SERVERS", "1").args(rest);
-    finish(cargo)
+    let mut tasks = vec![cargo];
+    if rest.is_empty() {
+        tasks.push(sim(["--minutes", "3"]));
+        tasks.push(sim(["--mistakes", "--check", "docs/SIMULATION.md"]));
+    }
+    let failed = tasks.into_iter().map(run).find(|code| *code != 0);
+    ExitCode::from(failed.unwrap_or(0))
+}
+
+/// The simulation, optimised: it lives through as many worlds as it has time for.
+fn sim<'a>(args: impl IntoIterator<Item = &'a str>) -> Command {
+    let mut cargo =
+        cargo(&["run", "--quiet", "--release", "--locked", "--package", "firstcome-sim", "--"]);
+    cargo.args(args);
+    cargo
 }
 
 fn bench(rest: &[String]) -> ExitCode {
@@ -89,12 +106,16 @@ fn cargo(args: &[&str]) -> Command {
     command
 }
 
-fn finish(mut command: Command) -> ExitCode {
+fn finish(command: Command) -> ExitCode {
+    ExitCode::from(run(command))
+}
+
+fn run(mut command: Command) -> u8 {
     match command.status() {
-        Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
+        Ok(status) => u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
         Err(why) => {
             eprintln!("cannot run {command:?}: {why}");
-            ExitCode::FAILURE
+            1
         }
     }
 }

@@ -1,0 +1,77 @@
+//! The worlds themselves: the same number is the same world, and the first of them keep every promise.
+//!
+//! Many more are lived through by `cargo xtask sim`, which `cargo xtask test` runs as well.
+
+use firstcome_sim::mistakes::Mistake;
+use firstcome_sim::plan::Plan;
+use firstcome_sim::trial::{shorten, trial};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Lives through a world and gives its story.
+fn story(seed: u64) -> (u64, Vec<String>) {
+    let lines = Arc::new(Mutex::new(Vec::new()));
+    let told = {
+        let lines = Arc::clone(&lines);
+        Box::new(move |line: &str| lines.lock().unwrap().push(line.to_owned()))
+    };
+    let hash = trial(&Plan::draw(seed), None, Some(told)).lived.hash;
+    let lines = lines.lock().unwrap().clone();
+    (hash, lines)
+}
+
+#[test]
+fn the_same_number_is_the_same_world() {
+    let mut hashes = BTreeSet::new();
+    for seed in 0..12 {
+        let (once, first) = story(seed);
+        // On another thread nothing is left of the first time.
+        let (again, second) = std::thread::spawn(move || story(seed)).join().unwrap();
+        let differ = first.iter().zip(&second).find(|(one, other)| one != other);
+        assert_eq!(differ, None, "world {seed}");
+        assert_eq!((once, first.len()), (again, second.len()), "world {seed}");
+        // Nobody listens, and it is the same.
+        assert_eq!(trial(&Plan::draw(seed), None, None).lived.hash, once, "world {seed}");
+        hashes.insert(once);
+    }
+    assert_eq!(hashes.len(), 12, "another number is another world");
+}
+
+#[test]
+fn the_first_worlds_keep_every_promise() {
+    let (mut claims, mut failovers, mut put_back) = (0, 0, 0);
+    for seed in 0..60 {
+        let trial = trial(&Plan::draw(seed), None, None);
+        failovers += trial.lived.failovers;
+        put_back += trial.lived.put_back;
+        match trial.verdict {
+            Ok(verdict) => claims += verdict.claims_acknowledged,
+            Err(broken) => panic!("world {seed}: {broken:#?}"),
+        }
+    }
+    assert!(claims > 500 && failovers > 20 && put_back > 50, "{claims} {failovers} {put_back}");
+}
+
+#[test]
+fn a_history_that_fails_is_made_shorter_and_fails_still() {
+    let mistake = Mistake::named("min_position_ignored");
+    assert!(mistake.is_some());
+    let failing = (0..200).map(Plan::draw).find_map(|plan| {
+        let broken = trial(&plan, mistake, None).broken()?.promise;
+        Some((plan, broken))
+    });
+    let (plan, promise) = failing.expect("it is noticed");
+    let kept = shorten(&plan, mistake, promise, Duration::from_secs(5));
+    assert!(kept.len() < plan.steps.len(), "{} of {}", kept.len(), plan.steps.len());
+    assert!(trial(&plan.only(&kept), mistake, None).breaks(promise));
+}
+
+#[test]
+fn a_mistake_is_forgotten_after_its_world() {
+    let mistake = Mistake::named("stale_refusals");
+    let plan = Plan::draw(0);
+    let before = trial(&plan, None, None).lived.hash;
+    drop(trial(&plan, mistake, None));
+    assert_eq!(trial(&plan, None, None).lived.hash, before);
+}
