@@ -223,6 +223,83 @@ pub(crate) async fn what_nobody_covered_is_never_trimmed(stage: &Stage) {
     assert_eq!(all(&stage.journal, 0).await.len(), 10);
 }
 
+/// Stores the pieces and installs a snapshot that names them.
+async fn snapshot(stage: &Stage, position: u64, pieces: &[u8], term: u64) {
+    let mut names = Vec::new();
+    for piece in pieces {
+        let bytes = vec![*piece; 1_000];
+        names.push(PieceName::of(&bytes));
+        stage.journal.put_piece(PieceName::of(&bytes), bytes).await.unwrap();
+    }
+    let manifest = position.to_le_bytes().to_vec();
+    install(&stage.journal, position, manifest, names, term).await.unwrap();
+}
+
+pub(crate) async fn entries_that_two_snapshots_cover_go_after_ten_minutes(stage: &Stage) {
+    let (mut ann, journal) = (Player::new(b'a'), &stage.journal);
+    let term = journal.mint_term().await.unwrap();
+    let trim = async || journal.trim(term).await.unwrap();
+    for place in 0..20 {
+        stage.hands.turn(if place == 10 { 5 * MINUTE } else { 0 });
+        ann.claims(journal, "ann").await.unwrap();
+    }
+    snapshot(stage, 12, &[], term).await;
+    stage.hands.turn(5 * MINUTE - 1);
+    snapshot(stage, 18, &[], term).await;
+    assert_eq!(trim().await, 1, "nothing is ten minutes old");
+    stage.hands.turn(1);
+    assert_eq!(trim().await, 11, "the first ten are");
+    stage.hands.turn(60 * MINUTE);
+    assert_eq!(trim().await, 13, "the snapshot before the newest is at 12");
+    assert_eq!(trim().await, 13, "and stays there");
+    let head = journal.head().await.unwrap();
+    assert_eq!((head.first, head.position, head.name), (13, 20, ann.applied_name));
+    let failure = journal.read(11).await.unwrap_err();
+    assert!(matches!(failure, Failure::Trimmed { wanted: 12, first: 13 }), "{failure}");
+    assert_eq!(journal.read(12).await.unwrap().len(), 8);
+    let failure = Player::new(b'l').claims(journal, "late").await.unwrap_err();
+    assert!(matches!(failure, Failure::Trimmed { wanted: 1, first: 13 }), "{failure}");
+    snapshot(stage, 20, &[], term).await;
+    assert_eq!(trim().await, 19);
+    assert_eq!(ann.claims(journal, "ann").await.unwrap().entries.len(), 1);
+}
+
+pub(crate) async fn pieces_that_no_snapshot_names_go_after_ten_minutes(stage: &Stage) {
+    let (mut ann, journal) = (Player::new(b'a'), &stage.journal);
+    let term = journal.mint_term().await.unwrap();
+    let put = async |piece: u8| {
+        let bytes = vec![piece; 1_000];
+        journal.put_piece(PieceName::of(&bytes), bytes).await.unwrap();
+    };
+    let left = async || {
+        journal.trim(term).await.unwrap();
+        let mut left = Vec::new();
+        for piece in 1..=6 {
+            let found = journal.piece(PieceName::of(&[piece; 1_000])).await.unwrap();
+            left.extend(found.map(|_| piece));
+        }
+        left
+    };
+    for _ in 0..10 {
+        ann.claims(journal, "ann").await.unwrap();
+    }
+    snapshot(stage, 2, &[1, 2], term).await;
+    snapshot(stage, 4, &[2, 3], term).await;
+    put(5).await;
+    put(6).await;
+    stage.hands.turn(9 * MINUTE);
+    put(6).await;
+    stage.hands.turn(MINUTE);
+    assert_eq!(left().await, [1, 2, 3, 6], "one was wanted again a minute ago, one was not");
+    snapshot(stage, 6, &[2, 4], term).await;
+    stage.hands.turn(10 * MINUTE - 1);
+    assert_eq!(left().await, [1, 2, 3, 4], "somebody may still be fetching the first");
+    stage.hands.turn(1);
+    assert_eq!(left().await, [2, 3, 4]);
+    stage.hands.turn(60 * MINUTE);
+    assert_eq!(left().await, [2, 3, 4], "two snapshots name them");
+}
+
 pub(crate) async fn many_at_once_keep_one_order(stage: &Stage) {
     let mut tasks = tokio::task::JoinSet::new();
     for letter in b'a'..b'i' {

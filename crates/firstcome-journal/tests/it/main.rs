@@ -6,9 +6,11 @@ mod archiving;
 mod child;
 mod conformance;
 mod damage;
+mod distant;
 mod durability;
 mod faults;
 mod full_disk;
+mod keeping;
 mod opening;
 mod page;
 mod redis_failing;
@@ -37,6 +39,8 @@ macro_rules! conformance {
                 the_newest_snapshot_is_the_one_furthest_on,
                 an_old_term_neither_installs_nor_trims,
                 what_nobody_covered_is_never_trimmed,
+                entries_that_two_snapshots_cover_go_after_ten_minutes,
+                pieces_that_no_snapshot_names_go_after_ten_minutes,
                 many_at_once_keep_one_order,
             );
         }
@@ -86,6 +90,8 @@ macro_rules! sharing {
 conformance!(memory, Some(crate::world::Stage::memory()));
 conformance!(sqlite, Some(crate::world::Stage::sqlite()));
 conformance!(faulty_without_faults, Some(crate::world::Stage::faulty()));
+conformance!(distant_without_faults, Some(crate::world::Stage::distant()));
 conformance!(redis, crate::world::Stage::redis().await);
 sharing!(shared_memory, Some(crate::world::Stage::shared_memory()));
+sharing!(shared_distant, Some(crate::world::Stage::distant()));
 sharing!(shared_redis, crate::world::Stage::redis().await);

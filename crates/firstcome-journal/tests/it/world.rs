@@ -71,19 +71,29 @@ pub(crate) struct Stage {
     pub(crate) hands: Hands,
     folder: Option<Scratch>,
     server: Option<Server>,
+    /// What is at the end of a way, if the journal is one.
+    beyond: Option<Memory>,
 }
 
 impl Stage {
     pub(crate) fn memory() -> Self {
         let hands = Hands::new();
         let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
-        Self { journal, hands, folder: None, server: None }
+        Self { journal, hands, folder: None, server: None, beyond: None }
     }
 
     pub(crate) fn shared_memory() -> Self {
         let stage = Self::memory();
         let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
         Self { journal: Journal::Memory(memory), ..stage }
+    }
+
+    /// One that several share, at the end of a way on which everything arrives.
+    pub(crate) fn distant() -> Self {
+        let stage = Self::memory();
+        let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
+        let journal = crate::distant::Road::to(&memory).journal();
+        Self { journal, beyond: Some(memory), ..stage }
     }
 
     pub(crate) fn faulty() -> Self {
@@ -94,7 +104,7 @@ impl Stage {
     pub(crate) fn sqlite() -> Self {
         let (hands, scratch) = (Hands::new(), Scratch::new());
         let journal = Journal::Sqlite(open(&scratch.data(), &hands));
-        Self { journal, hands, folder: Some(scratch), server: None }
+        Self { journal, hands, folder: Some(scratch), server: None, beyond: None }
     }
 
     /// A server with a clock of ours; `None` where none is installed.
@@ -104,7 +114,7 @@ impl Stage {
         options.twins.clock = Some(hands.clock());
         let store = firstcome_store::Options::new(server.url());
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
-        Some(Self { journal, hands, folder: None, server: Some(server) })
+        Some(Self { journal, hands, folder: None, server: Some(server), beyond: None })
     }
 
     pub(crate) fn shared(&self) -> Shared {
@@ -115,6 +125,7 @@ impl Stage {
     pub(crate) fn empty(&self) {
         match (&self.journal, &self.server) {
             (Journal::Memory(memory), _) => memory.empty(),
+            (Journal::Distant(_), _) => self.beyond.as_ref().unwrap().empty(),
             (_, Some(server)) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
             _ => panic!("only a shared store is emptied: {:?}", self.folder),
         }

@@ -13,6 +13,7 @@ mod kill;
 mod limits;
 mod lost;
 mod memory;
+mod mended;
 mod mending;
 mod mistakes;
 mod outcomes;

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-const SPACE: SpaceId = SpaceId([7; 16]);
+pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
 const SECOND: Duration = Duration::from_secs(1);
 /// After this a node that was held hears nothing any more and still takes its state for fresh.
 const HELD: Duration = Duration::from_millis(310);
@@ -301,7 +301,7 @@ async fn a_settle_mark_of_another_history_is_appended() {
 }
 
 /// A leader that settles into a ledger.
-fn leader(seat: &Seat, ledger: Ledger) -> Leader {
+pub(crate) fn leader(seat: &Seat, ledger: Ledger) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
         keep_for: None,
