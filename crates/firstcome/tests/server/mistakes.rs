@@ -301,7 +301,7 @@ async fn a_settle_mark_of_another_history_is_appended() {
 }
 
 /// A leader that settles into a ledger.
-fn leader(seat: &Seat, ledger: Ledger) -> Leader {
+pub(crate) fn leader(seat: &Seat, ledger: Ledger) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
         keep_for: None,
