@@ -37,6 +37,10 @@ struct Inside {
     /// Until when one does.
     stuck: Instant,
     backups: Vec<(Instant, Kept)>,
+    /// How many ways to it there were.
+    desks: u64,
+    /// Over which of them a term was minted last; none since another content was put in its place.
+    began: Option<u64>,
 }
 
 impl Books {
@@ -49,6 +53,8 @@ impl Books {
             stuck_for: None,
             stuck: now,
             backups: Vec::new(),
+            desks: 0,
+            began: None,
         };
         let memory = Memory::new(SpaceId([7; 16]), 0);
         let books = Self { memory, inside: Arc::new(Mutex::new(inside)), record, trace };
@@ -65,7 +71,12 @@ impl Books {
 
     /// Gives the ledger as a node reaches it.
     pub(crate) fn reached_by(&self, gate: Gate) -> Ledger {
-        let way = Desk { books: self.clone(), gate };
+        let number = {
+            let mut inside = self.lock();
+            inside.desks += 1;
+            inside.desks
+        };
+        let way = Desk { books: self.clone(), gate, number };
         Ledger::Memory(self.memory.through(Arc::new(way)))
     }
 
@@ -90,9 +101,16 @@ impl Books {
             old.or(inside.backups.first()).map(|(_, kept)| kept.clone())
         };
         if let Some(kept) = backup {
-            self.memory.restore(&kept);
-            self.record.ledger_restored(self.trace.now());
+            self.replace(&kept);
         }
+    }
+
+    /// Has other content from now on, terms included.
+    fn replace(&self, kept: &Kept) {
+        self.memory.restore(kept);
+        self.lock().began = None;
+        self.record.ledger_restored(self.trace.now());
+        self.record.settled(kept.results(0).last().map_or(0, |last| last.number));
     }
 
     pub(crate) fn mend(&self) {
@@ -131,8 +149,7 @@ impl Books {
             let Ok(now) = ledger.settle(batch).await else { return };
             standing = now;
         }
-        self.memory.restore(&fresh.kept());
-        self.record.ledger_restored(self.trace.now());
+        self.replace(&fresh.kept());
         self.trace.tell(format_args!("the ledger is rebuilt through {}", standing.through));
     }
 
@@ -146,6 +163,7 @@ impl Books {
 struct Desk {
     books: Books,
     gate: Gate,
+    number: u64,
 }
 
 impl Way for Desk {
@@ -207,7 +225,7 @@ impl Desk {
                 }
             }
         }
-        work();
+        self.has_done(call, work).await;
         sleep(back).await;
         let lost = {
             let mut inside = self.books.lock();
@@ -219,5 +237,25 @@ impl Desk {
             return Err(LedgerFailure::Unknown("the answer was lost".into()));
         }
         Ok(())
+    }
+
+    /// Has work done, and notes what it changed.
+    async fn has_done(&self, call: Call, work: Work) {
+        let Books { memory, record, trace, .. } = &self.books;
+        let ledger = Ledger::Memory(memory.clone());
+        let before = ledger.standing().await.ok();
+        work();
+        let after = ledger.standing().await.ok();
+        if call == Call::MintTerm {
+            self.books.lock().began = Some(self.number);
+        }
+        if let Some(after) = after
+            && before.is_some_and(|before| before.through != after.through)
+        {
+            record.settled(after.through);
+            if self.books.lock().began.is_some_and(|began| began != self.number) {
+                record.wrote_late(trace.now());
+            }
+        }
     }
 }

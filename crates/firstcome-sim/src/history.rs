@@ -5,7 +5,7 @@ use firstcome::answer::Failure;
 use firstcome::node::Decided;
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
-use firstcome_core::{Outcome, Settings, Timestamp};
+use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
 use std::time::Duration;
 
@@ -132,11 +132,15 @@ pub struct Loss {
     pub from: Option<usize>,
     /// The last entry of what it went on with.
     pub to: Option<usize>,
+    /// Up to which result the ledger had them then.
+    pub settled: u64,
 }
 
 /// A node, from its start to its end.
 #[derive(Clone, Debug, Default)]
 pub struct Life {
+    /// Under which identity it began to write; after a fork the second half is another.
+    pub node: NodeId,
     /// When it was ready.
     pub began: Moment,
     /// When it died or was stopped; `None` if it lived to the end.
@@ -221,10 +225,14 @@ pub struct History {
     pub headed: Vec<Headed>,
     /// What the store lost.
     pub losses: Vec<Loss>,
+    /// When it went on from another server or an older file, and which server that is.
+    pub turns: Vec<(Moment, usize)>,
     /// When its clock was set, and by how many microseconds.
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.
     pub ledger_restored: Vec<Moment>,
+    /// When a leader's results were taken by the ledger although another leader had begun there since.
+    pub settled_late: Vec<Moment>,
     /// The nodes.
     pub lives: Vec<Life>,
     /// How it ended.

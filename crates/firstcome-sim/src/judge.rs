@@ -26,6 +26,9 @@
 //! | `never_more_than_there_is` | live claims never exceed the capacity in force | `deeds` |
 //! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `deeds` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
+//! | `waits_for_others` | half a second after the store turned nobody appended something new | `waits` |
+//! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
+//! | `settled_when_durable` | the ledger had nothing which a store lost that loses nothing durable | `settled` |
 //! | `ledger_whole` | the ledger has each result once, in order, as it was | `ended` |
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, nothing is in trouble | `ended` |
 
@@ -39,7 +42,9 @@ mod link;
 mod memory;
 mod model;
 mod promises;
+mod settled;
 mod tree;
+mod waits;
 mod walk;
 
 use crate::history::{Asked, Exchange, History, Moment, Told};
@@ -107,6 +112,8 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     let journal = tree.journal.iter().flat_map(|place| &walk.deeds[*place]);
     deeds::check(journal, &mut wrong);
     promises::check(history, &tree, &walk, &told, &mut verdict, &mut wrong);
+    waits::check(history, &tree, &mut wrong);
+    settled::check(history, &tree, &walk, &mut wrong);
     ended::check(history, &walk, &mut verdict, &mut wrong);
     if wrong.is_empty() { Ok(verdict) } else { Err(wrong) }
 }

@@ -184,7 +184,7 @@ impl Seats {
         };
         let ledger = books.as_ref().map(|books| books.reached_by(gate.clone()));
         let leader = Leader::start(&node, ledger, pace, election, &metrics);
-        let life = self.record().born(trace.now());
+        let life = self.record().born(trace.now(), node.id);
         let front = Front {
             life,
             seat,

@@ -22,13 +22,16 @@ use tokio::time::{sleep, timeout};
 /// How long somebody waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
 
+/// By campaign, pool and subject.
+type Ranks = HashMap<(usize, usize, u32), u32>;
+
 /// Everybody who asks, and what they know of one another's claims. Clones are the same people.
 #[derive(Clone, Debug)]
 pub(crate) struct People {
     around: Around,
     seats: Seats,
-    /// The rank each subject was told last: by campaign, pool, subject.
-    ranks: Arc<Mutex<HashMap<(usize, usize, u32), u32>>>,
+    /// The rank each subject was told last.
+    ranks: Arc<Mutex<Ranks>>,
 }
 
 impl People {

@@ -4,6 +4,7 @@
 //! stays what it was: that is how a history that fails is made shorter.
 
 mod draw;
+mod plots;
 
 use crate::history::Durability;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub snapshot_every: Duration,
     /// How long campaigns stay in memory after they closed, if not for ever.
     pub keep_for: Option<Duration>,
+    /// Whether a newer build writes once everything is whole.
+    pub newer: bool,
     /// The campaigns.
     pub campaigns: Vec<Campaign>,
     /// What happens, in the order of time.

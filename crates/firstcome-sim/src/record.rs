@@ -1,6 +1,7 @@
 //! What is written down while a world lives, for those who judge it.
 
-use crate::history::{Exchange, Headed, History, Life, Loss, Moment, Stored, Told};
+use crate::history::{Cause, Exchange, Headed, History, Life, Loss, Moment, Stored, Told};
+use firstcome_core::NodeId;
 use firstcome_core::state::Stamp;
 use firstcome_journal::{Entry, Name};
 use std::collections::HashMap;
@@ -20,6 +21,8 @@ struct Inside {
     places: HashMap<Place, usize>,
     /// The same, by what a state knows of the entry it is as of.
     stamps: HashMap<(u64, i64, u32, [u8; 16], u64), usize>,
+    /// Up to which result the ledger has them.
+    settled: u64,
 }
 
 /// What tells two entries apart.
@@ -33,6 +36,7 @@ impl Record {
                 history,
                 places: HashMap::new(),
                 stamps: HashMap::new(),
+                settled: 0,
             })),
         }
     }
@@ -42,7 +46,7 @@ impl Record {
         let (at, before, body) = (entry.at.as_micros(), entry.before, xxh3_64(&entry.body));
         let place = Place(entry.position, at, entry.epoch, before.node.0, before.number, body);
         let mut inside = self.lock();
-        let Inside { history, places, stamps } = &mut *inside;
+        let Inside { history, places, stamps, .. } = &mut *inside;
         let number = history.stored.len();
         let known = *places.entry(place).or_insert(number);
         if known == number {
@@ -84,8 +88,31 @@ impl Record {
         self.lock().history.end.reports.extend(lines);
     }
 
-    pub(crate) fn lost(&self, loss: Loss) {
-        self.lock().history.losses.push(loss);
+    /// Notes that the store went on with less.
+    pub(crate) fn lost(
+        &self,
+        moment: Moment,
+        cause: Cause,
+        from: Option<usize>,
+        to: Option<usize>,
+    ) {
+        let mut inside = self.lock();
+        let settled = inside.settled;
+        inside.history.losses.push(Loss { moment, cause, from, to, settled });
+    }
+
+    /// Notes up to which result the ledger has them now.
+    pub(crate) fn settled(&self, through: u64) {
+        self.lock().settled = through;
+    }
+
+    /// Notes that a leader wrote into the ledger after another one had taken its place there.
+    pub(crate) fn wrote_late(&self, moment: Moment) {
+        self.lock().history.settled_late.push(moment);
+    }
+
+    pub(crate) fn turned(&self, moment: Moment, server: usize) {
+        self.lock().history.turns.push((moment, server));
     }
 
     pub(crate) fn clock_stepped(&self, moment: Moment, by: i64) {
@@ -112,9 +139,9 @@ impl Record {
     }
 
     /// Begins a life; gives its number.
-    pub(crate) fn born(&self, began: Moment) -> usize {
+    pub(crate) fn born(&self, began: Moment, node: NodeId) -> usize {
         let mut inside = self.lock();
-        inside.history.lives.push(Life { began, ..Life::default() });
+        inside.history.lives.push(Life { node, began, ..Life::default() });
         inside.history.lives.len() - 1
     }
 

@@ -6,6 +6,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use xxhash_rust::xxh3::Xxh3Default;
 
+/// Who hears a story, line by line.
+pub type Listener = Box<dyn FnMut(&str) + Send>;
+
 /// Tells what happens. Clones tell the same story.
 #[derive(Clone)]
 pub struct Trace {
@@ -17,13 +20,13 @@ struct Inside {
     hash: Xxh3Default,
     lines: u64,
     /// Where the story is written; `None` where only its hash is wanted.
-    told: Option<Box<dyn FnMut(&str) + Send>>,
+    told: Option<Listener>,
     line: String,
 }
 
 impl Trace {
     /// Begins a story, told line by line to whoever wants to hear it.
-    pub fn begin(told: Option<Box<dyn FnMut(&str) + Send>>) -> Self {
+    pub fn begin(told: Option<Listener>) -> Self {
         let inside = Inside { hash: Xxh3Default::new(), lines: 0, told, line: String::new() };
         Self { begun: Instant::now(), inside: Arc::new(Mutex::new(inside)) }
     }

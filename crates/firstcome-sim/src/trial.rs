@@ -3,6 +3,7 @@
 use crate::judge::{Broken, Verdict, judge};
 use crate::mistakes::Mistake;
 use crate::plan::Plan;
+use crate::trace::Listener;
 use crate::world::{Lived, live};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -53,16 +54,15 @@ fn catch_panics() {
 }
 
 /// Lives through a world and judges it; `told` hears its story.
-pub fn trial(
-    plan: &Plan,
-    mistake: Option<Mistake>,
-    told: Option<Box<dyn FnMut(&str) + Send>>,
-) -> Trial {
+pub fn trial(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Trial {
     catch_panics();
     PANICS.set(Some(Vec::new()));
     let lived = live(plan, mistake, told);
     let panics = PANICS.take().unwrap_or_default();
     let mut verdict = judge(&lived.history);
+    if let (Ok(_), Some(what)) = (&verdict, &lived.newer) {
+        verdict = Err(vec![Broken { promise: "older_level_stops", what: what.clone() }]);
+    }
     if let Some(panic) = panics.into_iter().next() {
         let broken = Broken { promise: "no_panic", what: panic };
         match &mut verdict {

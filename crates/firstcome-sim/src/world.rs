@@ -1,5 +1,6 @@
 //! A world, from its first moment until everything is quiet and whole again, or cannot become so.
 
+mod newer;
 mod quiet;
 
 pub use quiet::WHOLE_WITHIN;
@@ -13,7 +14,7 @@ use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
 use crate::record::Record;
 use crate::store::{BEGIN, Store};
-use crate::trace::Trace;
+use crate::trace::{Listener, Trace};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -39,6 +40,8 @@ pub struct Lived {
     pub reseeds: u64,
     /// Whether everything was whole again in time.
     pub whole: bool,
+    /// What a node did after a newer build had written, if it did not just stop.
+    pub newer: Option<String>,
 }
 
 /// Lives through a world; `told` hears its story.
@@ -46,11 +49,7 @@ pub struct Lived {
 /// # Panics
 ///
 /// The runtime cannot be built; or something in the world panics, which is a finding.
-pub fn live(
-    plan: &Plan,
-    mistake: Option<Mistake>,
-    told: Option<Box<dyn FnMut(&str) + Send>>,
-) -> Lived {
+pub fn live(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Lived {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true);
     #[cfg(tokio_unstable)]
@@ -65,11 +64,7 @@ pub fn live(
     lived
 }
 
-async fn passes(
-    plan: Arc<Plan>,
-    mistake: Option<Mistake>,
-    told: Option<Box<dyn FnMut(&str) + Send>>,
-) -> Lived {
+async fn passes(plan: Arc<Plan>, mistake: Option<Mistake>, told: Option<Listener>) -> Lived {
     let begun = Instant::now();
     let trace = Trace::begin(told);
     let record = Record::begin(empty(plan.durability));
@@ -116,11 +111,12 @@ async fn passes(
         let said = std::mem::take(&mut history.end.reports);
         history.end = end;
         history.end.reports.extend(said);
-        std::mem::replace(history, empty(plan.durability))
+        history.clone()
     });
+    let newer = if plan.newer && whole { newer::writes(&around, &seats).await.err() } else { None };
     let (hash, time) = (trace.hash(), begun.elapsed());
     let failovers = around.store.failovers();
-    Lived { history, hash, time, faults, failovers, forks, put_back, reseeds, whole }
+    Lived { history, hash, time, faults, failovers, forks, put_back, reseeds, whole, newer }
 }
 
 fn empty(durability: Durability) -> History {
@@ -130,8 +126,10 @@ fn empty(durability: Durability) -> History {
         stored: Vec::new(),
         headed: Vec::new(),
         losses: Vec::new(),
+        turns: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
+        settled_late: Vec::new(),
         lives: Vec::new(),
         end: End::default(),
     }

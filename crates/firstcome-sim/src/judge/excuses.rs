@@ -221,7 +221,7 @@ fn outlives(life: &Life, loss: Moment) -> bool {
 }
 
 /// The table above, for a loss that no server outlived.
-fn allows(durability: Durability, loss: &Loss) -> bool {
+pub(super) fn allows(durability: Durability, loss: &Loss) -> bool {
     match (durability, loss.cause) {
         (Durability::Memory, Cause::Promotion | Cause::OlderFile) => true,
         (Durability::Copies { wanted, of }, Cause::Promotion) => wanted < of,

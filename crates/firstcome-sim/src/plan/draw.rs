@@ -5,11 +5,11 @@ use crate::history::Durability;
 use fastrand::Rng;
 use std::time::Duration;
 
-fn ms(ms: u64) -> Duration {
+pub(super) fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-fn between(random: &mut Rng, from: u64, to: u64) -> Duration {
+pub(super) fn between(random: &mut Rng, from: u64, to: u64) -> Duration {
     Duration::from_micros(random.u64(from * 1000..=to * 1000))
 }
 
@@ -40,17 +40,20 @@ impl Plan {
             latency: *random.choice([20, 200, 200, 1_000, 5_000].iter()).unwrap_or(&200),
             snapshot_every: between(random, 2_000, 15_000),
             keep_for: random.bool().then(|| between(random, 2_000, 20_000)),
+            newer: false,
             campaigns,
             steps: Vec::new(),
             ends,
         };
         plan.people(random);
         plan.troubles(random);
+        plan.plots(random);
+        plan.newer = random.u32(0..40) == 0;
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
 
-    fn ask(&mut self, random: &mut Rng, at: Duration, want: Want) {
+    pub(super) fn ask(&mut self, random: &mut Rng, at: Duration, want: Want) {
         let ask = Ask {
             seat: random.usize(..self.nodes),
             want,
@@ -196,7 +199,7 @@ fn clock_step(random: &mut Rng) -> i64 {
     if random.u32(0..3) == 0 { -by } else { by }
 }
 
-fn random_moment(random: &mut Rng, from: Duration, to: Duration) -> Duration {
+pub(super) fn random_moment(random: &mut Rng, from: Duration, to: Duration) -> Duration {
     let (from, to) = (from.as_micros() as u64, to.as_micros() as u64);
     Duration::from_micros(random.u64(from..to.max(from + 1)))
 }

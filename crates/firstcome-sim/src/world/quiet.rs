@@ -3,6 +3,7 @@
 use crate::around::Around;
 use crate::history::{End, Last, Row};
 use crate::life::Seats;
+use firstcome::leader::Leader;
 use firstcome::node::Condition;
 use firstcome_core::State;
 use firstcome_core::results::Kind;
@@ -68,7 +69,9 @@ fn is_whole(around: &Around, seats: &Seats) -> bool {
         });
         (well, (position, digest), around.books.is_none() || last == settled)
     });
-    let led = seats.each(|_, _, leader| leader.leads()).contains(&true);
+    // Who has just been elected has not looked at the ledger yet.
+    let begun = |leader: &Leader| around.books.is_none() || leader.standing().term > 0;
+    let led = seats.each(|_, _, leader| leader.leads() && begun(leader)).contains(&true);
     let all =
         led && said.len() == around.plan.nodes && said.iter().all(|(well, _, done)| *well && *done);
     let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);

@@ -98,8 +98,10 @@ impl Story {
                 stored: Vec::new(),
                 headed: vec![headed],
                 losses: Vec::new(),
+                turns: Vec::new(),
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
+                settled_late: Vec::new(),
                 lives: vec![Life::default()],
                 end: End::default(),
             },
@@ -245,7 +247,7 @@ impl Story {
     /// The store goes on with an older end.
     pub(crate) fn loses(&mut self, to: Option<usize>, cause: Cause) {
         let (moment, from) = (self.now, self.head);
-        self.history.losses.push(Loss { moment, cause, from, to });
+        self.history.losses.push(Loss { moment, cause, from, to, settled: 0 });
         self.heads(to);
     }
 

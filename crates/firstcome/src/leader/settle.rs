@@ -76,6 +76,11 @@ impl Settle {
         let mut looked = Instant::now();
         loop {
             let rows = self.rows_after(through);
+            // Looked at after the rows: what was dropped before they were gathered shows here. A node that was
+            // elected while it lagged learns only now what was settled before an older ledger came back.
+            if let Some(why) = self.behind(through) {
+                return End::Again(why);
+            }
             let stopping = *stop.borrow();
             let Some(last) = rows.last().map(|row| row.number) else {
                 if stopping {
@@ -190,12 +195,8 @@ impl Settle {
                  which writes another from the journal"
             ));
         }
-        if through < settled {
-            return Err(format!(
-                "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
-                 settled and dropped from memory here. Restore a newer copy of the ledger; or stop the server and \
-                 run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
-            ));
+        if let Some(why) = self.behind(through) {
+            return Err(why);
         }
         // Every result that both still have: after a fork of the journal they may differ anywhere.
         let mut number = settled.min(through.saturating_sub(1));
@@ -219,6 +220,18 @@ impl Settle {
             number = last.number.max(number + 1);
         }
         Ok(())
+    }
+
+    /// Says that the ledger lacks what was settled once, if it does: this node has it no more, and would leave a gap.
+    fn behind(&self, through: u64) -> Option<String> {
+        let settled = self.intake.replica.look(State::settled);
+        (through < settled).then(|| {
+            format!(
+                "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
+                 settled and dropped from memory here. Restore a newer copy of the ledger; or stop the server and \
+                 run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
+            )
+        })
     }
 
     fn rows_after(&self, number: u64) -> Vec<Row> {

@@ -1,0 +1,109 @@
+//! What a server has is written down for those who judge: each entry once, and who ends with which.
+
+use super::Store;
+use crate::history::Headed;
+use firstcome_journal::memory::Memory;
+use firstcome_journal::{Entry, Journal};
+use std::sync::Arc;
+
+impl Store {
+    /// Writes down which entries a server has now.
+    pub(super) async fn write_down(&self, number: usize, memory: &Memory) {
+        let journal = Journal::Memory(memory.clone());
+        let (chain, last) = {
+            let inside = self.lock();
+            let chain = Arc::clone(&inside.servers[number].chain);
+            let last = chain.last().copied();
+            (chain, last)
+        };
+        let Ok(head) = journal.head().await else {
+            return self.heads(number, Arc::default());
+        };
+        let known = last.map(|last| {
+            self.record.with(|history| {
+                let stored = &history.stored[last];
+                (stored.entry.position, stored.name, stored.entry.at, stored.entry.epoch)
+            })
+        });
+        let (position, same) = match known {
+            None => (0, true),
+            Some((position, name, at, _)) if position == head.position => {
+                (position, name == head.name && at == head.at)
+            }
+            Some((position, ..)) => (position, position < head.position),
+        };
+        if same && position == head.position {
+            return;
+        }
+        if same
+            && let Ok(entries) = journal.read(position).await
+            && entries
+                .first()
+                .is_some_and(|first| known.is_none_or(|(_, name, ..)| first.before == name))
+        {
+            let mut chain = chain;
+            let mut entries = entries;
+            let mut last_of_chain = position;
+            while !entries.is_empty() {
+                for entry in &entries {
+                    let index = self.note(number, entry);
+                    Arc::make_mut(&mut chain).push(index);
+                }
+                let after = last_of(&entries);
+                // A store that makes mistakes may have entries which stand below their place.
+                let further = after > last_of_chain;
+                last_of_chain = after;
+                entries = if further {
+                    journal.read(after).await.unwrap_or_default()
+                } else {
+                    Vec::new()
+                };
+            }
+            return self.heads(number, chain);
+        }
+        // Another history than before: its beginning may be trimmed, and is what it was.
+        let mut after = head.first - 1;
+        let mut fresh = Vec::new();
+        let mut base = head.name;
+        loop {
+            let entries = journal.read(after).await.unwrap_or_default();
+            let Some(first) = entries.first() else { break };
+            if fresh.is_empty() {
+                base = first.before;
+            }
+            let further = last_of(&entries) > after;
+            after = last_of(&entries);
+            fresh.extend(entries.iter().map(|entry| self.note(number, entry)));
+            if !further {
+                break;
+            }
+        }
+        let mut chain = self.record.ancestry(head.first - 1, base);
+        chain.append(&mut fresh);
+        let fresh = chain;
+        self.heads(number, Arc::new(fresh));
+    }
+
+    fn note(&self, server: usize, entry: &Entry) -> usize {
+        let name = entry.name().unwrap_or_default();
+        let (place, is_new) = self.record.stored(self.trace.now(), entry, name);
+        if is_new {
+            let Entry { position, epoch, .. } = entry;
+            let commands = entry.open().map(|(_, body)| body.commands());
+            self.trace.tell(format_args!(
+                "server {server} has entry {epoch}.{position}, batch {name}: {commands:?}"
+            ));
+        }
+        place
+    }
+
+    fn heads(&self, server: usize, chain: Arc<Vec<usize>>) {
+        let last = chain.last().copied();
+        self.lock().servers[server].chain = chain;
+        self.record.headed(Headed { moment: self.trace.now(), server, last });
+    }
+}
+
+fn last_of(entries: &[Entry]) -> u64 {
+    entries.last().map_or(0, |last| last.position)
+}

@@ -1,0 +1,60 @@
+//! A newer build writes: every node of this one stops there, and nothing else happens.
+
+use crate::around::Around;
+use crate::life::Seats;
+use firstcome::answer::Failure;
+use firstcome::node::Condition;
+use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::{LEVEL, NodeId, State};
+use firstcome_journal::{Append, Journal, Name};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How long after the entry every node has stopped, at most.
+const STOPPED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Appends an entry of the next level, and says what a node did that should have stopped there.
+pub(super) async fn writes(around: &Around, seats: &Seats) -> Result<(), String> {
+    let (_, memory) = around.store.chain();
+    let journal = Journal::Memory(memory);
+    let head = journal.head().await.map_err(|why| format!("there is no head: {why}"))?;
+    let name = Name { node: NodeId([0xff; 16]), number: 1 };
+    let mut body = BodyWriter::at_level(LEVEL + 1, name.node, name.number, 0);
+    let _fits = body.push(&Command::Claim { campaign: "c0", pool: None, subject: "newer" });
+    let body = body.finish().into();
+    let append = Append { body, name, applied: head.position, applied_name: head.name };
+    journal.append(append).await.map_err(|why| format!("it cannot be appended: {why}"))?;
+    let level = format!("level {}", LEVEL + 1);
+    around.trace.tell(format_args!("a newer build appends an entry of {level}"));
+    sleep(STOPPED_WITHIN).await;
+    let fronts = seats.each(|front, node, _| {
+        let applied = node.replica.look(State::position);
+        if applied > head.position {
+            return Err(format!("{} applied {applied}, an entry of {level}", front.name()));
+        }
+        match node.intake.condition() {
+            Condition::Lost(_, why) if why.contains(&level) => Ok(front.clone()),
+            other @ (Condition::Fresh | Condition::Stale(_) | Condition::Lost(..)) => {
+                Err(format!("{} did not stop at {level}: it is {other:?}", front.name()))
+            }
+        }
+    });
+    for front in fronts {
+        let front = front?;
+        let told = front.intake().claim("c0", None, "late", None).await;
+        if !matches!(&told, Err(Failure::Unavailable(why)) if why.contains(&level)) {
+            return Err(format!("{} stopped at {level} and says {told:?}", front.name()));
+        }
+    }
+    // What was on its way when the entry came stands behind it: one batch of each node, no more.
+    let behind = journal.head().await.map_err(|why| format!("there is no head: {why}"))?.position;
+    if behind > head.position + 1 + around.plan.nodes as u64 {
+        return Err(format!("{behind} was appended behind an entry of {level}"));
+    }
+    sleep(STOPPED_WITHIN).await;
+    let now = journal.head().await.map_err(|why| format!("there is no head: {why}"))?.position;
+    if now != behind {
+        return Err(format!("{now} was appended by a node that had stopped at {level}"));
+    }
+    Ok(())
+}
