@@ -8,7 +8,7 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
   test [ARGS…]    install what the tests need (as root, with apt), or say what to install,
-                  then run `cargo test --workspace` with ARGS; without any, also three minutes of
+                  then run `cargo test --workspace` with ARGS; without any, also 15,000
                   simulated worlds, and every mistake they must notice
   sim [ARGS…]     live through simulated worlds until a promise breaks; `--help` says more
   bench [ARGS…]   run the benchmark: one table, and bench.json
@@ -56,7 +56,7 @@ fn test(rest: &[String]) -> ExitCode {
     cargo.env("FIRSTCOME_REQUIRE_SERVERS", "1").args(rest);
     let mut tasks = vec![cargo];
     if rest.is_empty() {
-        tasks.push(sim(["--minutes", "3"]));
+        tasks.push(sim(["--seeds", "15000"]));
         tasks.push(sim(["--mistakes", "--check", "docs/SIMULATION.md"]));
     }
     let failed = tasks.into_iter().map(run).find(|code| *code != 0);

@@ -7,7 +7,7 @@ use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
-use firstcome_sim::history::{Asked, Durability, Exchange, History, Told};
+use firstcome_sim::history::{Asked, Cause, Durability, Exchange, History, Told};
 use std::time::Duration;
 
 /// Changes an honest sale and says what is then found broken.
@@ -248,4 +248,50 @@ fn a_ledger_nobody_has_is_not_looked_at() {
     history.end.ledger = None;
     history.end.through = 0;
     passes(&history);
+}
+
+#[test]
+fn the_ledger_takes_results_of_one_who_leads_no_more() {
+    let mut story = Story::opened(Durability::Memory, places(3));
+    story.wins("ann", 1);
+    let mut history = story.ends();
+    history.settled_late.push(Duration::from_secs(12));
+    is_broken(&history, "settled_in_order");
+    // After a backup took the ledger's place, terms come again.
+    history.ledger_restored.push(Duration::from_secs(11));
+    passes(&history);
+}
+
+#[test]
+fn the_ledger_has_what_was_not_durable_yet() {
+    let settled_by_then = |settled| {
+        let mut story = Story::opened(Durability::Copies { wanted: 1, of: 1 }, places(3));
+        let ann = story.wins("ann", 1);
+        let bob = story.wins("bob", 2);
+        story.at(11.0);
+        story.loses(Some(ann), Cause::Promotion);
+        story.puts_back(bob);
+        let mut history = story.ends();
+        history.losses[0].settled = settled;
+        history
+    };
+    passes(&settled_by_then(1));
+    is_broken(&settled_by_then(2), "settled_when_durable");
+}
+
+#[test]
+fn an_entry_comes_right_after_the_store_turned() {
+    let appended_at = |seconds: f64| {
+        let mut story = Story::opened(Durability::Memory, places(3));
+        story.wins("ann", 1);
+        story.at(seconds);
+        let bob = story.wins("bob", 2);
+        let mut history = story.ends();
+        let writer = history.stored[bob].name.node;
+        history.lives.iter_mut().for_each(|life| life.node = writer);
+        history.turns.push((Duration::from_secs(11), 0));
+        history
+    };
+    passes(&appended_at(11.6));
+    is_broken(&appended_at(11.1), "waits_for_others");
 }

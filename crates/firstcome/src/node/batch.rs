@@ -10,7 +10,7 @@ use firstcome_core::{Command, Outcome};
 use firstcome_journal::{Confirm, Name};
 use std::sync::Arc;
 use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The batch under way.
 pub(super) struct Batch {
@@ -185,7 +185,9 @@ impl Answers {
                 replica.confirm(history, position);
                 return;
             }
-            // Only a later entry can confirm this one.
+            // Only a later entry can confirm this one. The next one may lose its confirmation as well: without a
+            // pause that would be an entry for each round trip.
+            sleep(BEFORE_LATER_ENTRY).await;
             let (reply, ticked) = oneshot::channel();
             let until = Instant::now() + LATER_ENTRY;
             drop(queue.push(Waiting { ask: Ask::Tick, reply, until }));
@@ -222,6 +224,8 @@ impl Answers {
     }
 }
 
+/// The pause before an entry is appended that is to confirm others.
+const BEFORE_LATER_ENTRY: std::time::Duration = std::time::Duration::from_millis(50);
 /// How long an entry that is to confirm others is waited for.
 const LATER_ENTRY: std::time::Duration = std::time::Duration::from_secs(5);
 
