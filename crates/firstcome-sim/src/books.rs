@@ -127,6 +127,11 @@ impl Books {
         self.memory.kept().results(0).cloned().collect()
     }
 
+    /// Gives the number of the last row; 0 if there is none.
+    pub(crate) fn through(&self) -> u64 {
+        self.memory.kept().results(0).last().map_or(0, |last| last.number)
+    }
+
     /// Writes the ledger anew from the journal, as `firstcome settle rebuild` does after a set-aside.
     pub(crate) async fn rebuild(&self, chain: &[usize]) {
         let entries: Vec<_> = self.record.with(|history| {

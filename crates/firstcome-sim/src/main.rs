@@ -78,7 +78,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or(processors).max(1);
     if args.mistakes {
-        return hunt::every_mistake(threads, args.seeds.max(2_000), args.check.as_deref());
+        return hunt::every_mistake(threads, args.seeds.max(4_000), args.check.as_deref());
     }
     if let Some(seed) = args.seed {
         return tale::tell(seed, args.steps.as_deref(), mistake);

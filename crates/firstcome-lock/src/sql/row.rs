@@ -4,6 +4,10 @@ use crate::Holder;
 
 /// One request about one row.
 #[derive(Debug)]
+#[cfg_attr(
+    not(feature = "postgres"),
+    expect(dead_code, reason = "nobody else says anything to those who wait")
+)]
 pub(super) enum Step<'a> {
     /// Only look.
     Look,

@@ -83,6 +83,10 @@ impl Table {
     }
 
     /// Subscribes to what is said about `topic`, where anything is said.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "nobody else says anything")
+    )]
     pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
         match self {
             #[cfg(feature = "postgres")]

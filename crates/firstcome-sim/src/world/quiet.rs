@@ -1,6 +1,7 @@
 //! The end of a world: faults are over, the operator does their part, and everything becomes whole.
 
 use crate::around::Around;
+use crate::books::Books;
 use crate::history::{End, Last, Row};
 use crate::life::Seats;
 use firstcome::leader::Leader;
@@ -61,13 +62,15 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
 
 fn is_whole(around: &Around, seats: &Seats) -> bool {
     let (chain, _) = around.store.chain();
+    // What the ledger itself has, too: its leader may not have looked since a history was replaced.
+    let through = around.books.as_ref().map(Books::through);
     let said = seats.each(|_, node, leader| {
         let well =
             node.intake.condition() == Condition::Fresh && leader.standing().trouble.is_none();
         let (position, digest, last, settled) = node.replica.look(|state: &State| {
             (state.position(), state.digest(), state.last_result(), state.settled())
         });
-        (well, (position, digest), around.books.is_none() || last == settled)
+        (well, (position, digest), through.is_none_or(|through| through == last && last == settled))
     });
     // Who has just been elected has not looked at the ledger yet.
     let begun = |leader: &Leader| around.books.is_none() || leader.standing().term > 0;
