@@ -60,6 +60,9 @@ pub fn trial(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> T
     let lived = live(plan, mistake, told);
     let panics = PANICS.take().unwrap_or_default();
     let mut verdict = judge(&lived.history);
+    if let (Ok(_), Some(what)) = (&verdict, &lived.needless) {
+        verdict = Err(vec![Broken { promise: "settles_by_itself", what: what.clone() }]);
+    }
     if let (Ok(_), Some(what)) = (&verdict, &lived.newer) {
         verdict = Err(vec![Broken { promise: "older_level_stops", what: what.clone() }]);
     }

@@ -40,6 +40,8 @@ pub struct Lived {
     pub reseeds: u64,
     /// Whether everything was whole again in time.
     pub whole: bool,
+    /// When settling waited for the operator although nothing had been lost, if it did.
+    pub needless: Option<String>,
     /// What a node did after a newer build had written, if it did not just stop.
     pub newer: Option<String>,
 }
@@ -103,7 +105,7 @@ async fn passes(plan: Arc<Plan>, mistake: Option<Mistake>, told: Option<Listener
         books.mend();
     }
     seats.mend();
-    let whole = quiet::becomes_whole(&around, &seats).await;
+    let (whole, needless) = quiet::becomes_whole(&around, &seats).await;
     trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
     let end = quiet::end(&around, &seats).await;
     let Counted { forks, put_back, reseeds } = seats.counted();
@@ -116,7 +118,19 @@ async fn passes(plan: Arc<Plan>, mistake: Option<Mistake>, told: Option<Listener
     let newer = if plan.newer && whole { newer::writes(&around, &seats).await.err() } else { None };
     let (hash, time) = (trace.hash(), begun.elapsed());
     let failovers = around.store.failovers();
-    Lived { history, hash, time, faults, failovers, forks, put_back, reseeds, whole, newer }
+    Lived {
+        history,
+        hash,
+        time,
+        faults,
+        failovers,
+        forks,
+        put_back,
+        reseeds,
+        whole,
+        needless,
+        newer,
+    }
 }
 
 fn empty(durability: Durability) -> History {

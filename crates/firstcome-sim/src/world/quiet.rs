@@ -18,8 +18,11 @@ pub const WHOLE_WITHIN: Duration = Duration::from_secs(90);
 const OPERATOR_WAITS: Duration = Duration::from_secs(15);
 
 /// Waits until every node has what the store has, says the same of it, is well, and all is settled.
-pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
+///
+/// Gives as well why the operator had to mend the ledger in a world in which neither it nor the store had lost anything.
+pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> (bool, Option<String>) {
     let begun = Instant::now();
+    let mut needless = None;
     let mut troubled: Option<Instant> = None;
     while begun.elapsed() < WHOLE_WITHIN {
         sleep(Duration::from_millis(500)).await;
@@ -35,6 +38,14 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
                 && let Some(books) = &around.books
             {
                 let (chain, _) = around.store.chain();
+                let nothing_lost = around.store.record.with(|history| {
+                    history.losses.is_empty() && history.ledger_restored.is_empty()
+                });
+                if nothing_lost {
+                    let at = around.trace.now().as_secs_f64();
+                    needless =
+                        Some(format!("at {at:.3} s settling waited for the operator's word"));
+                }
                 books.rebuild(&chain).await;
                 troubled = None;
             }
@@ -42,7 +53,7 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
             troubled = None;
         }
         if is_whole(around, seats) {
-            return true;
+            return (true, needless);
         }
     }
     seats.each(|front, node, leader| {
@@ -57,7 +68,7 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> bool {
             leader.standing()
         ));
     });
-    false
+    (false, needless)
 }
 
 fn is_whole(around: &Around, seats: &Seats) -> bool {
