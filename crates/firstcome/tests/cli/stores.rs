@@ -145,9 +145,14 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     first.ask(&scene, &["claim", "spring", "ann"]).ends(0);
     settled(&second, 1);
     let leads = leader(&scene, &second);
-    let nodes = second.ask(&scene, &["nodes", "--json"]).json();
-    let nodes = nodes["nodes"].as_array().unwrap();
-    let at = nodes.iter().find(|node| node["node"] == leads.as_str()).unwrap();
+    // It may lead before the other one has heard that it is there.
+    let at = loop {
+        let nodes = second.ask(&scene, &["nodes", "--json"]).json();
+        let nodes = nodes["nodes"].as_array().unwrap();
+        if let Some(at) = nodes.iter().find(|node| node["node"] == leads.as_str()) {
+            break at.clone();
+        }
+    };
     let (leader, other) =
         if at["address"] == first.url.as_str() { (first, second) } else { (second, first) };
     drop(leader);
