@@ -198,22 +198,26 @@ impl TlsConnect<TcpStream> for Secured {
     type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream>> + Send>>;
 
     fn connect(self, stream: TcpStream) -> Self::Future {
-        Box::pin(async move {
-            Ok(SecuredStream(Box::new(self.connector.connect(self.name, stream).await?)))
-        })
+        Box::pin(
+            async move { Ok(Unbound(Box::new(self.connector.connect(self.name, stream).await?))) },
+        )
     }
 }
 
-struct SecuredStream(Box<tokio_rustls::client::TlsStream<TcpStream>>);
+type SecuredStream = Unbound<Box<tokio_rustls::client::TlsStream<TcpStream>>>;
 
-impl TlsStream for SecuredStream {
+/// A stream in the place of one that was secured, bound to no channel.
+///
+/// Where there is a certificate it is always checked, which is what binding to it would add.
+pub(super) struct Unbound<S>(pub(super) S);
+
+impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Unbound<S> {
     fn channel_binding(&self) -> ChannelBinding {
-        // The certificate is always checked, which is what binding to it would add.
         ChannelBinding::none()
     }
 }
 
-impl AsyncRead for SecuredStream {
+impl<S: AsyncRead + Unpin> AsyncRead for Unbound<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -223,7 +227,7 @@ impl AsyncRead for SecuredStream {
     }
 }
 
-impl AsyncWrite for SecuredStream {
+impl<S: AsyncWrite + Unpin> AsyncWrite for Unbound<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

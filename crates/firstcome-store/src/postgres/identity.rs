@@ -2,14 +2,12 @@
 
 use std::future::{Ready, ready};
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll};
 
-use tokio::io::{
-    AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, DuplexStream, ReadBuf,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
 use tokio_postgres::Client;
-use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
+use tokio_postgres::tls::TlsConnect;
+
+use super::dial::Unbound;
 
 /// A request to cancel, as it is sent over a connection of its own: length, code, process, secret.
 ///
@@ -33,48 +31,12 @@ pub(super) async fn process_id(client: &Client) -> Option<i32> {
 /// No TLS at all, for a stream that stays in this process.
 struct Through;
 
-struct Plain(DuplexStream);
-
 impl TlsConnect<DuplexStream> for Through {
-    type Stream = Plain;
+    type Stream = Unbound<DuplexStream>;
     type Error = io::Error;
-    type Future = Ready<io::Result<Plain>>;
+    type Future = Ready<io::Result<Unbound<DuplexStream>>>;
 
     fn connect(self, stream: DuplexStream) -> Self::Future {
-        ready(Ok(Plain(stream)))
-    }
-}
-
-impl TlsStream for Plain {
-    fn channel_binding(&self) -> ChannelBinding {
-        ChannelBinding::none()
-    }
-}
-
-impl AsyncRead for Plain {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
-    }
-}
-
-impl AsyncWrite for Plain {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        ready(Ok(Unbound(stream)))
     }
 }
