@@ -11,6 +11,7 @@
 //! | [`state`] | everything one node knows as of a position; where entries are applied |
 //! | [`campaign`] | one campaign: the ladders for put, pause, resume, close, claim and cancel |
 //! | [`pool`] | a counted pool: who has which rank |
+//! | [`hall`] | a seated pool: its seats, areas and groups, and how each stands |
 //! | [`command`] | what can be asked |
 //! | [`outcome`] | what can be answered, with its stable strings |
 //! | [`settings`] | what an operator chooses for a campaign |
@@ -23,6 +24,7 @@
 pub mod campaign;
 pub mod command;
 pub mod digest;
+pub mod hall;
 mod index;
 pub mod limits;
 pub mod names;

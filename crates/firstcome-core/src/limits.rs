@@ -35,3 +35,29 @@ pub const COMMAND_MEMORY_US: i64 = 24 * 3_600_000_000;
 pub const COMMAND_MEMORY: usize = 100_000;
 /// Digests a replica keeps to compare with what other nodes say.
 pub const DIGESTS_KEPT: usize = 4_096;
+/// Bytes in the name of a seat, an area or a group: 1 to this many; in each other text of a seat: 0 to this many.
+pub const UNIT_NAME_BYTES: usize = 64;
+/// Bytes of the caller's own on a seat or an area.
+pub const EXTRA_BYTES: usize = 256;
+/// Seats in one pool.
+pub const SEATS: usize = 200_000;
+/// Seats in one row.
+pub const ROW_SEATS: usize = 4_096;
+/// Seats in one group, such as a table.
+pub const GROUP_SEATS: usize = 100;
+/// Areas of general admission in one pool.
+pub const AREAS: usize = 1_024;
+/// Sections in one pool.
+pub const SECTIONS: usize = 4_096;
+/// Grades in one pool.
+pub const GRADES: usize = 256;
+/// Channels in one pool.
+pub const CHANNELS: usize = 256;
+/// Prices in one pool.
+pub const PRICES: usize = 4_096;
+/// Seats added to a pool by one command.
+pub const CHUNK_SEATS: usize = 4_000;
+/// Bytes of the seats and areas added to a pool by one command.
+pub const CHUNK_BYTES: usize = 512 << 10;
+/// Seats one "best available" chooses at most.
+pub const BEST_SEATS: usize = 100;

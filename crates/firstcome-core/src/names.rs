@@ -84,7 +84,7 @@ pub fn check_text(text: &str) -> Result<(), BadName> {
     }
 }
 
-fn check_length(text: &str, most: usize) -> Result<(), BadName> {
+pub(crate) fn check_length(text: &str, most: usize) -> Result<(), BadName> {
     match text.len() {
         0 => Err(BadName::Empty),
         bytes if bytes > most => Err(BadName::TooLong { bytes, most }),
