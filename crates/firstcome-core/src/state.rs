@@ -1,6 +1,6 @@
 //! Everything one node knows as of a position, and where entries are applied.
 
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Moved, ToHold};
 use crate::command::{Command, Expect, Mark, Order, Steer};
 use crate::digest::Digest;
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
@@ -8,6 +8,7 @@ use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
+use crate::turn::{Deadlines, Deed, Deeds, Turn};
 use crate::{Settings, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -53,8 +54,22 @@ pub struct ResultRow<'a> {
     pub campaign: &'a Campaign,
     /// In which pool.
     pub pool: &'a str,
-    /// To which claim.
+    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
     pub claim: crate::pool::Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
 }
 
 /// What became of an entry.
@@ -82,7 +97,10 @@ pub struct State {
     pub(crate) names: BTreeMap<Box<str>, Named>,
     pub(crate) campaigns: BTreeMap<u32, Campaign>,
     pub(crate) digests: VecDeque<u64>,
+    /// Live holds by when their time is over.
+    pub(crate) deadlines: Deadlines,
     scratch: Vec<u8>,
+    deeds: Deeds,
 }
 
 impl State {
@@ -107,7 +125,9 @@ impl State {
             names: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             digests: VecDeque::new(),
+            deadlines: Deadlines::new(),
             scratch: Vec::new(),
+            deeds: Deeds::default(),
         }
     }
 
@@ -140,6 +160,7 @@ impl State {
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
         self.scratch.push(u8::from(copy));
+        self.expire();
         if !copy {
             outcomes.reserve(commands.len());
             for command in commands {
@@ -173,6 +194,29 @@ impl State {
                 }
                 outcome
             }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. } => self.on_hold(command),
+            Command::Seats { campaign, pool, chunk, order } => {
+                self.order(command, *order, |state| {
+                    let at = state.stamp.at;
+                    state.on_campaign(campaign, |campaign, _| campaign.add_seats(at, pool, chunk))
+                })
+            }
+            Command::Block { campaign, units, blocked, order, .. } => {
+                self.order(command, *order, |state| {
+                    state.on_campaign(campaign, |campaign, _| campaign.block(units, *blocked))
+                })
+            }
+            Command::Move { campaign, pool, from, to, reason, order } => {
+                self.order(command, *order, |state| {
+                    state.on_campaign(campaign, |campaign, turn| {
+                        campaign.move_seat(turn, pool, (from, to), (reason, order.who))
+                    })
+                })
+            }
             Command::Put { campaign, settings, expect, order } => {
                 self.order(command, *order, |state| state.put(campaign, settings, *expect))
             }
@@ -195,10 +239,80 @@ impl State {
             Ok(place) => place,
             Err(outcome) => return outcome,
         };
-        let rank = campaign.pools[place].give(subject, at);
+        let rank = campaign.give(place, subject, at);
         let number = campaign.number;
         self.record(Kind::Claim, number, place, rank, subject);
         Outcome::Won { rank, at }
+    }
+
+    /// Frees every unit whose hold is due, in the order of deadlines, then of campaigns and numbers.
+    fn expire(&mut self) {
+        while let Some(&(deadline, campaign, number)) = self.deadlines.first() {
+            if deadline > self.service {
+                return;
+            }
+            self.deadlines.pop_first();
+            let live = self.campaigns.get_mut(&campaign).expect("a live hold has its campaign");
+            live.expire(number, self.service);
+            self.scratch.extend_from_slice(&campaign.to_le_bytes());
+            self.scratch.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Runs a command on one hold.
+    fn on_hold(&mut self, command: &Command<'_>) -> Outcome {
+        let content = command.content();
+        // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
+        self.scratch.extend_from_slice(&content.to_le_bytes());
+        let Some(name) = command.campaign() else { unreachable!("a hold is of a campaign") };
+        self.on_campaign(name, |campaign, turn| match command {
+            Command::Hold { id, subject, picks, .. } => {
+                campaign.hold(turn, &ToHold { id, subject, picks, content })
+            }
+            Command::Change { step, add, drop } => {
+                campaign.change(turn, step, (add, drop), content)
+            }
+            Command::Extend { step, by_us } => campaign.extend(turn, step, *by_us),
+            Command::Release { step, units } => campaign.release(turn, step, units, content),
+            Command::Confirm { step, units, late } => {
+                campaign.confirm(turn, step, (units, *late), content)
+            }
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => unreachable!("it is no command on a hold"),
+        })
+    }
+
+    /// Gives a campaign its turn and takes in the results it made. Refuses with `not_found` and `archived`.
+    fn on_campaign(
+        &mut self,
+        name: &str,
+        run: impl FnOnce(&mut Campaign, &mut Turn<'_>) -> Outcome,
+    ) -> Outcome {
+        let (at, service) = (self.stamp.at, self.service);
+        let mut deeds = std::mem::take(&mut self.deeds);
+        let mut deadlines = std::mem::take(&mut self.deadlines);
+        let (outcome, number) = match self.campaign_mut(name) {
+            Err(refusal) => (refusal.into(), 0),
+            Ok(campaign) => {
+                let (deadlines, deeds) = (&mut deadlines, &mut deeds);
+                let mut turn = Turn { at, service, deadlines, deeds };
+                (run(campaign, &mut turn), campaign.number)
+            }
+        };
+        self.deadlines = deadlines;
+        let Deeds { subject, made } = &mut deeds;
+        for Deed { kind, pool, rank } in made.drain(..) {
+            self.record(kind, number, usize::from(pool), rank, subject);
+        }
+        self.deeds = deeds;
+        outcome
     }
 
     /// Runs an operator command once for each id.
@@ -282,11 +396,15 @@ impl State {
         if campaign.closed_since(at).is_none() {
             return Refusal::NotClosed.into();
         }
-        if campaign.unsettled > 0 && !drop_unsettled {
+        if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
             return Refusal::Unsettled.into();
         }
+        let live = campaign.holds().filter(|hold| hold.is_live());
+        let due: Vec<_> =
+            live.map(|hold| (hold.deadline(), campaign.number, hold.number())).collect();
         let (number, version) = (campaign.number, campaign.version + 1);
         let archived = Archived { at, title: campaign.title.clone() };
+        due.iter().for_each(|hold| assert!(self.deadlines.remove(hold), "a live hold is due"));
         self.campaigns.remove(&number);
         self.names.insert(name.into(), Named::Archived(archived));
         Outcome::Changed { version, clamped: Vec::new() }
@@ -359,10 +477,7 @@ impl State {
     /// Results of campaigns that left memory unsettled are left out.
     pub fn results_after(&self, number: u64) -> impl Iterator<Item = ResultRow<'_>> {
         self.results.after(number).filter_map(|(number, record)| {
-            let campaign = self.campaigns.get(&record.campaign)?;
-            let pool = campaign.pools.get(usize::from(record.pool))?;
-            let claim = pool.claim(record.rank)?;
-            Some(ResultRow { number, kind: record.kind, campaign, pool: &pool.name, claim })
+            self.campaigns.get(&record.campaign)?.result(number, record)
         })
     }
 
@@ -439,14 +554,34 @@ impl State {
         self.digests.get(place).copied()
     }
 
-    /// Gives the opening or closing that lies next after the last entry.
+    /// Gives the opening, the closing or the end of a hold that lies next after the last entry.
+    ///
+    /// That of a hold counts service time: it comes later if journal time jumps. Service time only goes on
+    /// with entries, at most 15 s with each, so while there are live holds entries must not be far apart.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min()
+        let campaigns = self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min();
+        campaigns.into_iter().chain(self.next_expiry()).min()
+    }
+
+    /// Gives when the next hold is over if journal time goes on without a break; none without live holds.
+    pub fn next_expiry(&self) -> Option<Timestamp> {
+        self.deadlines.first().map(|(deadline, ..)| self.moment(*deadline))
+    }
+
+    /// Gives the moment at which a service time comes, or came, if journal time goes on without a break.
+    pub fn moment(&self, service: i64) -> Timestamp {
+        self.at().plus_micros(service - self.service)
+    }
+
+    /// Gives how many holds are live.
+    pub fn live_holds(&self) -> usize {
+        self.deadlines.len()
     }
 
     /// Gives about how many bytes of memory the campaigns take.
     pub fn memory(&self) -> usize {
         self.campaigns.values().map(Campaign::memory).sum::<usize>()
             + self.results.len() * size_of::<Record>()
+            + self.deadlines.len() * 32
     }
 }

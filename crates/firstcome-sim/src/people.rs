@@ -12,7 +12,7 @@ use firstcome::node::{Answer, Ask as Order, Ordered};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, Timestamp};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -227,6 +227,7 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         limit: campaign.limit,
         claim_again: campaign.claim_again,
         units_return: campaign.units_return,
+        holding: HoldSettings::default(),
         pools: pools.collect(),
     }
 }

@@ -1,6 +1,7 @@
 //! Bytes that were written once must mean the same for ever.
 
-use crate::play::{play, shown_all};
+use crate::play::play;
+use crate::say::shown_all;
 use crate::snapshots::{Taken, restored, taken};
 use crate::world::{Gave, SPACE, World, apply};
 use firstcome_core::command::{Body, Command, Steer};
@@ -59,6 +60,14 @@ fn the_journal_of_level_1_has_every_command_and_every_outcome() {
             Command::Steer { steer: Steer::Close, .. } => "close",
             Command::Steer { steer: Steer::Archive { drop_unsettled: false }, .. } => "archive",
             Command::Steer { steer: Steer::Archive { drop_unsettled: true }, .. } => "drop",
+            Command::Hold { .. } => "hold",
+            Command::Change { .. } => "change",
+            Command::Extend { .. } => "extend",
+            Command::Release { .. } => "release",
+            Command::Confirm { .. } => "confirm",
+            Command::Seats { .. } => "seats",
+            Command::Block { .. } => "block",
+            Command::Move { .. } => "move",
             Command::Tick { .. } => "tick",
             Command::Settled { .. } => "settled",
         }));

@@ -5,7 +5,7 @@ use crate::snapshots::{restored, taken};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Outcome, Settings, State, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -38,7 +38,7 @@ fn settings() -> impl Strategy<Value = Settings> {
     let closes = prop_oneof![3 => Just(None), 1 => moment().prop_map(Some)];
     let limit = prop_oneof![2 => Just(None), 1 => (1..4_u32).prop_map(Some)];
     let pool = |name: &'static str| {
-        (1..5_u32).prop_map(move |capacity| PoolSettings { name: name.into(), capacity })
+        (1..5_u32).prop_map(move |capacity| PoolSettings::counted(name, capacity))
     };
     let pools = (pool("main"), pool("vip"), pool("gold"), 1..4_usize, 0..12_u8).prop_map(
         |(main, vip, gold, many, turned)| {
@@ -60,6 +60,7 @@ fn settings() -> impl Strategy<Value = Settings> {
             limit,
             claim_again,
             units_return,
+            holding: HoldSettings::default(),
             pools,
         },
     )
@@ -126,10 +127,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A campaign to compete for, then whatever happens.
 pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
-    let pools = vec![
-        PoolSettings { name: "main".into(), capacity: 3 },
-        PoolSettings { name: "vip".into(), capacity: 2 },
-    ];
+    let pools = vec![PoolSettings::counted("main", 3), PoolSettings::counted("vip", 2)];
     let first = (any::<bool>(), any::<bool>()).prop_map(move |(claim_again, units_return)| {
         let settings = Settings {
             title: "".into(),
@@ -138,6 +136,7 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
             limit: None,
             claim_again,
             units_return,
+            holding: HoldSettings::default(),
             pools: pools.clone(),
         };
         let (campaign, expect, order) = ("drop", Expect::Absent, Order::default());
