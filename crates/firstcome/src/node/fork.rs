@@ -15,6 +15,7 @@ use crate::twins::{Protection, is_off};
 use firstcome_core::command::{Body, Command};
 use firstcome_core::limits::NODE_MEMORY_US;
 use firstcome_core::names::NodeId;
+use firstcome_core::pool::Pool;
 use firstcome_core::state::State;
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Name, Shared};
 use std::collections::BTreeSet;
@@ -187,8 +188,24 @@ fn about(lost: &[(Entry, Name)], over: &State) -> BTreeSet<(Box<str>, Box<str>, 
             let (campaign, pool, subject) = match command {
                 Command::Claim { campaign, pool, subject } => (campaign, pool, subject),
                 Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+                Command::Confirm { step, .. } => {
+                    // The units of a hold may be of any pool: those without a rank are left out later.
+                    let pools = over.campaign(step.campaign).map(|campaign| campaign.pools());
+                    let whose = |pool: &Pool| {
+                        (step.campaign.into(), pool.name().into(), step.subject.into())
+                    };
+                    about.extend(pools.unwrap_or_default().iter().map(whose));
+                    continue;
+                }
                 Command::Put { .. }
                 | Command::Steer { .. }
+                | Command::Hold { .. }
+                | Command::Change { .. }
+                | Command::Extend { .. }
+                | Command::Release { .. }
+                | Command::Seats { .. }
+                | Command::Block { .. }
+                | Command::Move { .. }
                 | Command::Tick { .. }
                 | Command::Settled { .. } => continue,
             };
