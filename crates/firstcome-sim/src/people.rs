@@ -216,9 +216,8 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
     let at = |after: Duration| {
         Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
     };
-    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| PoolSettings {
-        name: name.as_str().into(),
-        capacity: capacity.filter(|_| place == 0).unwrap_or(*usual),
+    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| {
+        PoolSettings::counted(name, capacity.filter(|_| place == 0).unwrap_or(*usual))
     });
     Settings {
         title: "".into(),
