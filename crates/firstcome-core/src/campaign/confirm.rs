@@ -66,8 +66,12 @@ impl Campaign {
         let fate = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
         let expired = fate(|fate| fate == Fate::Expired);
         let barred = self.barred.contains(step.subject);
-        if which.is_empty() {
+        if hold.takes.iter().all(|take| take.fate == Fate::Released) {
             return Err(Refusal::HoldReleased.into());
+        }
+        if fate(|fate| fate == Fate::Released) {
+            let names = self.names_of(hold, &which, |fate| fate == Fate::Released);
+            return Err(Outcome::refused_for(Refusal::NotHeld, names));
         }
         if fate(|fate| fate == Fate::Refunded) {
             return Ok(self.refund_expired(turn, number, &which));

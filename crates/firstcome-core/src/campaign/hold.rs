@@ -278,7 +278,12 @@ impl Campaign {
         })
     }
 
-    fn names_of(&self, hold: &Hold, which: &[usize], is: fn(Fate) -> bool) -> Vec<UnitName> {
+    pub(super) fn names_of(
+        &self,
+        hold: &Hold,
+        which: &[usize],
+        is: fn(Fate) -> bool,
+    ) -> Vec<UnitName> {
         let takes = which.iter().map(|at| hold.takes[*at]).filter(|take| is(take.fate));
         takes.map(|take| self.unit_name(take.pool, take.place)).collect()
     }
