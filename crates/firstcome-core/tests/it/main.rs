@@ -11,6 +11,7 @@ mod claims;
 mod copies;
 mod digests;
 mod golden;
+mod hall;
 mod ladder;
 mod model;
 mod play;
