@@ -6,6 +6,7 @@
 mod bad_input;
 mod bad_luck;
 mod crashes;
+mod forks;
 mod full;
 mod inside;
 mod keys;
