@@ -88,6 +88,8 @@ pub enum Code {
     MethodNotAllowed,
     /// As many connections are open as may be.
     TooManyConnections,
+    /// A subject, a key or an address asks more often than it may.
+    TooManyRequests,
 }
 
 /// How a code looks on the wire and what it means for the caller.
@@ -129,6 +131,7 @@ impl Code {
             Self::NoSuchRoute,
             Self::MethodNotAllowed,
             Self::TooManyConnections,
+            Self::TooManyRequests,
         ])
     }
 
@@ -160,6 +163,7 @@ impl Code {
             Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),
             Self::MethodNotAllowed => ("method_not_allowed",    S::METHOD_NOT_ALLOWED,      false, No,  "The route does not take this method"),
             Self::TooManyConnections => ("too_many_connections", S::SERVICE_UNAVAILABLE,    true,  No,  "As many connections are open as may be"),
+            Self::TooManyRequests  => ("too_many_requests",     S::TOO_MANY_REQUESTS,       true,  No,  "More requests came than may come in a while"),
         };
         Row { outcome, status, retry, effect, title }
     }

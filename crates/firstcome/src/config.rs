@@ -4,6 +4,7 @@
 
 mod database_url;
 mod file;
+mod guards;
 mod keys;
 mod origin;
 mod printed;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use database_url::DatabaseUrl;
+pub use guards::GuardSettings;
 pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;
 pub use printed::{print, print_json};
@@ -81,6 +83,8 @@ pub struct Config {
     pub outbox_max: u64,
     /// Whether `/metrics` needs no key beyond loopback too.
     pub metrics_public: bool,
+    /// What stands before the rules.
+    pub guards: GuardSettings,
 }
 
 /// Where results are made durable for the user's own queries.

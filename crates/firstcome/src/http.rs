@@ -8,6 +8,7 @@ mod campaigns;
 mod claims;
 pub mod clock_text;
 mod forks;
+mod guarded;
 mod pages;
 mod patience;
 mod problem;
@@ -21,6 +22,7 @@ pub use crate::config::Role;
 pub use auth::{Key, Keys};
 
 use crate::answer::{Code, Failure};
+use crate::guard::Guards;
 use crate::leader::Leader;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -68,6 +70,8 @@ pub struct App {
     pub ledger: Option<Ledger>,
     /// The keys.
     pub keys: Keys,
+    /// What stands before the rules.
+    pub guards: Guards,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// What the HTTP face is told.

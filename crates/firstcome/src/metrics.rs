@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-type ByOutcome = Family<Vec<(&'static str, &'static str)>, Counter>;
+type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 
 /// Every count and gauge of a node.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct Metrics {
     pub connections_unreadable: Counter,
     /// Connections ended because a request's head, or the next request, took too long.
     pub connections_too_slow: Counter,
+    /// Requests turned away because a subject, a key or an address asked too often.
+    pub rate_limited: RateLimited,
     /// Connections open.
     pub connections: Gauge,
     /// Transactions the ledger took.
@@ -51,6 +53,17 @@ pub struct Metrics {
     gauges: BTreeMap<&'static str, Gauge>,
 }
 
+/// Requests turned away because somebody asked too often, by who it was.
+#[derive(Clone, Debug)]
+pub struct RateLimited {
+    /// A subject.
+    pub subject: Counter,
+    /// A key.
+    pub key: Counter,
+    /// An address.
+    pub address: Counter,
+}
+
 /// Gauges that are set when somebody asks: name, unit-bearing help.
 const ASKED: [(&str, &str); 12] = [
     ("queue_waiting", "Commands that wait for the journal"),
@@ -70,7 +83,7 @@ const ASKED: [(&str, &str); 12] = [
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("firstcome");
-        let by_outcome = ByOutcome::default();
+        let by_outcome = ByLabel::default();
         let counted = |outcome| {
             let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
             (outcome, counter)
@@ -115,6 +128,14 @@ impl Default for Metrics {
             "reseeds",
             "Times this node wrote its state into a store that lost more than entries",
         );
+        let by_limit = ByLabel::default();
+        let limited = |limit| by_limit.get_or_create(&vec![("limit", limit)]).clone();
+        let rate_limited = RateLimited {
+            subject: limited("subject"),
+            key: limited("key"),
+            address: limited("address"),
+        };
+        registry.register("rate_limited", "Requests turned away as too many", by_limit);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
@@ -136,6 +157,7 @@ impl Default for Metrics {
             connections_refused,
             connections_unreadable,
             connections_too_slow,
+            rate_limited,
             connections,
             settlements,
             settle_failures,

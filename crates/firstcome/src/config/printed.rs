@@ -28,6 +28,10 @@ pub fn print(resolved: &Resolved) -> String {
         if let Some(campaigns) = &key.campaigns {
             page.push_str(&format!("campaigns = {}\n", quoted(campaigns)));
         }
+        if let Some(rate) = &key.rate {
+            let text = rate.map_or("none".to_owned(), |rate| rate.to_string());
+            page.push_str(&format!("rate = {}\n", quoted(&text)));
+        }
     }
     page
 }
@@ -83,7 +87,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "memory_limit_mib" => config.memory_limit_mib.to_string(),
         "outbox_max" => config.outbox_max.to_string(),
         "metrics_public" => config.metrics_public.to_string(),
-        _ => return None,
+        "rate_entries" => config.guards.rate_entries.to_string(),
+        _ => quoted(&config.guards.shown(key)?),
     };
     Some(text)
 }

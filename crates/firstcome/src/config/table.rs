@@ -42,7 +42,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 26] = [
+pub const SETTINGS: [Setting; 32] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -123,6 +123,28 @@ pub const SETTINGS: [Setting; 26] = [
     ),
     Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
     Setting::new("metrics_public", "false", "whether /metrics needs no key beyond loopback"),
+    Setting::new(
+        "rate_subject",
+        "none",
+        "how often a subject may ask, such as 5/s or 300/m burst 20, or none",
+    ),
+    Setting::new("rate_key", "none", "how often a key without a rate of its own may ask, or none"),
+    Setting::new("rate_address", "none", "how often an address may ask, or none"),
+    Setting::new(
+        "rate_entries",
+        "65536",
+        "subjects, and addresses, whose asking is remembered, 1024 to 16777216",
+    ),
+    Setting::new(
+        "trusted_proxies",
+        "none",
+        "proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas",
+    ),
+    Setting::new(
+        "proxy_header",
+        "x-forwarded-for",
+        "the header they write it in: x-forwarded-for or forwarded",
+    ),
 ];
 
 /// The setting of that name; names are written in this program only, so a missing one is a bug.
@@ -169,6 +191,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
         outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
         metrics_public: layers.take("metrics_public", || false, truth)?,
+        guards: super::guards::settings_from(layers)?,
     };
     let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
     layers.origins.insert("keys", keys_origin);
@@ -207,7 +230,7 @@ fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
         .ok_or_else(|| format!("must be a whole number from {least} to {most}, not `{text}`"))
 }
 
-fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
+pub(super) fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
     whole(text, least, most).and_then(|number| {
         usize::try_from(number).map_err(|_| format!("`{text}` is too large for this machine"))
     })

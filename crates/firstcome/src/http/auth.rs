@@ -1,8 +1,10 @@
 //! Who may do what.
 
+use super::guarded::too_many;
 use super::problem::Problem;
 use crate::answer::Code;
 use crate::config::Role;
+use crate::guard::rate::Pace;
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -19,13 +21,27 @@ pub struct Key {
 }
 
 /// The keys a server knows, by the SHA-256 of each.
-#[derive(Clone, Debug, Default)]
-pub struct Keys(BTreeMap<[u8; 32], Key>);
+#[derive(Debug, Default)]
+pub struct Keys(BTreeMap<[u8; 32], Known>);
+
+#[derive(Debug)]
+struct Known {
+    key: Key,
+    /// How often it may ask.
+    pace: Option<Pace>,
+}
 
 impl Keys {
     /// Adds a key by its SHA-256.
     pub fn add(&mut self, sha256: [u8; 32], key: Key) {
-        self.0.insert(sha256, key);
+        self.0.insert(sha256, Known { key, pace: None });
+    }
+
+    /// Limits how often a key that is known by its SHA-256 may ask.
+    pub fn pace(&mut self, sha256: [u8; 32], pace: Pace) {
+        if let Some(known) = self.0.get_mut(&sha256) {
+            known.pace = Some(pace);
+        }
     }
 
     /// Adds a key by its text.
@@ -61,7 +77,7 @@ impl Keys {
             let detail = "give a key: Authorization: Bearer KEY";
             return Err(Problem::new(Code::Unauthorized, detail));
         };
-        let Some(key) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
+        let Some(Known { key, pace }) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));
         };
         if key.role < least {
@@ -72,6 +88,12 @@ impl Keys {
                 least.as_str()
             );
             return Err(Problem::new(Code::Forbidden, detail));
+        }
+        if let Some(pace) = pace
+            && let Err(wait) = pace.check()
+        {
+            let who = format_args!("key {:?}", key.name);
+            return Err(too_many(who, "key", pace.rate(), wait));
         }
         Ok(key)
     }

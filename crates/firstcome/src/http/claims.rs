@@ -57,7 +57,7 @@ pub(super) struct Won<'a> {
     responses((status = 201, description = "won", body = Won), (status = 200, description = "already_won", body = Won),
         (status = 409, description = "sold_out, not_open, paused, limit_reached, already_cancelled"),
         (status = 410, description = "closed, archived"), (status = 404, description = "not_found"),
-        (status = 429, description = "busy, outbox_full"), (status = 503, description = "unavailable, unknown")))]
+        (status = 429, description = "busy, outbox_full, too_many_requests"), (status = 503, description = "unavailable, unknown")))]
 pub(super) async fn claim(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,
@@ -116,6 +116,7 @@ where
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
     request::campaign(campaign)?;
     request::subject(&ask.subject)?;
+    app.paced_subject(&ask.subject)?;
     if let Some(pool) = &ask.pool {
         request::pool(campaign, pool)?;
     }
@@ -231,6 +232,7 @@ pub(super) async fn look_up(
         app.keys.allow(&headers, Role::Read, &campaign)?;
         request::campaign(&campaign)?;
         request::subject(&subject)?;
+        app.paced_subject(&subject)?;
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
         let stale = app.is_stale();
@@ -314,6 +316,7 @@ async fn cancel_answer(
     let key = app.keys.allow(headers, Role::Backend, &campaign)?;
     request::campaign(&campaign)?;
     request::subject(&subject)?;
+    app.paced_subject(&subject)?;
     let query = request::Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
     let by = match query.get("by") {
         None if key.role >= Role::Operator => By::Operator,

@@ -13,6 +13,7 @@ use firstcome_core::{Outcome, Refusal};
 use http_body_util::Full;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The media type of a problem document.
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
@@ -36,7 +37,8 @@ impl Problem {
             | Code::StoreFull
             | Code::Unavailable
             | Code::Unknown
-            | Code::TooManyConnections => Some(1),
+            | Code::TooManyConnections
+            | Code::TooManyRequests => Some(1),
             Code::Refused(_)
             | Code::StalePosition
             | Code::NothingLost
@@ -127,6 +129,13 @@ impl Problem {
 
     pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.extra.push((name, value));
+        self
+    }
+
+    /// Says when to ask again, in whole seconds and no sooner than that.
+    pub(super) fn after(mut self, wait: Duration) -> Self {
+        let begun = u64::from(wait.subsec_nanos() > 0);
+        self.retry_after = Some((wait.as_secs() + begun).max(1));
         self
     }
 

@@ -16,6 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -49,9 +50,9 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let (cut, _) = watch::channel(false);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((stream, peer)) => (stream, peer.ip()),
                 Err(why) if is_about_one_connection(&why) => continue,
                 Err(_) => {
                     sleep(AFTER_REFUSAL).await;
@@ -78,7 +79,7 @@ pub async fn serve(
             let patience = Arc::clone(&answering);
             async move {
                 patience.answering();
-                let answer = answer(app, router, request).await;
+                let answer = answer(app, router, peer, request).await;
                 patience.idle();
                 answer
             }
@@ -125,8 +126,13 @@ pub async fn serve(
 async fn answer(
     app: Arc<App>,
     mut router: Router,
+    peer: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    if let Err(problem) = app.paced_address(peer, request.uri().path(), request.headers()) {
+        app.metrics.answered(problem.outcome());
+        return Ok(problem.response().map(Either::Left));
+    }
     if request.method() == Method::POST
         && let Some(campaign) = claims::campaign_in(request.uri().path())
     {

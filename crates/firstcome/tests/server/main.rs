@@ -21,6 +21,7 @@ mod pages;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
+mod rates;
 mod restored;
 mod results;
 mod settling;
