@@ -80,6 +80,8 @@ pub enum Code {
     Timeout,
     /// No key, or one that is not known.
     Unauthorized,
+    /// The time of the subject token is over.
+    TokenExpired,
     /// The key may not do this.
     Forbidden,
     /// There is no such route.
@@ -127,6 +129,7 @@ impl Code {
             Self::TooLarge,
             Self::Timeout,
             Self::Unauthorized,
+            Self::TokenExpired,
             Self::Forbidden,
             Self::NoSuchRoute,
             Self::MethodNotAllowed,
@@ -159,6 +162,7 @@ impl Code {
             Self::TooLarge         => ("too_large",             S::PAYLOAD_TOO_LARGE,       false, No,  "The body is too large"),
             Self::Timeout          => ("timeout",               S::REQUEST_TIMEOUT,         true,  No,  "The body did not come in time"),
             Self::Unauthorized     => ("unauthorized",          S::UNAUTHORIZED,            false, No,  "A known key is needed"),
+            Self::TokenExpired     => ("token_expired",         S::UNAUTHORIZED,            false, No,  "The subject token is not good any more"),
             Self::Forbidden        => ("forbidden",             S::FORBIDDEN,               false, No,  "The key may not do this"),
             Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),
             Self::MethodNotAllowed => ("method_not_allowed",    S::METHOD_NOT_ALLOWED,      false, No,  "The route does not take this method"),

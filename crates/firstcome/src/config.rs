@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use database_url::DatabaseUrl;
-pub use guards::GuardSettings;
+pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;
 pub use printed::{print, print_json};

@@ -4,11 +4,15 @@
 //! Nothing here reaches the rules or the journal: each of these is decided by the server that was
 //! asked, before a command is written, so that a replay never asks again.
 
+pub mod cors;
 pub mod peer;
 pub mod rate;
+pub mod token;
 
+use cors::Origins;
 use peer::Proxies;
 use rate::Limiter;
+use token::TokenKeys;
 
 /// The guards of a server; the default lets everybody through.
 #[derive(Debug, Default)]
@@ -19,4 +23,8 @@ pub struct Guards {
     pub addresses: Option<Limiter>,
     /// Whose word on where a request came from is believed.
     pub proxies: Proxies,
+    /// Which pages a browser may call from.
+    pub origins: Origins,
+    /// The keys that subject tokens are checked with.
+    pub tokens: TokenKeys,
 }

@@ -17,6 +17,7 @@ mod results;
 pub mod server;
 mod settling;
 mod status;
+mod tokens;
 
 pub use crate::config::Role;
 pub use auth::{Key, Keys};
@@ -102,6 +103,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
         .routes(routes!(results::results))
+        .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
         .routes(routes!(status::reseed))

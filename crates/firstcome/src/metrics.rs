@@ -88,7 +88,8 @@ impl Default for Metrics {
             let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
             (outcome, counter)
         };
-        let yeses = ["won", "already_won", "cancelled", "created", "changed", "unchanged"];
+        let yeses =
+            ["won", "already_won", "cancelled", "created", "changed", "unchanged", "minted"];
         let refusals = Code::all().map(|code| code.row().outcome);
         let answers = yeses.into_iter().chain(refusals).map(counted).collect();
         registry.register("answers", "Answers given, by outcome", by_outcome);

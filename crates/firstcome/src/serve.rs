@@ -4,6 +4,7 @@ mod store;
 
 use crate::config::{Config, GuardSettings, Ledger as LedgerKind};
 use crate::guard::Guards;
+use crate::guard::cors::Origins;
 use crate::guard::peer::Proxies;
 use crate::guard::rate::{Limiter, Pace, Rate};
 use crate::http::{self, App, Key, Keys, Options, Role, server};
@@ -290,6 +291,8 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> Guards {
     Guards {
         subjects: limiter(settings.rate_subject, &metrics.rate_limited.subject),
         addresses: limiter(settings.rate_address, &metrics.rate_limited.address),
+        origins: Origins(settings.cors_origins.clone()),
+        tokens: settings.token_keys(),
         proxies: Proxies {
             trusted: settings.trusted_proxies.clone(),
             header: settings.proxy_header,

@@ -130,6 +130,9 @@ pub(super) struct ServeArgs {
     /// The header they write it in: x-forwarded-for or forwarded [default: x-forwarded-for].
     #[arg(long, value_name = "NAME")]
     proxy_header: Option<String>,
+    /// Pages a browser may call from, such as https://shop.example, by commas, or * [default: none].
+    #[arg(long, value_name = "ORIGINS")]
+    cors_origins: Option<String>,
     /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
@@ -168,6 +171,7 @@ impl ServeArgs {
             ("rate_entries", &self.rate_entries),
             ("trusted_proxies", &self.trusted_proxies),
             ("proxy_header", &self.proxy_header),
+            ("cors_origins", &self.cors_origins),
         ];
         let flags: BTreeMap<_, _> =
             given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect();

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
 use super::origin::Origin;
 use super::{ConfigError, table};
@@ -14,8 +15,21 @@ use super::{ConfigError, table};
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) scalars: BTreeMap<String, (Origin, String)>,
-    pub(super) keys: Vec<KeySetting>,
-    pub(super) keys_origin: Option<Origin>,
+    pub(super) keys: Section<KeySetting>,
+    pub(super) token_keys: Section<TokenKeySetting>,
+}
+
+/// The `[[entries]]` of a setting, and where they begin.
+#[derive(Debug)]
+pub(super) struct Section<E> {
+    pub(super) entries: Vec<E>,
+    pub(super) origin: Origin,
+}
+
+impl<E> Default for Section<E> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), origin: Origin::Default }
+    }
 }
 
 /// How the `[[entries]]` of a setting are read.
@@ -50,9 +64,10 @@ pub(super) fn read(path: &Path) -> Result<Contents, ConfigError> {
     for (key, value) in document.get_ref() {
         let name = key.get_ref().as_ref();
         let line = page.line(key.span().start);
-        if name == "keys" {
+        if name == KEYS.setting {
             contents.keys = page.entries(&KEYS, value, line)?;
-            contents.keys_origin = Some(page.origin(line));
+        } else if name == TOKEN_KEYS.setting {
+            contents.token_keys = page.entries(&TOKEN_KEYS, value, line)?;
         } else if table::SETTINGS.iter().any(|setting| setting.key == name) {
             let text = page.scalar(name, value, line)?;
             contents.scalars.insert(name.to_owned(), (page.origin(line), text));
@@ -129,7 +144,7 @@ impl Page<'_> {
         form: &Entries<E>,
         value: &Spanned<DeValue<'_>>,
         line: usize,
-    ) -> Result<Vec<E>, ConfigError> {
+    ) -> Result<Section<E>, ConfigError> {
         let wrong = |line| {
             let reason = format!("must be written as `[[{}]]` entries", form.setting);
             self.bad(form.setting, line, reason)
@@ -146,7 +161,7 @@ impl Page<'_> {
             }
             entries.push(entry);
         }
-        Ok(entries)
+        Ok(Section { entries, origin: self.origin(line) })
     }
 
     fn entry<E>(

@@ -46,6 +46,8 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
             ("ledger", None) => json!({"without_password": config.ledger.to_string()}),
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
+            ("token_secret", None) => json!({"given": config.guards.token_secret.is_some()}),
+            ("token_keys", None) => config.guards.token_keys.iter().map(|key| json!({"id": key.id})).collect(),
             (_, None) => serde_json::Value::Null,
         };
         let origin = resolved.origins.get(key).map(ToString::to_string);
@@ -100,6 +102,11 @@ fn unshown(config: &Config, key: &str) -> String {
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
         "ledger" => format!("{}, its password not shown", config.ledger),
         "admin_key" => "generated into the data folder".to_owned(),
+        "token_secret" if config.guards.token_secret.is_some() => "given, not shown".to_owned(),
+        "token_keys" if !config.guards.token_keys.is_empty() => {
+            let ids: Vec<_> = config.guards.token_keys.iter().map(|key| &*key.id).collect();
+            format!("{}, not shown", ids.join(", "))
+        }
         "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),
         _ => "none".to_owned(),
     }

@@ -42,7 +42,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 32] = [
+pub const SETTINGS: [Setting; 35] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -145,6 +145,23 @@ pub const SETTINGS: [Setting; 32] = [
         "x-forwarded-for",
         "the header they write it in: x-forwarded-for or forwarded",
     ),
+    Setting::new(
+        "cors_origins",
+        "none",
+        "pages a browser may call from, such as https://shop.example, by commas, or *",
+    ),
+    Setting {
+        secret: true,
+        ..Setting::new("token_secret", "none", "signs subject tokens, at least 32 characters")
+    },
+    Setting {
+        file_only: true,
+        ..Setting::new(
+            "token_keys",
+            "none",
+            "further keys to check subject tokens with, as [[token_keys]] entries of the file",
+        )
+    },
 ];
 
 /// The setting of that name; names are written in this program only, so a missing one is a bug.
@@ -174,7 +191,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             str::parse,
         )?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
-        keys: std::mem::take(&mut layers.contents.keys),
+        keys: std::mem::take(&mut layers.contents.keys.entries),
         queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
         command_wait: layers.take("command_wait_ms", || ms(5_000), |t| wait(t, 1, 600_000))?,
         connections: layers.take("connections", || 10_000, |text| size(text, 1, 1_000_000))?,
@@ -193,8 +210,8 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         metrics_public: layers.take("metrics_public", || false, truth)?,
         guards: super::guards::settings_from(layers)?,
     };
-    let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
-    layers.origins.insert("keys", keys_origin);
+    layers.origins.insert("keys", layers.contents.keys.origin.clone());
+    layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
     if shared && config.ledger == Ledger::Sqlite {
         return Err(ConfigError::BadValue {
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),

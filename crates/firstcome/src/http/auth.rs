@@ -5,6 +5,7 @@ use super::problem::Problem;
 use crate::answer::Code;
 use crate::config::Role;
 use crate::guard::rate::Pace;
+use crate::guard::token;
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -18,6 +19,20 @@ pub struct Key {
     pub role: Role,
     /// The campaigns it is for, by the beginning of their names; all, if none.
     pub campaigns: Option<Box<str>>,
+}
+
+impl Key {
+    /// Accepts campaigns whose names begin so.
+    pub(super) fn covers(&self, campaign: &str) -> Result<(), Problem> {
+        match &self.campaigns {
+            Some(prefix) if !campaign.starts_with(&**prefix) => {
+                let detail =
+                    format!("key {:?} is for campaigns that begin with {prefix:?}", self.name);
+                Err(Problem::new(Code::Forbidden, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
 }
 
 /// The keys a server knows, by the SHA-256 of each.
@@ -57,14 +72,15 @@ impl Keys {
         campaign: &str,
     ) -> Result<&Key, Problem> {
         let key = self.know(headers, least)?;
-        match &key.campaigns {
-            Some(prefix) if !campaign.starts_with(&**prefix) => {
-                let detail =
-                    format!("key {:?} is for campaigns that begin with {prefix:?}", key.name);
-                Err(Problem::new(Code::Forbidden, detail))
-            }
-            Some(_) | None => Ok(key),
-        }
+        key.covers(campaign)?;
+        Ok(key)
+    }
+
+    /// Gives the subject token that a request brings in place of a key.
+    pub(super) fn token<'a>(&self, headers: &'a HeaderMap) -> Option<&'a [u8]> {
+        let token = bearer(headers.get(header::AUTHORIZATION)?.as_bytes())?;
+        let known = |token| self.0.contains_key(&<[u8; 32]>::from(Sha256::digest(token)));
+        (token::looks_like_one(token) && !known(token)).then_some(token)
     }
 
     /// Accepts a request, about no campaign in particular, whose key has at least this role.
@@ -78,6 +94,10 @@ impl Keys {
             return Err(Problem::new(Code::Unauthorized, detail));
         };
         let Some(Known { key, pace }) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
+            if token::looks_like_one(key) {
+                let detail = "a subject token claims, cancels and looks up for its subject, and nothing else";
+                return Err(Problem::new(Code::Forbidden, detail));
+            }
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));
         };
         if key.role < least {

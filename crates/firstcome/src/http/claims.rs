@@ -111,11 +111,12 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    app.keys.allow(headers, Role::Backend, campaign)?;
+    let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(app, headers, body).await?;
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
     request::campaign(campaign)?;
     request::subject(&ask.subject)?;
+    bearer.acts_for(&ask.subject)?;
     app.paced_subject(&ask.subject)?;
     if let Some(pool) = &ask.pool {
         request::pool(campaign, pool)?;
@@ -229,9 +230,10 @@ pub(super) async fn look_up(
 ) -> Response<Body> {
     let answered = async {
         let Path((campaign, subject)) = path(place)?;
-        app.keys.allow(&headers, Role::Read, &campaign)?;
+        let bearer = app.bearer(&headers, Role::Read, &campaign)?;
         request::campaign(&campaign)?;
         request::subject(&subject)?;
+        bearer.acts_for(&subject)?;
         app.paced_subject(&subject)?;
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
@@ -313,17 +315,19 @@ async fn cancel_answer(
     headers: &HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let Path((campaign, subject)) = path(place)?;
-    let key = app.keys.allow(headers, Role::Backend, &campaign)?;
+    let bearer = app.bearer(headers, Role::Backend, &campaign)?;
     request::campaign(&campaign)?;
     request::subject(&subject)?;
+    bearer.acts_for(&subject)?;
+    bearer.may_cancel()?;
     app.paced_subject(&subject)?;
     let query = request::Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
     let by = match query.get("by") {
-        None if key.role >= Role::Operator => By::Operator,
+        None if bearer.is_operator() => By::Operator,
         None | Some("subject") => By::Subject,
-        Some("operator") if key.role >= Role::Operator => By::Operator,
+        Some("operator") if bearer.is_operator() => By::Operator,
         Some("operator") => {
-            let detail = format!("key {:?} may cancel on the subject's word only", key.name);
+            let detail = format!("{} may cancel on the subject's word only", bearer.shown());
             return Err(Problem::new(Code::Forbidden, detail));
         }
         Some(other) => {
@@ -359,7 +363,7 @@ async fn cancel_answer(
         rank,
         by,
         reason: reason.into(),
-        who: key.name.clone(),
+        who: bearer.name(),
     };
     let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
     let (by, at) = cancelled(&answer);

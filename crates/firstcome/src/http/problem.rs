@@ -51,6 +51,7 @@ impl Problem {
             | Code::TooLarge
             | Code::Timeout
             | Code::Unauthorized
+            | Code::TokenExpired
             | Code::Forbidden
             | Code::NoSuchRoute
             | Code::MethodNotAllowed => None,
@@ -156,6 +157,9 @@ impl Problem {
         }
         if self.code == Code::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        } else if self.code == Code::TokenExpired {
+            let why = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+            headers.insert(header::WWW_AUTHENTICATE, why);
         }
         response
     }

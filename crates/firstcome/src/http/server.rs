@@ -4,10 +4,11 @@ use super::patience::{Patience, Watched};
 use super::problem::{MEDIA_TYPE, Problem};
 use super::{App, claims, router};
 use crate::answer::Code;
+use crate::guard::cors::Told;
 use crate::node::told;
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request, Response};
+use axum::http::{Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -122,8 +123,34 @@ pub async fn serve(
     }
 }
 
-/// Answers a request: a claim straight away, everything else by its route.
+/// Answers a request, with what its browser has to be told where a page asks.
 async fn answer(
+    app: Arc<App>,
+    router: Router,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    let told = app.guards.origins.told(request.headers());
+    if told.is_none() {
+        return decide(app, router, peer, request).await;
+    }
+    let preflight = Told::is_preflight(request.method(), request.headers());
+    let mut answer = if preflight {
+        let mut answer = Response::new(Either::Left(Full::default()));
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+        Told::write_preflight(answer.headers_mut());
+        answer
+    } else {
+        decide(app, router, peer, request).await?
+    };
+    if let Some(told) = told {
+        told.write(answer.headers_mut());
+    }
+    Ok(answer)
+}
+
+/// Answers a request: a claim straight away, everything else by its route.
+async fn decide(
     app: Arc<App>,
     mut router: Router,
     peer: IpAddr,

@@ -30,4 +30,5 @@ mod steering;
 mod stop;
 mod storms;
 mod time;
+mod tokens;
 mod wire;
