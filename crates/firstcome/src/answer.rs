@@ -80,6 +80,10 @@ pub enum Code {
     Timeout,
     /// No key, or one that is not known.
     Unauthorized,
+    /// The team's own service says no.
+    NotEligible,
+    /// What the team's own service says is not known.
+    EligibilityUnknown,
     /// The time of the subject token is over.
     TokenExpired,
     /// The key may not do this.
@@ -129,6 +133,8 @@ impl Code {
             Self::TooLarge,
             Self::Timeout,
             Self::Unauthorized,
+            Self::NotEligible,
+            Self::EligibilityUnknown,
             Self::TokenExpired,
             Self::Forbidden,
             Self::NoSuchRoute,
@@ -162,6 +168,8 @@ impl Code {
             Self::TooLarge         => ("too_large",             S::PAYLOAD_TOO_LARGE,       false, No,  "The body is too large"),
             Self::Timeout          => ("timeout",               S::REQUEST_TIMEOUT,         true,  No,  "The body did not come in time"),
             Self::Unauthorized     => ("unauthorized",          S::UNAUTHORIZED,            false, No,  "A known key is needed"),
+            Self::NotEligible      => ("not_eligible",          S::FORBIDDEN,               false, No,  "The campaign's own check says no"),
+            Self::EligibilityUnknown => ("eligibility_unknown", S::SERVICE_UNAVAILABLE,     true,  No,  "The campaign's own check gave no answer"),
             Self::TokenExpired     => ("token_expired",         S::UNAUTHORIZED,            false, No,  "The subject token is not good any more"),
             Self::Forbidden        => ("forbidden",             S::FORBIDDEN,               false, No,  "The key may not do this"),
             Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),

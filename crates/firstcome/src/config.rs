@@ -3,6 +3,7 @@
 //! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
 
 mod database_url;
+mod eligibility;
 mod file;
 mod guards;
 mod keys;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use database_url::DatabaseUrl;
+pub use eligibility::EligibilitySetting;
 pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;

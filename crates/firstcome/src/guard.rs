@@ -5,11 +5,13 @@
 //! asked, before a command is written, so that a replay never asks again.
 
 pub mod cors;
+pub mod eligibility;
 pub mod peer;
 pub mod rate;
 pub mod token;
 
 use cors::Origins;
+use eligibility::Checks;
 use peer::Proxies;
 use rate::Limiter;
 use token::TokenKeys;
@@ -27,4 +29,6 @@ pub struct Guards {
     pub origins: Origins,
     /// The keys that subject tokens are checked with.
     pub tokens: TokenKeys,
+    /// Whom the team's own service has to know before it may claim.
+    pub checks: Checks,
 }

@@ -7,6 +7,7 @@ pub mod auth;
 mod campaigns;
 mod claims;
 pub mod clock_text;
+mod eligible;
 mod forks;
 mod guarded;
 mod pages;

@@ -3,6 +3,7 @@
 //! Handles are kept: a count on the path of a claim is one atomic addition.
 
 use crate::answer::Code;
+use crate::guard::eligibility::CountsOfAll;
 use firstcome_core::Outcome;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -32,6 +33,8 @@ pub struct Metrics {
     pub connections_too_slow: Counter,
     /// Requests turned away because a subject, a key or an address asked too often.
     pub rate_limited: RateLimited,
+    /// What came of checks with the teams' own services.
+    pub eligibility: CountsOfAll,
     /// Connections open.
     pub connections: Gauge,
     /// Transactions the ledger took.
@@ -137,6 +140,8 @@ impl Default for Metrics {
             address: limited("address"),
         };
         registry.register("rate_limited", "Requests turned away as too many", by_limit);
+        let eligibility = CountsOfAll::default();
+        eligibility.register(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
@@ -159,6 +164,7 @@ impl Default for Metrics {
             connections_unreadable,
             connections_too_slow,
             rate_limited,
+            eligibility,
             connections,
             settlements,
             settle_failures,

@@ -2,9 +2,10 @@
 
 mod store;
 
-use crate::config::{Config, GuardSettings, Ledger as LedgerKind};
+use crate::config::{Config, EligibilitySetting, GuardSettings, Ledger as LedgerKind};
 use crate::guard::Guards;
 use crate::guard::cors::Origins;
+use crate::guard::eligibility::{Check, Checks};
 use crate::guard::peer::Proxies;
 use crate::guard::rate::{Limiter, Pace, Rate};
 use crate::http::{self, App, Key, Keys, Options, Role, server};
@@ -80,7 +81,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         leader,
         ledger,
         keys,
-        guards: guards(&config.guards, &metrics),
+        guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, address, store.promise()),
         openapi: http::openapi(),
@@ -284,11 +285,18 @@ fn options(config: &Config, address: SocketAddr, durability: String) -> Options 
     }
 }
 
-fn guards(settings: &GuardSettings, metrics: &Metrics) -> Guards {
+fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards> {
+    let check = |setting: &EligibilitySetting| {
+        let counts = metrics.eligibility.of(setting.campaign());
+        let check = setting.terms().and_then(|terms| Check::new(terms, counts));
+        let of = || format!("the eligibility of {}", setting.campaign());
+        check.map_err(anyhow::Error::msg).with_context(of)
+    };
+    let checks = settings.eligibility.iter().map(check).collect::<anyhow::Result<_>>()?;
     let limiter = |rate: Option<Rate>, refused: &Counter| {
         rate.map(|rate| Limiter::new(rate, settings.rate_entries, refused.clone()))
     };
-    Guards {
+    Ok(Guards {
         subjects: limiter(settings.rate_subject, &metrics.rate_limited.subject),
         addresses: limiter(settings.rate_address, &metrics.rate_limited.address),
         origins: Origins(settings.cors_origins.clone()),
@@ -297,7 +305,8 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> Guards {
             trusted: settings.trusted_proxies.clone(),
             header: settings.proxy_header,
         },
-    }
+        checks: Checks::new(checks),
+    })
 }
 
 fn keys(config: &Config, folder: Option<&DataFolder>, metrics: &Metrics) -> anyhow::Result<Keys> {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::eligibility::{ELIGIBILITY, EligibilitySetting};
 use super::guards::{TOKEN_KEYS, TokenKeySetting};
 use super::keys::{KEYS, KeySetting};
 use super::origin::Origin;
@@ -17,6 +18,7 @@ pub(super) struct Contents {
     pub(super) scalars: BTreeMap<String, (Origin, String)>,
     pub(super) keys: Section<KeySetting>,
     pub(super) token_keys: Section<TokenKeySetting>,
+    pub(super) eligibility: Section<EligibilitySetting>,
 }
 
 /// The `[[entries]]` of a setting, and where they begin.
@@ -68,6 +70,8 @@ pub(super) fn read(path: &Path) -> Result<Contents, ConfigError> {
             contents.keys = page.entries(&KEYS, value, line)?;
         } else if name == TOKEN_KEYS.setting {
             contents.token_keys = page.entries(&TOKEN_KEYS, value, line)?;
+        } else if name == ELIGIBILITY.setting {
+            contents.eligibility = page.entries(&ELIGIBILITY, value, line)?;
         } else if table::SETTINGS.iter().any(|setting| setting.key == name) {
             let text = page.scalar(name, value, line)?;
             contents.scalars.insert(name.to_owned(), (page.origin(line), text));

@@ -1,5 +1,6 @@
 //! Settings of what stands before the rules: how often somebody may ask, and who says where from.
 
+use super::eligibility::EligibilitySetting;
 use super::file::Entries;
 use super::{ConfigError, Layers, table};
 use crate::guard::cors::Origin;
@@ -30,6 +31,8 @@ pub struct GuardSettings {
     pub token_secret: Option<TokenKeySetting>,
     /// Further keys to check them with, from the configuration file only.
     pub token_keys: Vec<TokenKeySetting>,
+    /// Whom to ask before a claim, from the configuration file only.
+    pub eligibility: Vec<EligibilitySetting>,
 }
 
 pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, ConfigError> {
@@ -47,6 +50,7 @@ pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, Co
         cors_origins: layers.take("cors_origins", Vec::new, list)?,
         token_secret: layers.take("token_secret", || None, token_secret)?,
         token_keys: std::mem::take(&mut layers.contents.token_keys.entries),
+        eligibility: std::mem::take(&mut layers.contents.eligibility.entries),
     })
 }
 

@@ -48,6 +48,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
             ("token_secret", None) => json!({"given": config.guards.token_secret.is_some()}),
             ("token_keys", None) => config.guards.token_keys.iter().map(|key| json!({"id": key.id})).collect(),
+            ("eligibility", None) => config.guards.eligibility.iter().map(|entry| json!({"campaign": entry.campaign(), "url": entry.terms.url.to_string()})).collect(),
             (_, None) => serde_json::Value::Null,
         };
         let origin = resolved.origins.get(key).map(ToString::to_string);
@@ -106,6 +107,11 @@ fn unshown(config: &Config, key: &str) -> String {
         "token_keys" if !config.guards.token_keys.is_empty() => {
             let ids: Vec<_> = config.guards.token_keys.iter().map(|key| &*key.id).collect();
             format!("{}, not shown", ids.join(", "))
+        }
+        "eligibility" if !config.guards.eligibility.is_empty() => {
+            let of: Vec<_> =
+                config.guards.eligibility.iter().map(|entry| entry.campaign()).collect();
+            format!("of {}, not shown", of.join(", "))
         }
         "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),
         _ => "none".to_owned(),

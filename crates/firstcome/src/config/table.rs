@@ -42,7 +42,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 35] = [
+pub const SETTINGS: [Setting; 36] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -162,6 +162,14 @@ pub const SETTINGS: [Setting; 35] = [
             "further keys to check subject tokens with, as [[token_keys]] entries of the file",
         )
     },
+    Setting {
+        file_only: true,
+        ..Setting::new(
+            "eligibility",
+            "none",
+            "services to ask whether a subject may claim, as [[eligibility]] entries of the file",
+        )
+    },
 ];
 
 /// The setting of that name; names are written in this program only, so a missing one is a bug.
@@ -212,6 +220,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
     };
     layers.origins.insert("keys", layers.contents.keys.origin.clone());
     layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
+    layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
     if shared && config.ledger == Ledger::Sqlite {
         return Err(ConfigError::BadValue {
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
@@ -240,7 +249,7 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = text.trim().replace('_', "").parse::<u64>().ok();
     number
         .filter(|number| (least..=most).contains(number))

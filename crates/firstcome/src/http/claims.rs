@@ -56,8 +56,9 @@ pub(super) struct Won<'a> {
     request_body = ClaimRequest,
     responses((status = 201, description = "won", body = Won), (status = 200, description = "already_won", body = Won),
         (status = 409, description = "sold_out, not_open, paused, limit_reached, already_cancelled"),
+        (status = 403, description = "not_admitted, not_eligible, forbidden"),
         (status = 410, description = "closed, archived"), (status = 404, description = "not_found"),
-        (status = 429, description = "busy, outbox_full, too_many_requests"), (status = 503, description = "unavailable, unknown")))]
+        (status = 429, description = "busy, outbox_full, too_many_requests"), (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
 pub(super) async fn claim(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,
@@ -122,7 +123,14 @@ where
         request::pool(campaign, pool)?;
     }
     let min = request::Query::parse(query, &[])?.min_position()?;
-    let answer = app.node.intake.claim(campaign, ask.pool.as_deref(), &ask.subject, min).await;
+    let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
+    let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
+        Some(answer) => answer,
+        None => {
+            app.eligible(campaign, pool, &ask.subject).await?;
+            intake.decide(Ask::claim(campaign, pool, &ask.subject)).await
+        }
+    };
     let answer = yes(answer, campaign)?;
     let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
         (StatusCode::CREATED, rank, at)

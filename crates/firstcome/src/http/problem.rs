@@ -38,7 +38,8 @@ impl Problem {
             | Code::Unavailable
             | Code::Unknown
             | Code::TooManyConnections
-            | Code::TooManyRequests => Some(1),
+            | Code::TooManyRequests
+            | Code::EligibilityUnknown => Some(1),
             Code::Refused(_)
             | Code::StalePosition
             | Code::NothingLost
@@ -51,6 +52,7 @@ impl Problem {
             | Code::TooLarge
             | Code::Timeout
             | Code::Unauthorized
+            | Code::NotEligible
             | Code::TokenExpired
             | Code::Forbidden
             | Code::NoSuchRoute

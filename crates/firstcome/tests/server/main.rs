@@ -6,6 +6,7 @@
 mod bad_input;
 mod bad_luck;
 mod crashes;
+mod eligibility;
 mod full;
 mod inside;
 mod keys;
@@ -29,6 +30,7 @@ mod several;
 mod steering;
 mod stop;
 mod storms;
+mod team;
 mod time;
 mod tokens;
 mod wire;
