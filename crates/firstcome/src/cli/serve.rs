@@ -130,7 +130,7 @@ pub(super) struct ServeArgs {
     /// The header they write it in: x-forwarded-for or forwarded [default: x-forwarded-for].
     #[arg(long, value_name = "NAME")]
     proxy_header: Option<String>,
-    /// Pages a browser may call from, such as https://shop.example, by commas, or * [default: none].
+    /// Origins of pages that a browser may call from, by commas, or * [default: none].
     #[arg(long, value_name = "ORIGINS")]
     cors_origins: Option<String>,
     /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
