@@ -7,12 +7,14 @@ mod asked;
 mod choose;
 mod confirm;
 mod hold;
+mod judge;
 mod limits;
 mod look;
 mod operate;
 
 pub(crate) use confirm::Refunded;
 pub(crate) use hold::ToHold;
+pub use judge::Judged;
 pub use operate::Moved;
 
 use crate::Timestamp;

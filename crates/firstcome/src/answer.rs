@@ -14,6 +14,8 @@ pub enum Effect {
     None,
     /// It may have happened: ask again with the same identity to learn.
     Unknown,
+    /// It was taken down for good, once.
+    Done,
 }
 
 impl Effect {
@@ -22,6 +24,7 @@ impl Effect {
         match self {
             Self::None => "no",
             Self::Unknown => "unknown",
+            Self::Done => "yes",
         }
     }
 }
@@ -48,6 +51,8 @@ pub enum Failure {
 pub enum Code {
     /// The rules said no.
     Refused(Refusal),
+    /// What was paid for too late is to be given back: a result, and nobody's yes.
+    RefundDue,
     /// See [`Failure::Busy`].
     Busy,
     /// See [`Failure::OutboxFull`].
@@ -117,6 +122,7 @@ impl Code {
     /// Every code once.
     pub fn all() -> impl Iterator<Item = Self> {
         Refusal::ALL.into_iter().map(Self::Refused).chain([
+            Self::RefundDue,
             Self::Busy,
             Self::OutboxFull,
             Self::StoreFull,
@@ -152,6 +158,7 @@ impl Code {
         let (outcome, status, retry, effect, title) = match self {
             Self::Refused(refusal) => return refusal_row(refusal),
             //                        on the wire               status                      retry  effect title
+            Self::RefundDue        => ("refund_due",            S::CONFLICT,                false, Effect::Done, "It was paid for too late and cannot be had any more: give back what was paid"),
             Self::Busy             => ("busy",                  S::TOO_MANY_REQUESTS,       true,  No,  "Too many commands are waiting"),
             Self::OutboxFull       => ("outbox_full",           S::TOO_MANY_REQUESTS,       true,  No,  "Too many results wait for the ledger"),
             Self::StoreFull        => ("store_full",            S::INSUFFICIENT_STORAGE,    true,  No,  "The store has no room"),

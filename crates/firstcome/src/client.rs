@@ -6,6 +6,7 @@
 mod address;
 mod answers;
 mod failure;
+mod holds;
 mod routes;
 mod wire;
 
@@ -20,6 +21,7 @@ pub use answers::{
     OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
 };
 pub use failure::Failure;
+pub use holds::{Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved};
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
 
 use crate::config::Secret;

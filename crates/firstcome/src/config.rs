@@ -67,6 +67,8 @@ pub struct Config {
     pub header_wait: Duration,
     /// How long a connection may stay open without a request.
     pub idle: Duration,
+    /// How long a hold may wait at most for seats that somebody has.
+    pub hold_wait: Duration,
     /// How long a stopping server finishes what it accepted.
     pub drain: Duration,
     /// The pause between two rounds of settling results.

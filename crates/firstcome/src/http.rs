@@ -10,11 +10,13 @@ pub mod clock_text;
 mod eligible;
 mod forks;
 mod guarded;
+mod holds;
 mod pages;
 mod patience;
 mod problem;
 mod request;
 mod results;
+mod seats;
 pub mod server;
 mod settling;
 mod status;
@@ -56,6 +58,8 @@ pub struct Options {
     pub body_time: Duration,
     /// How long a connection may be idle between requests.
     pub idle_time: Duration,
+    /// How long a hold may wait at most for seats that somebody has.
+    pub hold_wait: Duration,
     /// Whether `/metrics` needs no key.
     pub metrics_public: bool,
     /// What an answer that left is safe against, in a sentence.
@@ -103,6 +107,17 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(campaigns::archive))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(holds::hold))
+        .routes(routes!(holds::view::show))
+        .routes(routes!(holds::steps::add))
+        .routes(routes!(holds::steps::drop))
+        .routes(routes!(holds::steps::extend))
+        .routes(routes!(holds::steps::confirm))
+        .routes(routes!(holds::steps::release))
+        .routes(routes!(seats::import))
+        .routes(routes!(seats::operate::block))
+        .routes(routes!(seats::operate::unblock))
+        .routes(routes!(seats::operate::move_seat))
         .routes(routes!(results::results))
         .routes(routes!(tokens::mint))
         .routes(routes!(status::time))

@@ -280,6 +280,7 @@ fn options(config: &Config, address: SocketAddr, durability: String) -> Options 
         header_time: config.header_wait,
         body_time: config.header_wait,
         idle_time: config.idle,
+        hold_wait: config.hold_wait,
         metrics_public: config.metrics_public || address.ip().is_loopback(),
         durability,
     }

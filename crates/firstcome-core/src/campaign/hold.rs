@@ -34,7 +34,12 @@ impl Campaign {
         self.try_hold(turn, ask).unwrap_or_else(|no| no)
     }
 
-    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
+    /// Says which units a hold may look for, or what it is answered whether they are free or not.
+    pub(super) fn may_hold<'a>(
+        &self,
+        turn: &Turn<'_>,
+        ask: &ToHold<'a>,
+    ) -> Result<Asked<'a>, Outcome> {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
@@ -42,7 +47,7 @@ impl Campaign {
             if known.content != ask.content {
                 return Err(Refusal::IdReused.into());
             }
-            return Ok(self.as_it_stands(turn, known));
+            return Err(self.as_it_stands(turn, known));
         }
         for pick in ask.picks {
             self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
@@ -54,7 +59,7 @@ impl Campaign {
             && let Some(same) =
                 live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
         {
-            return Ok(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
+            return Err(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
         }
         if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
             let hold = Some(self.holds.at(*first).id.clone());
@@ -69,6 +74,11 @@ impl Campaign {
         if recently >= self.holding.per_hour as usize {
             return Err(Refusal::TooManyHolds.into());
         }
+        Ok(asked)
+    }
+
+    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
+        let asked = self.may_hold(turn, ask)?;
         let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
         let takes = self.choose(ask.subject, number, &asked)?;
         if self.holds.holder(ask.subject).is_none() {

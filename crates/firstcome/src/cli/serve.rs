@@ -85,6 +85,9 @@ pub(super) struct ServeArgs {
     /// Milliseconds a connection may be idle [default: 75000].
     #[arg(long, value_name = "MS")]
     idle_ms: Option<String>,
+    /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
+    #[arg(long, value_name = "MS")]
+    hold_wait_ms: Option<String>,
     /// Milliseconds a stopping server finishes its work [default: 10000].
     #[arg(long, value_name = "MS")]
     drain_ms: Option<String>,
@@ -156,6 +159,7 @@ impl ServeArgs {
             ("body_bytes", &self.body_bytes),
             ("header_ms", &self.header_ms),
             ("idle_ms", &self.idle_ms),
+            ("hold_wait_ms", &self.hold_wait_ms),
             ("drain_ms", &self.drain_ms),
             ("settle_interval_ms", &self.settle_interval_ms),
             ("keep_for", &self.keep_for),

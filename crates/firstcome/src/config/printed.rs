@@ -80,6 +80,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "connections" => config.connections.to_string(),
         "body_bytes" => config.body_bytes.to_string(),
         "header_ms" => config.header_wait.as_millis().to_string(),
+        "hold_wait_ms" => config.hold_wait.as_millis().to_string(),
         "idle_ms" => config.idle.as_millis().to_string(),
         "drain_ms" => config.drain.as_millis().to_string(),
         "settle_interval_ms" => config.settle_interval.as_millis().to_string(),

@@ -42,7 +42,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 36] = [
+pub const SETTINGS: [Setting; 37] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -98,6 +98,11 @@ pub const SETTINGS: [Setting; 36] = [
     Setting::new("body_bytes", "65536", "largest request body in bytes, 1024 to 16777216"),
     Setting::new("header_ms", "10000", "milliseconds to send a request's header, 1 to 600000"),
     Setting::new("idle_ms", "75000", "milliseconds a connection may be idle, 1 to 3600000"),
+    Setting::new(
+        "hold_wait_ms",
+        "3000",
+        "milliseconds a hold may wait at most for seats that somebody has, 0 to 60000",
+    ),
     Setting::new(
         "drain_ms",
         "10000",
@@ -206,6 +211,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         body_bytes: layers.take("body_bytes", || 65_536, |text| size(text, 1_024, 16_777_216))?,
         header_wait: layers.take("header_ms", || ms(10_000), |text| wait(text, 1, 600_000))?,
         idle: layers.take("idle_ms", || ms(75_000), |text| wait(text, 1, 3_600_000))?,
+        hold_wait: layers.take("hold_wait_ms", || ms(3_000), |text| wait(text, 0, 60_000))?,
         drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
         settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
         keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,

@@ -41,6 +41,7 @@ impl Problem {
             | Code::TooManyRequests
             | Code::EligibilityUnknown => Some(1),
             Code::Refused(_)
+            | Code::RefundDue
             | Code::StalePosition
             | Code::NothingLost
             | Code::InvalidRequest
@@ -173,6 +174,11 @@ impl Problem {
         let begun = u64::from(wait.subsec_nanos() > 0);
         self.retry_after = Some((wait.as_secs() + begun).max(1));
         self
+    }
+
+    /// Gives the sentence for people.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
     }
 
     pub(super) fn outcome(&self) -> &'static str {

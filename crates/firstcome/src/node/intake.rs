@@ -3,26 +3,31 @@
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
 //! past the position the caller brought; the table is `from_memory`.
 
-use super::ask::{Answer, Ask, Decided, Waiting};
+use super::ask::{Answer, Ask, Decided, HoldAsk, Waiting};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::from_memory::{FromMemory, from_memory};
 use super::health::{Condition, Health};
+use super::line::{Lines, Place, Seat};
 use super::queue::{NotTaken, Queue};
 use super::replica::Replica;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
-use firstcome_core::State;
+use firstcome_core::campaign::Judged;
+use firstcome_core::command::Wanted;
 use firstcome_core::names::Position;
+use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
 use firstcome_journal::shared::Roll;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
+/// How far off the deadline of a hold is at least on which an answer from memory rests, in microseconds.
+const UNTIL_DEADLINE_US: i64 = 2_000_000;
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +52,8 @@ pub struct Intake {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) limits: Limits,
+    /// Who waits for which seat.
+    pub(crate) lines: Arc<Lines>,
     /// Who else is there, where several nodes share the journal.
     pub(crate) roll: watch::Receiver<Option<Roll>>,
 }
@@ -208,6 +215,146 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
     ) -> Option<Result<Answer, Failure>> {
+        self.from_memory(|state, _| match state.campaign(campaign) {
+            Ok(campaign) => {
+                let outcome = campaign.judge_claim(state.at(), pool, subject).err()?;
+                Some((outcome, campaign.lets_claim_again()))
+            }
+            Err(refusal) => Some((refusal.into(), false)),
+        })
+        .await
+    }
+
+    /// Answers a hold without the journal, where that can be done; else it is for [`Self::hold`].
+    ///
+    /// Whoever would rather `wait` for seats than hear that they are taken is not told so here.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::claim`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub async fn hold_early(
+        &self,
+        ask: &HoldAsk,
+        min: Option<Position>,
+        wait: Duration,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        let command = ask.command();
+        let Command::Hold { campaign, id, .. } = &command else { panic!("it is not a hold") };
+        let early = self.from_memory(|state, latest| {
+            let campaign = match state.campaign(campaign) {
+                Ok(campaign) => campaign,
+                Err(refusal) => return Some((refusal.into(), false)),
+            };
+            let Judged { outcome, for_us } =
+                campaign.judge_hold(state.at(), state.service(), &command)?;
+            if let Some(for_us) = for_us {
+                let since = latest?.micros_since(state.at()).max(0);
+                if for_us <= since + UNTIL_DEADLINE_US {
+                    return None;
+                }
+            }
+            // What the subject holds under another id is for the journal to say.
+            let another = matches!(&outcome, Outcome::AlreadyHeld(held) if *held.hold != **id);
+            let waits = !wait.is_zero() && outcome.refusal() == Some(Refusal::UnitTaken);
+            (!another && !waits).then_some((outcome, false))
+        });
+        early.await.transpose()
+    }
+
+    /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
+    ///
+    /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
+    /// meanwhile. Where too many wait already, it is decided at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decide`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::decide`]; dropped before its turn, it does not happen.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub async fn hold(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
+        let until = Instant::now() + wait;
+        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
+        let Some(place) = place else {
+            return self.decide(Ask::Hold(Box::new(ask))).await;
+        };
+        loop {
+            if !self.comes_first(&place, &ask, until).await {
+                // Still taken: that is an answer, from memory where that can be.
+                return match self.hold_early(&ask, None, Duration::ZERO).await.transpose() {
+                    Some(answer) => answer,
+                    None => self.decide(Ask::Hold(Box::new(ask))).await,
+                };
+            }
+            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
+            if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Takes a place behind all who wait for one of the seats that a hold names.
+    fn line_up(&self, ask: &HoldAsk) -> Option<Place> {
+        let command = ask.command();
+        let Command::Hold { campaign, picks, .. } = &command else { panic!("it is not a hold") };
+        let only = self.replica.look(|state| match state.campaign(campaign).ok()?.pools() {
+            [only] => Some(only.name().to_owned()),
+            _ => None,
+        });
+        let mut seats = Vec::new();
+        for pick in picks {
+            let pool = pick.pool.or(only.as_deref()).unwrap_or_default();
+            if let Wanted::Units(names) = &pick.wanted {
+                seats.extend(names.iter().map(|name| Seat::new(campaign, pool, name)));
+            }
+        }
+        if seats.is_empty() { None } else { self.lines.join(seats) }
+    }
+
+    /// Waits until nobody is before this place in line and the seats are free; `false` if the time is over.
+    async fn comes_first(&self, place: &Place, ask: &HoldAsk, until: Instant) -> bool {
+        let (mut applied, mut left) = (self.replica.watch(), self.lines.watch());
+        loop {
+            applied.borrow_and_update();
+            left.borrow_and_update();
+            let free = || {
+                let command = ask.command();
+                let Some(campaign) = command.campaign() else { return true };
+                self.replica.look(|state| {
+                    state.campaign(campaign).map_or(true, |campaign| campaign.are_free(&command))
+                })
+            };
+            if place.is_first() && free() {
+                return true;
+            }
+            tokio::select! {
+                _ = applied.changed() => {}
+                _ = left.changed() => {}
+                () = sleep_until(until) => return false,
+            }
+        }
+    }
+
+    /// Gives an answer that this node's state is enough for: what `judge` makes of the state and of the latest
+    /// that the store's clock can say now, with whether subjects may claim again after a cancel.
+    async fn from_memory(
+        &self,
+        judge: impl Fn(&State, Option<Timestamp>) -> Option<(Outcome, bool)>,
+    ) -> Option<Result<Answer, Failure>> {
         let judge = || {
             let fresh = self.health.condition() == Condition::Fresh;
             if !fresh && !is_off(Protection::StaleRefusals) {
@@ -215,14 +362,7 @@ impl Intake {
             }
             let latest = self.clock.latest();
             self.replica.look(|state| {
-                let mut again = false;
-                let outcome = match state.campaign(campaign) {
-                    Ok(campaign) => {
-                        again = campaign.lets_claim_again();
-                        campaign.judge_claim(state.at(), pool, subject).err()?
-                    }
-                    Err(refusal) => refusal.into(),
-                };
+                let (outcome, again) = judge(state, latest)?;
                 let when = from_memory(&outcome, latest, again);
                 let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
                 Some((when, answer))

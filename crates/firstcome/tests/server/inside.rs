@@ -120,6 +120,7 @@ impl Inside {
             header_time: second,
             body_time: second,
             idle_time: second,
+            hold_wait: Duration::from_secs(3),
             metrics_public: true,
             durability: "for a test".into(),
         };

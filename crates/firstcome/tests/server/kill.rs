@@ -203,6 +203,7 @@ async fn serves_from_memory_and_writes_behind() {
         header_time: wait,
         body_time: wait,
         idle_time: wait,
+        hold_wait: Duration::from_secs(3),
         metrics_public: true,
         durability: "for a test".into(),
     };
