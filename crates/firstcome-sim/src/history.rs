@@ -110,6 +110,8 @@ pub struct Headed {
     pub server: usize,
     /// Its last entry, an index into [`History::stored`]; `None` where it has none.
     pub last: Option<usize>,
+    /// Whether what it had was replaced as a whole: the entry does not stand behind its last one.
+    pub replaced: bool,
 }
 
 /// How the store came to lose what it had acknowledged.
@@ -229,6 +231,8 @@ pub struct History {
     pub losses: Vec<Loss>,
     /// When it went on from another server or an older file, and which server that is.
     pub turns: Vec<(Moment, usize)>,
+    /// When a primary became a copy and kept the connections it had.
+    pub demotions: Vec<Moment>,
     /// When its clock was set, and by how many microseconds.
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.

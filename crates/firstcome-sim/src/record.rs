@@ -115,6 +115,10 @@ impl Record {
         self.lock().history.turns.push((moment, server));
     }
 
+    pub(crate) fn demoted(&self, moment: Moment) {
+        self.lock().history.demotions.push(moment);
+    }
+
     pub(crate) fn clock_stepped(&self, moment: Moment, by: i64) {
         self.lock().history.clock_steps.push((moment, by));
     }

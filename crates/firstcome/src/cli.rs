@@ -20,6 +20,7 @@ mod serve;
 mod settle;
 mod source;
 mod talk;
+mod token;
 
 use clap::{Parser, Subcommand};
 
@@ -63,6 +64,8 @@ enum Verb {
     Claim(claims::ClaimArgs),
     /// Cancel a subject's claim.
     Cancel(claims::CancelArgs),
+    /// Mint a token with which a browser may act for one subject.
+    Token(token::TokenArgs),
     /// Print who won, in order.
     Results(results::ResultsArgs),
     /// Recompute everything from the journal and compare.
@@ -125,6 +128,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),
+        Verb::Token(args) => on_one_core(token::run(args, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Audit(args) => audit::run(args, json),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 pub use address::{Server, encode_segment};
 pub use answers::{
-    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, OperatorDone,
-    Problem, ResultLine, ResultPage, SubjectClaims, Won,
+    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, Minted,
+    OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
 };
 pub use failure::Failure;
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};

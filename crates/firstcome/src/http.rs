@@ -7,7 +7,9 @@ pub mod auth;
 mod campaigns;
 mod claims;
 pub mod clock_text;
+mod eligible;
 mod forks;
+mod guarded;
 mod pages;
 mod patience;
 mod problem;
@@ -16,11 +18,13 @@ mod results;
 pub mod server;
 mod settling;
 mod status;
+mod tokens;
 
 pub use crate::config::Role;
 pub use auth::{Key, Keys};
 
 use crate::answer::{Code, Failure};
+use crate::guard::Guards;
 use crate::leader::Leader;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -68,6 +72,8 @@ pub struct App {
     pub ledger: Option<Ledger>,
     /// The keys.
     pub keys: Keys,
+    /// What stands before the rules.
+    pub guards: Guards,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// What the HTTP face is told.
@@ -98,6 +104,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
         .routes(routes!(results::results))
+        .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
         .routes(routes!(status::reseed))

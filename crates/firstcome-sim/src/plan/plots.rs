@@ -61,7 +61,8 @@ impl Plan {
             Durability::Memory if self.copies == 0 => Fault::OldFile { age: ms(600) },
             _ if self.copies == 0 => Fault::Restart { down },
             Durability::Memory | Durability::Copies { .. } | Durability::Fsync => {
-                let lingers = (random.u32(0..3) == 0).then(|| between(random, 10, 2_000));
+                let longest = *random.choice([20, 200, 2_000].iter()).unwrap_or(&20);
+                let lingers = random.bool().then(|| between(random, 10, longest));
                 Fault::Promote { copy, lingers }
             }
         };
@@ -117,7 +118,8 @@ impl Plan {
         self.claims_around(random, gone, 0, 600);
         let copy = random.usize(..self.copies.max(1));
         if self.copies > 0 {
-            self.befalls(gone, Fault::Promote { copy, lingers: None });
+            let lingers = random.bool().then(|| between(random, 1, 50));
+            self.befalls(gone, Fault::Promote { copy, lingers });
         } else if self.durability == Durability::Memory {
             self.befalls(gone, Fault::OldFile { age: between(random, 100, 1_000) });
         }

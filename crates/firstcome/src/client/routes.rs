@@ -133,6 +133,15 @@ impl Ask {
         ask
     }
 
+    /// Has a subject token minted.
+    pub fn mint(campaign: &str, subject: &str, seconds: u64, cancel: bool) -> Self {
+        let mut ask = Self::change("POST", "/v1/tokens");
+        ask.body = Some(json!({
+            "campaign": campaign, "subject": subject, "expires_in_s": seconds, "cancel": cancel,
+        }));
+        ask
+    }
+
     /// Reads the server's clock.
     pub fn time() -> Self {
         Self::get("/v1/time")

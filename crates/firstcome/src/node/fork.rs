@@ -80,6 +80,7 @@ impl Appender {
             self.recent.push(entry, name);
         }
         let position = self.replica.replace(state).position();
+        self.calls.went_over();
         if lost.is_empty() && fork.is_none_or(|fork| fork >= position) {
             // This node was only behind.
             return Ok(Ok(Step::Again));

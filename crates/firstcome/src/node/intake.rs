@@ -68,16 +68,30 @@ impl Intake {
         subject: &str,
         min: Option<Position>,
     ) -> Result<Answer, Failure> {
-        self.reach(min).await?;
-        if let Some(answer) = self.claim_from_memory(campaign, pool, subject).await {
-            return answer;
+        match self.claim_early(campaign, pool, subject, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::claim(campaign, pool, subject)).await,
         }
-        self.decide(Ask::Claim {
-            campaign: campaign.into(),
-            pool: pool.map(Into::into),
-            subject: subject.into(),
-        })
-        .await
+    }
+
+    /// Answers a claim without the journal, where that can be done; else it is for [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::claim`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn claim_early(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        self.claim_from_memory(campaign, pool, subject).await.transpose()
     }
 
     /// Has the journal decide a command.

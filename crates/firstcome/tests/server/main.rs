@@ -6,6 +6,8 @@
 mod bad_input;
 mod bad_luck;
 mod crashes;
+mod eligibility;
+mod forks;
 mod full;
 mod inside;
 mod keys;
@@ -21,6 +23,7 @@ mod pages;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
+mod rates;
 mod restored;
 mod results;
 mod settling;
@@ -28,5 +31,7 @@ mod several;
 mod steering;
 mod stop;
 mod storms;
+mod team;
 mod time;
+mod tokens;
 mod wire;
