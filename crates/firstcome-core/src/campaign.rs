@@ -14,7 +14,6 @@ mod operate;
 
 pub(crate) use confirm::Refunded;
 pub(crate) use hold::ToHold;
-pub use judge::Judged;
 pub use operate::Moved;
 
 use crate::Timestamp;

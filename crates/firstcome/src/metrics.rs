@@ -92,8 +92,8 @@ impl Default for Metrics {
             (outcome, counter)
         };
         let of_nodes = ["ticked", "settled"];
-        let decided = Outcome::YES.into_iter().filter(|yes| !of_nodes.contains(yes));
-        let yeses = decided.chain(["minted"]);
+        let yeses = Outcome::YES.into_iter().filter(|yes| !of_nodes.contains(yes));
+        let yeses = yeses.chain(["minted"]);
         let refusals = Code::all().map(|code| code.row().outcome);
         let answers = yeses.chain(refusals).map(counted).collect();
         registry.register("answers", "Answers given, by outcome", by_outcome);

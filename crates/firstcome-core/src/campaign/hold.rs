@@ -4,6 +4,7 @@ use super::Campaign;
 use super::asked::{Asked, For};
 use crate::Timestamp;
 use crate::command::{Pick, Step};
+use crate::hall::Standing;
 use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
 use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
@@ -34,12 +35,74 @@ impl Campaign {
         self.try_hold(turn, ask).unwrap_or_else(|no| no)
     }
 
-    /// Says which units a hold may look for, or what it is answered whether they are free or not.
-    pub(super) fn may_hold<'a>(
+    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
+        let asked = self.may_hold(turn, ask)?;
+        let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
+        let takes = self.choose(ask.subject, number, &asked)?;
+        if self.holds.holder(ask.subject).is_none() {
+            self.holds.add_holder(self.new_holder(ask.subject));
+        }
+        let deadline = turn.service + self.holding.ttl_us;
+        turn.deadlines.insert((deadline, self.number, number));
+        self.holds.add(Hold {
+            number,
+            id: ask.id.into(),
+            subject: ask.subject.into(),
+            content: ask.content,
+            at: turn.at,
+            started: turn.service,
+            deadline,
+            ended: None,
+            steps: Vec::new(),
+            takes,
+            retaken: false,
+            refunded_at: None,
+        });
+        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+    }
+
+    /// Says what a hold would get without being given anything; nothing if it may well be held.
+    ///
+    /// A unit counts as taken only if it is somebody else's for longer than `margin` of service time.
+    pub(crate) fn judge_hold(
         &self,
         turn: &Turn<'_>,
-        ask: &ToHold<'a>,
-    ) -> Result<Asked<'a>, Outcome> {
+        ask: &ToHold<'_>,
+        margin: i64,
+    ) -> Option<Outcome> {
+        let asked = match self.may_hold(turn, ask) {
+            Ok(asked) => asked,
+            Err(outcome) => return Some(outcome),
+        };
+        let mut taken = Vec::new();
+        for (pool, seat) in &asked.seats {
+            let standing = self.pools[usize::from(*pool)].hall()?.standing(*seat);
+            let lasts = match standing {
+                Standing::Free => continue,
+                Standing::Confirmed(_) => true,
+                Standing::Held(number) => {
+                    let hold = self.holds.at(number);
+                    *hold.subject != *ask.subject && hold.deadline - turn.service > margin
+                }
+                Standing::Blocked => false,
+            };
+            // One that may be free soon, or is the subject's own, is for the journal.
+            if !lasts {
+                return None;
+            }
+            taken.push(self.unit_name(*pool, Place::Seat(*seat)));
+        }
+        if !taken.is_empty() {
+            return Some(Outcome::refused_for(Refusal::UnitTaken, taken));
+        }
+        let enough = |(pool, place, count): &(u16, Place, u32)| {
+            self.pools[usize::from(*pool)].free(*place) >= *count
+        };
+        (!asked.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
+    }
+
+    /// Gives what is asked for, if nothing speaks against it but that it may be taken.
+    fn may_hold<'a>(&self, turn: &Turn<'_>, ask: &ToHold<'a>) -> Result<Asked<'a>, Outcome> {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
@@ -75,32 +138,6 @@ impl Campaign {
             return Err(Refusal::TooManyHolds.into());
         }
         Ok(asked)
-    }
-
-    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
-        let asked = self.may_hold(turn, ask)?;
-        let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
-        let takes = self.choose(ask.subject, number, &asked)?;
-        if self.holds.holder(ask.subject).is_none() {
-            self.holds.add_holder(self.new_holder(ask.subject));
-        }
-        let deadline = turn.service + self.holding.ttl_us;
-        turn.deadlines.insert((deadline, self.number, number));
-        self.holds.add(Hold {
-            number,
-            id: ask.id.into(),
-            subject: ask.subject.into(),
-            content: ask.content,
-            at: turn.at,
-            started: turn.service,
-            deadline,
-            ended: None,
-            steps: Vec::new(),
-            takes,
-            retaken: false,
-            refunded_at: None,
-        });
-        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
     }
 
     /// Adds units to a hold and drops others from it.

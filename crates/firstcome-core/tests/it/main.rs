@@ -18,6 +18,7 @@ mod ladder;
 mod model;
 mod play;
 mod random;
+mod random_holds;
 mod say;
 mod seats;
 mod snapshots;

@@ -123,7 +123,10 @@ enum Kind {
 impl CampaignRequest {
     /// Takes the seats that are to be added once the campaign is there, with their pools.
     fn take_seats(&mut self) -> Result<Vec<(String, OwnChunk)>, Problem> {
-        let seated = self.pools.iter_mut().filter(|pool| !pool.seats.is_empty());
+        let seated = self
+            .pools
+            .iter_mut()
+            .filter(|pool| matches!(pool.kind, Kind::Seated) && !pool.seats.is_empty());
         seated
             .map(|pool| Ok((pool.name.clone(), seats::chunk(&std::mem::take(&mut pool.seats))?)))
             .collect()

@@ -16,7 +16,7 @@ use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};
 use firstcome_core::names::check_hold_id;
 use firstcome_core::outcome::{Holding, Refund};
-use firstcome_core::{Outcome, State};
+use firstcome_core::{Outcome, Refusal, State};
 use picks::PickRequest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -101,11 +101,14 @@ pub(super) async fn hold(
             subject: subject.into(),
             picks,
         };
-        let answer = match app.node.intake.hold_early(&ask, min, wait).await.transpose() {
-            Some(answer) => answer,
-            None => {
+        let early = app.node.intake.hold_early(&ask, min).await.transpose();
+        let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
+        let answer = match early {
+            // Whoever would rather wait is not told that it is taken.
+            Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
+            Some(_) | None => {
                 app.eligible(&campaign, pool.as_deref(), subject).await?;
-                app.node.intake.hold(ask, wait).await
+                app.node.intake.hold_in_line(ask, wait).await
             }
         };
         app.about_hold(answer, &campaign, subject)

@@ -9,6 +9,7 @@ mod crashes;
 mod eligibility;
 mod forks;
 mod full;
+mod holding;
 mod holds;
 mod inside;
 mod keys;
