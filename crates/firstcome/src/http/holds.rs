@@ -161,13 +161,16 @@ impl App {
         subject: &str,
     ) -> Result<Response<Body>, Problem> {
         let answer = yes(answer, campaign)?;
-        let response = match &answer.outcome {
-            Outcome::Held(held) => self.held(&answer, held, campaign, subject),
-            Outcome::AlreadyHeld(held) => self.held(&answer, held, campaign, subject),
-            Outcome::RefundDue(refund) => {
-                return Err(self.refund_due(&answer, refund, campaign, subject));
-            }
-            other => self.stepped(&answer, other, campaign, subject),
+        let outcome = &answer.outcome;
+        if let Outcome::RefundDue(refund) = outcome {
+            return Err(self.refund_due(&answer, refund, campaign, subject));
+        }
+        let response = if let Outcome::Held(held) = outcome {
+            self.held(&answer, held, StatusCode::CREATED, campaign, subject)
+        } else if let Outcome::AlreadyHeld(held) = outcome {
+            self.held(&answer, held, StatusCode::OK, campaign, subject)
+        } else {
+            self.stepped(&answer, outcome, campaign, subject)
         };
         self.metrics.decided(&answer.outcome);
         Ok(response)
@@ -177,13 +180,10 @@ impl App {
         &self,
         answer: &Answer,
         held: &Holding,
+        status: StatusCode,
         campaign: &str,
         subject: &str,
     ) -> Response<Body> {
-        let status = match &answer.outcome {
-            Outcome::Held(_) => StatusCode::CREATED,
-            _ => StatusCode::OK,
-        };
         let named = held.units.iter().map(|name| (name, None));
         let view = HeldView {
             outcome: answer.outcome.as_str(),

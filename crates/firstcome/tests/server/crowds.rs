@@ -101,7 +101,9 @@ async fn while_the_store_is_away_for_nine_minutes_holds_keep_what_was_left_of_th
     node.journal.hold();
     node.clock(10 * minute);
     tokio::time::sleep(Duration::from_secs(540)).await;
+    let position = node.position();
     node.journal.let_go();
+    node.beyond(position).await;
     // Her time went on for fifteen seconds of those nine minutes at most, and of the first one.
     node.confirm("h9", "zoe", "refuse").await.refuses("no_such_hold", "");
     let shown = node.get("/v1/campaigns/hall/holds/h1").await.json();

@@ -183,3 +183,43 @@ async fn seats_may_come_with_their_campaign() {
     let pools = json!([{"name": "main", "seats": [{"name": "A1"}], "capacity": 1}]);
     node.put("other", &json!({"pools": pools})).await.refuses("invalid_settings", "seats");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_one_cannot_have_is_refused_by_name() {
+    let node = Inside::new().await;
+    node.hall(json!({"allow_orphans": false, "holds_per_hour": 1})).await;
+    let left = node.hold("h1", "ann", &["A2"]).await.refuses("orphan_left", "");
+    assert_eq!(left["units"], json!([{"pool": "main", "unit": "A1"}]));
+    let floor = json!({"area": "floor", "quantity": 500});
+    let ask = json!({"id": "h1", "subject": "ann", "picks": [floor, floor]});
+    node.tell("holds", ask).await.refuses("too_many_units", "");
+    node.hold("h1", "ann", &["A1"]).await.says(201, "held");
+    node.confirm("h1", "ann", "refuse").await.says(200, "confirmed");
+    let longer = node.tell("holds/h1/extend", json!({"subject": "ann"})).await;
+    longer.refuses("already_confirmed", "");
+    let again = node.hold("h2", "ann", &["B1"]).await;
+    for (outcome, seconds) in [("too_many_holds", "60")] {
+        assert_eq!(
+            (again.outcome().as_str(), again.header("retry-after")),
+            (outcome, Some(seconds))
+        );
+    }
+    node.open("drop", 3).await.says(201, "created");
+    let path = "/v1/campaigns/drop/pools/main/seats";
+    let seats = json!([{"name": "A1"}]).to_string();
+    node.ask_with("POST", path, &[], seats).await.refuses("not_seated", "");
+    node.get(path).await.refuses("not_seated", "");
+    // Every form of a pick that is none says so.
+    for (pick, why) in [
+        (json!({}), "units, or a quantity"),
+        (json!({"units": ["A1"], "best": 2}), "units, or a quantity"),
+        (json!({"units": []}), "0 units"),
+        (json!({"quantity": 0, "area": "floor"}), "0 units"),
+        (json!({"units": ["A1"], "grade": "R"}), "go with best"),
+        (json!({"best": 1, "price_minor": 5}), "price_minor and currency"),
+        (json!({"best": 1, "price_minor": 5, "currency": "won"}), "capital"),
+    ] {
+        let ask = json!({"id": "h3", "subject": "bob", "picks": [pick]});
+        node.tell("holds", ask).await.refuses("invalid_request", why);
+    }
+}

@@ -35,6 +35,11 @@ async fn every_route_in_the_description_answers() {
     for (path, operations) in paths {
         for method in operations.as_object().unwrap().keys() {
             let path = path.replace("{campaign}", "drop").replace("{subject}", "ann");
+            if path.ends_with("/events") {
+                // It goes on for as long as somebody listens.
+                drop(node.follow(&path).await);
+                continue;
+            }
             let answer = node.ask_with(&method.to_uppercase(), &path, &[], "{}").await;
             if answer.header("content-type") == Some("application/problem+json") {
                 let outcome = answer.outcome();
