@@ -161,9 +161,18 @@ async fn as_head(
             Some(then) => then,
             None => {
                 let listens = ear.as_ref().is_some_and(|ear| ear.is_live());
-                let asking = match listens {
-                    true => attempt_and_wait(shared, ask),
-                    false => attempt(shared, ask),
+                let asking = async {
+                    if listens {
+                        return attempt_and_wait(shared, ask).await;
+                    }
+                    // Where that is the usual way to wait, looking is cheaper for the store than trying.
+                    if shared.backend.polls()
+                        && ask.owner.is_none()
+                        && let Some(remaining) = shared.backend.taken_for(&ask.keys).await?
+                    {
+                        return Ok(Tried::Held { remaining });
+                    }
+                    attempt(shared, ask).await
                 };
                 let tried = tokio::select! {
                     biased;

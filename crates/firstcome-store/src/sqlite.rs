@@ -141,15 +141,30 @@ impl Sqlite {
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
+        self.on_thread(move |connection| write(connection, &place, limit, &mut work)).await
+    }
+
+    /// Does `look`, which only reads and takes nothing from anybody, and, where that gives nothing, `work` as
+    /// [`Sqlite::write`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sqlite::write`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Sqlite::write`].
+    pub async fn look_or_write<T: Send + 'static>(
+        &self,
+        mut look: impl FnMut(&Connection) -> rusqlite::Result<Option<T>> + Send + 'static,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (place, limit) = (self.place.clone(), self.answer_within);
         self.on_thread(move |connection| {
-            until(&place, limit, || {
-                let transaction =
-                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                // An error drops the transaction, which undoes it.
-                let done = work(&transaction)?;
-                transaction.commit()?;
-                Ok(done)
-            })
+            if let Some(found) = until(&place, limit, || look(connection))? {
+                return Ok(found);
+            }
+            write(connection, &place, limit, &mut work)
         })
         .await
     }
@@ -194,6 +209,21 @@ fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
         connection.pragma_update(None, "synchronous", "normal")
     })?;
     Ok(connection)
+}
+
+fn write<T>(
+    connection: &mut Connection,
+    place: &str,
+    limit: Duration,
+    work: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, Failure> {
+    until(place, limit, || {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // An error drops the transaction, which undoes it.
+        let done = work(&transaction)?;
+        transaction.commit()?;
+        Ok(done)
+    })
 }
 
 /// Tries until the file is free for it, or the time is over.

@@ -65,18 +65,28 @@ impl SqliteTable {
         };
         let mut all = vec![text(&name)];
         all.extend(values);
-        if let Step::Acquire { owner, .. } = step {
-            let (owner, looked_for) = (owner.to_string(), name.clone());
-            // Reading takes nothing from anybody: most of those who ask in vain never write.
-            let seen = self.file.read(move |file| look(file, &looked_for)).await?;
-            if seen.held().is_some_and(|row| row.owner != owner) {
-                return Ok(seen);
-            }
-        }
-        let done = self.file.write(move |file| {
-            file.prepare_cached(sql)?.execute(rusqlite::params_from_iter(&all))?;
-            look(file, &name)
-        });
+        let asks = match step {
+            Step::Acquire { owner, .. } => Some((*owner).to_owned()),
+            Step::Look
+            | Step::Release { .. }
+            | Step::Pass { .. }
+            | Step::Undo { .. }
+            | Step::Force
+            | Step::Announce { .. } => None,
+        };
+        let looked_for = name.clone();
+        let done = self.file.look_or_write(
+            move |file| {
+                // Most of those who ask in vain need not have the file for themselves.
+                let Some(owner) = &asks else { return Ok(None) };
+                let seen = look(file, &looked_for)?;
+                Ok(Some(seen).filter(|seen| seen.held().is_some_and(|row| row.owner != *owner)))
+            },
+            move |file| {
+                file.prepare_cached(sql)?.execute(rusqlite::params_from_iter(&all))?;
+                look(file, &name)
+            },
+        );
         Ok(done.await?)
     }
 
