@@ -74,6 +74,18 @@ pub(crate) enum Undone {
     MayArrive(Duration),
 }
 
+#[cfg(feature = "sql")]
+impl Undone {
+    /// Says that there is nothing `now`, by the store's clock in µs, which may still come until `not_after`.
+    pub(crate) fn nothing_by(now: i64, not_after: NotAfter) -> Self {
+        let left = not_after.0.saturating_sub(now);
+        match left < 0 {
+            true => Self::Nothing,
+            false => Self::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)),
+        }
+    }
+}
+
 /// One hold to renew: the lock and its owner.
 pub(crate) type Renewal<'a> = (&'a Keys, &'a str);
 
@@ -220,6 +232,15 @@ impl Backend {
             // The next owner overwrites what shows it.
             #[cfg(feature = "sql")]
             Self::Sql(_) => false,
+        }
+    }
+
+    /// Tells whether there are semaphores and read/write locks.
+    pub(crate) fn has_permits(&self) -> bool {
+        match self {
+            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => true,
         }
     }
 

@@ -92,7 +92,7 @@ pub(crate) async fn in_line(
     let mut patience = Patience::new(shared);
     let mut remaining = None;
     // Whoever finds a line joins it: asking past it would cost a request and jump the queue.
-    if !shared.rooms.anybody(&ask.keys.name) {
+    if !shared.rooms.anybody(&ask.keys.line) {
         match attempt(shared, ask).await {
             Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
             Ok(Tried::Held { remaining: left }) => remaining = left,

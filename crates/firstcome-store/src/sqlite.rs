@@ -141,7 +141,10 @@ impl Sqlite {
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| write(connection, &place, limit, &mut work)).await
+        self.on_thread(move |connection| {
+            write(connection, &place, Instant::now() + limit, &mut work)
+        })
+        .await
     }
 
     /// Does `look`, which only reads and takes nothing from anybody, and, where that gives nothing, `work` as
@@ -161,10 +164,11 @@ impl Sqlite {
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
         self.on_thread(move |connection| {
-            if let Some(found) = until(&place, limit, || look(connection))? {
+            let deadline = Instant::now() + limit;
+            if let Some(found) = until(&place, deadline, || look(connection))? {
                 return Ok(found);
             }
-            write(connection, &place, limit, &mut work)
+            write(connection, &place, deadline, &mut work)
         })
         .await
     }
@@ -183,7 +187,8 @@ impl Sqlite {
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| until(&place, limit, || work(connection))).await
+        self.on_thread(move |connection| until(&place, Instant::now() + limit, || work(connection)))
+            .await
     }
 
     async fn on_thread<T: Send + 'static>(
@@ -200,7 +205,7 @@ impl Sqlite {
 fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
     let place = path.display().to_string();
     let connection = Connection::open(path).map_err(|error| failure(&place, &error))?;
-    until(&place, limit, || {
+    until(&place, Instant::now() + limit, || {
         connection.busy_timeout(Duration::ZERO)?;
         let mode: String =
             connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
@@ -214,10 +219,10 @@ fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
 fn write<T>(
     connection: &mut Connection,
     place: &str,
-    limit: Duration,
+    deadline: Instant,
     work: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
 ) -> Result<T, Failure> {
-    until(place, limit, || {
+    until(place, deadline, || {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // An error drops the transaction, which undoes it.
         let done = work(&transaction)?;
@@ -229,10 +234,9 @@ fn write<T>(
 /// Tries until the file is free for it, or the time is over.
 fn until<T>(
     place: &str,
-    limit: Duration,
+    deadline: Instant,
     mut work: impl FnMut() -> rusqlite::Result<T>,
 ) -> Result<T, Failure> {
-    let deadline = Instant::now() + limit;
     loop {
         let error = match work() {
             Ok(done) => return Ok(done),

@@ -25,6 +25,13 @@ pub(super) enum Step<'a> {
     Announce { owner: &'a str, term: i64, node: &'a str },
 }
 
+/// Rows of which old ones are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    Locks,
+    Permits,
+}
+
 /// A row as it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Row {

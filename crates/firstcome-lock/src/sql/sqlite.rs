@@ -1,11 +1,13 @@
 //! Locks in a SQLite file that several processes share.
 
+mod permits;
+
 use std::time::Duration;
 
 use firstcome_store::sqlite::rusqlite::{self, Connection, OptionalExtension as _, params};
 use firstcome_store::sqlite::{Options, Sqlite};
 
-use super::row::{Row, Seen, Step};
+use super::row::{Row, Rows, Seen, Step};
 use crate::Failure;
 
 /// The tables, as they are made.
@@ -22,6 +24,10 @@ const RENEW: &str = include_str!("sqlite/renew.sql");
 const GUARD: &str = include_str!("sqlite/guard.sql");
 const SWEEP: &str = include_str!("sqlite/sweep.sql");
 const HELD: &str = include_str!("sqlite/held.sql");
+
+/// The last of the next rows in the order of their names.
+const BITE: &str = "SELECT max(name) FROM \
+    (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
 /// A file with the table of locks.
 #[derive(Debug)]
@@ -135,14 +141,21 @@ impl SqliteTable {
         Ok(written.await?)
     }
 
-    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+    pub(super) async fn sweep(
+        &self,
+        rows: Rows,
+        after: String,
+        count: i64,
+    ) -> Result<Option<String>, Failure> {
+        let (bite, sweep) = match rows {
+            Rows::Locks => (BITE, SWEEP),
+            Rows::Permits => (permits::BITE, permits::SWEEP),
+        };
         let swept = self.file.write(move |file| {
-            let bite = "SELECT max(name) FROM \
-                (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
             let last: Option<String> =
                 file.query_row(bite, params![after, count], |row| row.get(0))?;
             if let Some(last) = &last {
-                file.execute(SWEEP, params![after, last])?;
+                file.execute(sweep, params![after, last])?;
             }
             Ok(last)
         });

@@ -352,7 +352,7 @@ async fn the_oldest_in_line_is_served_first(stage: Stage) {
             lease.release().await.unwrap();
         }));
         // Each is in line before the next one comes.
-        tokio::time::sleep(ms(10)).await;
+        until("it is in line", async || ann.in_line("x") == number + 1).await;
     }
     lease.release().await.unwrap();
     for task in tasks {

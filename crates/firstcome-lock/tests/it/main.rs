@@ -12,6 +12,7 @@ mod election;
 mod endings;
 mod faults;
 mod interop;
+mod permits;
 mod postgres;
 mod processes;
 mod reigns;
