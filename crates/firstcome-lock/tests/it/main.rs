@@ -12,6 +12,7 @@ mod election;
 mod endings;
 mod faults;
 mod interop;
+mod killed;
 mod permits;
 mod postgres;
 mod processes;
