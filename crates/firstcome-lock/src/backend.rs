@@ -373,7 +373,8 @@ impl Backend {
     pub(crate) async fn reconnected(&self, seen: &mut u64) {
         match self {
             Self::Redis(store) => store.reconnected(seen).await,
-            // A database does not forget what it committed.
+            // A database does not forget what it committed; where a failover does, a new connection is no sign of it: those
+            // of a pool come and go, and one who is at rest makes none.
             #[cfg(feature = "sql")]
             Self::Sql(_) => std::future::pending().await,
             Self::Memory(_) => std::future::pending().await,

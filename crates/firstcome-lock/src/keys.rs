@@ -38,6 +38,7 @@ pub(crate) enum Sort {
 
 impl Kind {
     /// Gives how many may have it together, 0 for one who has to be alone; `None` for a lock.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have permits"))]
     pub(crate) fn permits(self) -> Option<u32> {
         match self {
             Self::Plain | Self::Fenced | Self::Token => None,

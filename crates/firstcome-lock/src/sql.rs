@@ -168,6 +168,7 @@ impl SqlBackend {
         let seen = seen.await?;
         Ok(match seen.changed_by(request) {
             Some(_) => Undone::TakenBack,
+            None if seen.carried_out => Undone::TakenBack,
             None => Undone::nothing_by(seen.now, not_after),
         })
     }
@@ -185,6 +186,8 @@ impl SqlBackend {
         Ok(match seen.changed_by(request) {
             Some(row) if row.holds == 0 => Left::Free,
             Some(row) => Left::Holds(row.holds),
+            // The next owner has it already.
+            None if seen.carried_out => Left::Free,
             None => Left::Nothing,
         })
     }
@@ -252,7 +255,8 @@ impl SqlBackend {
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
         let request = request();
         let seen = self.settled(keys, request, &Step::Force, |seen| seen.held().is_none());
-        Ok(seen.await?.changed_by(request).is_some())
+        let seen = seen.await?;
+        Ok(seen.carried_out || seen.changed_by(request).is_some())
     }
 
     pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
@@ -370,7 +374,7 @@ impl SqlBackend {
         let name = name::stored(&keys.name);
         for _ in 0..TRIES {
             let seen = self.step(&name, request, step).await?;
-            if seen.changed_by(request).is_some() || nothing_to_do(&seen) {
+            if seen.carried_out || seen.changed_by(request).is_some() || nothing_to_do(&seen) {
                 return Ok(seen);
             }
             pause().await;

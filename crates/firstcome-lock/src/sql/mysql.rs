@@ -111,7 +111,8 @@ impl MySqlTable {
         let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
         let there: Option<String> = cell(row, 0)?;
         let found = there.map(|_| lock(row, 0)).transpose()?;
-        Ok(Seen { row: found, now: cell(row, 6)? })
+        let carried_out = !matches!(step, Step::Look) && cell(row, 7)?;
+        Ok(Seen { row: found, now: cell(row, 6)?, carried_out })
     }
 
     pub(super) async fn renew(

@@ -46,9 +46,16 @@ pub(super) struct Out {
     pub(super) request: Option<i64>,
     /// The store's clock in µs.
     pub(super) now: i64,
+    /// The step changed the row, even if the row does not show it: see [`Seen`](super::Seen).
+    pub(super) carried_out: bool,
 }
 
 impl Out {
+    /// Tells whether this request, which was to give one back, did.
+    fn was_changed_by(&self, request: i64) -> bool {
+        self.carried_out || self.request == Some(request)
+    }
+
     /// Tells how long it takes at most until there may be one for who wants to be one of `most`; `None` where there is one.
     pub(super) fn taken_for(&self, most: i64) -> Option<Duration> {
         let (free, until) = match most {
@@ -114,23 +121,23 @@ impl SqlBackend {
     ) -> Result<Undone, Failure> {
         let request = request();
         let seen = self.returned(keys, owner, request).await?;
-        Ok(match seen.request {
-            Some(last) if last == request => Undone::TakenBack,
-            _ => Undone::nothing_by(seen.now, not_after),
+        Ok(match seen.was_changed_by(request) {
+            true => Undone::TakenBack,
+            false => Undone::nothing_by(seen.now, not_after),
         })
     }
 
     pub(super) async fn release_permit(&self, asked: Return<'_>) -> Result<Left, Failure> {
         let request = number(asked.request);
         let seen = self.returned(asked.keys, asked.owner, request).await?;
-        Ok(if seen.request == Some(request) { Left::Free } else { Left::Nothing })
+        Ok(if seen.was_changed_by(request) { Left::Free } else { Left::Nothing })
     }
 
     /// Sends a return until it was carried out, or until there was nothing for it to do.
     async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Out, Failure> {
         for _ in 0..TRIES {
             let seen = self.permit(keys, owner, request, Step::Return).await?;
-            if seen.request == Some(request) || seen.mine.is_none() {
+            if seen.was_changed_by(request) || seen.mine.is_none() {
                 return Ok(seen);
             }
             pause().await;

@@ -258,7 +258,7 @@ fn text<'a>(value: &'a &str) -> Value<'a> {
 fn seen(row: &Found) -> Result<Seen, Failure> {
     let there: Option<String> = cell(row, 0)?;
     let row_there = there.map(|_| lock(row, 0)).transpose()?;
-    Ok(Seen { row: row_there, now: cell(row, 6)? })
+    Ok(Seen { row: row_there, now: cell(row, 6)?, carried_out: false })
 }
 
 /// Reads a lock from six columns.

@@ -51,6 +51,9 @@ pub(super) struct Seen {
     pub(super) row: Option<Row>,
     /// The store's clock in µs.
     pub(super) now: i64,
+    /// The step changed the row, even if the row does not show it: where the look is a statement of its own, somebody else
+    /// may have come in between.
+    pub(super) carried_out: bool,
 }
 
 impl Seen {

@@ -192,7 +192,7 @@ fn look(file: &Connection, name: &str) -> rusqlite::Result<Seen> {
     file.prepare_cached(LOOK)?.query_row([name], |row| {
         let there: Option<String> = row.get(0)?;
         let found = there.map(|_| lock(row, 0)).transpose()?;
-        Ok(Seen { row: found, now: row.get(6)? })
+        Ok(Seen { row: found, now: row.get(6)?, carried_out: false })
     })
 }
 

@@ -10,6 +10,7 @@ mod cuts;
 mod databases;
 mod election;
 mod endings;
+mod failovers;
 mod faults;
 mod interop;
 mod killed;

@@ -247,7 +247,7 @@ async fn visits_of_forty(stage: &Stage, lock_of: impl Fn(&Locks) -> Lock) -> i64
                     let lease = lock.lock().await.unwrap();
                     inside.visit_for(ms(5)).await;
                     assert!(lease.is_valid());
-                    lease.release().await.unwrap();
+                    assert_eq!(lease.release().await.unwrap(), Released::Free);
                 }
             })
         })

@@ -122,20 +122,32 @@ async fn nobody_is_told_where_nobody_waits() {
     let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
     for _ in 0..10 {
         take(&ann.lock("quiet").unwrap()).await.release().await.unwrap();
+        take(&ann.semaphore("quiet", 1).unwrap()).await.release().await.unwrap();
     }
-    let lease = take(&ann.lock("loud").unwrap()).await;
-    let lock = bob.lock("loud").unwrap();
-    let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
-    let waits = "SELECT count(*) FROM firstcome_locks WHERE waiting_until > 0";
-    until("somebody waits", async || scene.sql(waits) == "1").await;
-    lease.release().await.unwrap();
-    waiter.await.unwrap().release().await.unwrap();
+    for (loud, table) in [
+        (ann.lock("loud").unwrap(), "firstcome_locks"),
+        (ann.semaphore("loud", 1).unwrap(), "firstcome_permits"),
+    ] {
+        let lease = take(&loud).await;
+        let lock = match table {
+            "firstcome_locks" => bob.lock("loud").unwrap(),
+            _ => bob.semaphore("loud", 1).unwrap(),
+        };
+        let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
+        let waits = format!("SELECT count(*) FROM {table} WHERE waiting_until > 0");
+        until("somebody waits", async || scene.sql(&waits) == "1").await;
+        lease.release().await.unwrap();
+        waiter.await.unwrap().release().await.unwrap();
+        // Said once: word of those who waited does not stay.
+        take(&loud).await.release().await.unwrap();
+    }
     input.write_all(b"SELECT 1;\n\\echo end\n").await.unwrap();
     let mut notes = Vec::new();
     while let Some(line) = lines.next_line().await.unwrap().filter(|line| line != "end") {
         notes.extend(line.contains("Asynchronous notification").then_some(line));
     }
-    assert!(notes.len() == 1 && notes[0].contains("lock loud"), "{notes:?}");
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    assert!(notes[0].contains("lock loud") && notes[1].contains("permits semaphore:loud"));
 }
 
 /// Rows that nobody has used for a day are removed, a few at a time, and no others.
@@ -152,14 +164,20 @@ async fn old_rows_go_after_a_day() {
          SELECT 'young' || n, 'x', 0, 1, (extract(epoch FROM now() - interval '23 hours') * 1000000)::bigint, 0, 2 \
          FROM generate_series(1, 10) AS n",
     );
+    scene.sql(
+        "INSERT INTO firstcome_permits (name, fence, holders, ends_at, request) \
+         SELECT 'semaphore:' || n, 1, '[]', (extract(epoch FROM now() - interval '1 hour' * n) * 1000000)::bigint, 2 \
+         FROM generate_series(20, 30) AS n",
+    );
     let count = || scene.sql("SELECT count(*) FROM firstcome_locks").parse::<u32>().unwrap();
-    assert_eq!(count(), 711);
+    let permits = || scene.sql("SELECT count(*) FROM firstcome_permits");
+    assert_eq!((count(), permits().as_str()), (711, "11"));
     // Each client looks at once when it is new, or a little later: at most 500 rows for each.
     until("they go", async || {
         let bob = scene.stage.client_with(Locks::builder().sweep_at_once()).await;
         take(&bob.lock("young1").unwrap()).await.release().await.unwrap();
         bob.close().await;
-        count() == 11
+        count() == 11 && permits() == "4"
     })
     .await;
     assert!(is_held(&ann, "kept").await);

@@ -47,6 +47,7 @@ impl PostgresTable {
             last: cell(row, 4)?,
             request: cell(row, 5)?,
             now: cell(row, 6)?,
+            carried_out: false,
         })
     }
 

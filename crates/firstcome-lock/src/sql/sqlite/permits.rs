@@ -95,6 +95,7 @@ fn look(file: &Connection, name: &str, owner: &str) -> rusqlite::Result<Out> {
             last: row.get(4)?,
             request: row.get(5)?,
             now: row.get(6)?,
+            carried_out: false,
         })
     })
 }
