@@ -35,6 +35,8 @@ pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod time;
+#[cfg_attr(not(feature = "twins"), doc(hidden))]
+pub mod twins;
 pub mod wire;
 
 pub use command::{Command, Expect};

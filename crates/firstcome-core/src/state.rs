@@ -8,6 +8,7 @@ use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
+use crate::twins::counts_whole_steps;
 use crate::{Settings, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -129,7 +130,7 @@ impl State {
         assert!(stamp.at >= self.stamp.at, "journal time never goes back");
         if self.stamp.position > 0 {
             let step = stamp.at.micros_since(self.stamp.at);
-            self.service += step.min(SERVICE_STEP_US);
+            self.service += if counts_whole_steps() { step } else { step.min(SERVICE_STEP_US) };
         }
         self.stamp = stamp;
         self.scratch.clear();

@@ -145,6 +145,8 @@ pub struct Life {
     pub began: Moment,
     /// When it died or was stopped; `None` if it lived to the end.
     pub ended: Option<Moment>,
+    /// When it was told to stop, if it was.
+    pub told: Option<Moment>,
     /// What it had applied last, and when that was seen: indexes into [`History::stored`].
     pub applied: Vec<(Moment, usize)>,
 }

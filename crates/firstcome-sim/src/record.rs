@@ -151,6 +151,12 @@ impl Record {
         }
     }
 
+    pub(crate) fn told_to_stop(&self, life: usize, moment: Moment) {
+        if let Some(life) = self.lock().history.lives.get_mut(life) {
+            life.told = Some(moment);
+        }
+    }
+
     pub(crate) fn died(&self, life: usize, moment: Moment) {
         if let Some(life) = self.lock().history.lives.get_mut(life) {
             life.ended.get_or_insert(moment);

@@ -7,7 +7,7 @@ mod copies;
 mod turns;
 mod written;
 
-use crate::history::Durability;
+use crate::history::{Durability, Headed};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::trace::Trace;
@@ -133,6 +133,7 @@ impl Store {
             random,
             mended: false,
         };
+        record.headed(Headed { moment: trace.now(), server: 0, last: None });
         let store = Self {
             inside: Arc::new(Mutex::new(inside)),
             turns: watch::Sender::new(0),

@@ -26,8 +26,8 @@ use std::time::Duration;
 /// timers may add.
 const FRESH: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_millis(20);
-/// How long after the store's clock was set nobody can know what it says.
-const CLOCK_SETTLES: Duration = Duration::from_secs(3);
+/// How long after the store's clock was set a server may not know what it says.
+const CLOCK_SETTLES: Duration = Duration::from_secs(2);
 
 /// What a row of the table demands of the position.
 #[derive(Clone, Copy, PartialEq, Eq)]

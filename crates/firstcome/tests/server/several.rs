@@ -8,9 +8,10 @@ use firstcome::metrics::Metrics;
 use firstcome::node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
 use firstcome_core::command::{BodyWriter, Command, Expect};
 use firstcome_core::names::{NodeId, Position};
+use firstcome_core::outcome::By;
 use firstcome_core::settings::{Opens, PoolSettings};
 use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
-use firstcome_journal::faulty::Faulty;
+use firstcome_journal::faulty::{Call, Fault, Faulty};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
 use std::sync::Arc;
@@ -261,6 +262,68 @@ async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
     assert_eq!(two.claims("bob").await, 4);
 }
 
+/// Has a store keep its first entries only, and go on with somebody's claim from elsewhere.
+fn forks(store: &Memory, keep: u64, stranger: u8, subject: &str) {
+    let stranger = NodeId([stranger; 16]);
+    let mut body = BodyWriter::new(stranger, 1, 0);
+    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    store.fork(keep, [(Name { node: stranger, number: 1 }, body.finish())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_had_a_rank_in_either_of_two_histories_that_are_over_is_on_the_list() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 2).await;
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    // It goes over, and cannot bring anything before it has to go over again.
+    for n in 1..=1_000 {
+        one.journal.fault(Call::RaiseEpoch, n, Fault::Refuse);
+    }
+    forks(&store, 2, 9, "zed");
+    sleep(Duration::from_secs(5)).await;
+    assert!(one.node.replica.look(|state| state.has_run(NodeId([9; 16]), 1)), "it went over");
+    forks(&store, 2, 8, "yan");
+    one.journal.mend();
+    sleep(Duration::from_secs(20)).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in ["spring/main \"bob\" lost rank 2\n", "spring/main \"zed\" lost rank 2\n"] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 2).await;
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    let cancel = Ask::Cancel {
+        campaign: "spring".into(),
+        pool: "main".into(),
+        subject: "bob".into(),
+        rank: 2,
+        by: By::Operator,
+        reason: "a bot".into(),
+        who: "desk".into(),
+    };
+    one.node.intake.decide(cancel).await.unwrap();
+    two.reaches(4).await;
+    // A copy that had only ann took zed's claim: bob's finds no place any more, and his cancel nothing to undo.
+    forks(&store, 2, 9, "zed");
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    assert!(text.contains("spring/main \"bob\" lost rank 2\n"), "{text}");
+    assert!(!text.contains("\"ann\""), "{text}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_fork_by_a_node_that_lagged_is_brought_together_too() {
     let store = store();
@@ -352,6 +415,30 @@ async fn a_store_older_than_what_is_kept_is_seeded_anew() {
     let refused = two.tries("dan", None).await.unwrap();
     assert!(matches!(refused.outcome, Outcome::Won { rank: 4, .. }), "{refused:?}");
     assert_eq!((two.claims("ann").await, two.claims("cid").await), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_started_from_a_snapshot_seeds_a_store_that_has_nothing_of_the_space_but_its_name()
+{
+    let store = store();
+    let nothing = store.kept();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    one.claims("bob").await;
+    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let head = Journal::Memory(store.clone()).head().await.unwrap();
+    let state = one.node.replica.look(|state| state.freeze(true));
+    seed(&store, &shared, head, state).await;
+    let two = Seat::at(&store).await;
+    one.node.stop().await.unwrap();
+    assert_eq!(two.claims("cid").await, 3);
+    // A copy that had lagged from the beginning takes over.
+    store.restore(&nothing);
+    assert_eq!(two.claims("dan").await, 4);
+    let three = Seat::at(&store).await;
+    agree(&[&two, &three]).await;
+    assert_eq!((three.claims("ann").await, three.claims("cid").await), (1, 3));
 }
 
 /// Puts a state in the place of the entries before it.
