@@ -52,7 +52,7 @@ impl Locks {
     ///
     /// | URL | store | feature |
     /// |---|---|---|
-    /// | see [`Options::new`] | Redis, Valkey | |
+    /// | see [`Options::new`](crate::Options::new) | Redis, Valkey | |
     /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
     /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB, MySQL | `mysql` |
     /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
@@ -130,7 +130,7 @@ impl Locks {
         Lock::new(&self.shared, Kind::Token, name)
     }
 
-    /// Gives the semaphore of this name, of which `permits` may be had together, 1 to 1,000: each is a [`Lease`].
+    /// Gives the semaphore of this name, of which `permits` may be had together, 1 to 1,000: each is a [`Lease`](crate::Lease).
     ///
     /// A client that thinks of a smaller number waits until fewer are out; one that thinks of a larger one may take more.
     /// The fence of a permit tells in which order they were given; as several have one at a time, it is no use to a

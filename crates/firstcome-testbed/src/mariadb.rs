@@ -156,6 +156,8 @@ impl MariaDb {
 
     fn as_user(&self, mut command: Command) -> Command {
         command.current_dir(self.folder.path()).stdin(Stdio::null());
+        // Servers that share a folder for temporary tables remove each other's when they start.
+        command.env("TMPDIR", self.folder.path());
         if let Some((user, group)) = self.identity {
             command.uid(user).gid(group);
         }
