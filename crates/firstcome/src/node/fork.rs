@@ -57,7 +57,7 @@ impl Appender {
         );
         let loaded = self.patiently(batch.as_deref_mut(), async { Ok(loaded.await) });
         let state = match loaded.await {
-            Ok(Ok(state)) => state,
+            Ok(Ok((state, _))) => state,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
             Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
             Ok(Err(CannotStart::Snapshot(why))) => {
