@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 use firstcome_core::command::{Body, BodyWriter};
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::snapshot::Restore;
 use firstcome_core::{Command, Expect, NodeId, Settings, SpaceId, Stamp, State, Timestamp};
 use std::time::{Duration, Instant};
@@ -87,7 +87,8 @@ fn put(state: &mut State, capacity: u32) {
         limit: None,
         claim_again: false,
         units_return: true,
-        pools: vec![PoolSettings { name: "main".into(), capacity }],
+        holding: HoldSettings::default(),
+        pools: vec![PoolSettings::counted("main", capacity)],
     };
     let order = firstcome_core::command::Order::default();
     let put = Command::Put { campaign: "rush", settings, expect: Expect::Anything, order };

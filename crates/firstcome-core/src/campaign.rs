@@ -1,10 +1,29 @@
 //! One campaign: its ladders for put, steer, claim and cancel.
+//!
+//! Those about holds and seats have files of their own: `hold` (hold, change, extend, expiry), `confirm`
+//! (confirm, release), `operate` (adding seats, blocking, moving).
+
+mod asked;
+mod choose;
+mod confirm;
+mod hold;
+mod limits;
+mod look;
+mod operate;
+
+pub(crate) use confirm::Refunded;
+pub(crate) use hold::ToHold;
+pub use operate::Moved;
 
 use crate::Timestamp;
 use crate::command::Steer;
+use crate::hold::Place;
+use crate::holds::Holder;
+use crate::holds::Holds;
 use crate::outcome::{By, Clamped, Fixed, Missing, Outcome, Refusal};
-use crate::pool::{Cancel, Pool};
-use crate::settings::{Opens, PoolSettings, Settings};
+use crate::pool::{Cancel, Claim, Pool};
+use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
+use asked::Asked;
 use std::collections::BTreeSet;
 
 /// Where a campaign stands.
@@ -56,6 +75,12 @@ pub struct Campaign {
     pub(crate) pools: Vec<Pool>,
     /// Subjects whose claim the operator cancelled.
     pub(crate) barred: BTreeSet<Box<str>>,
+    pub(crate) holding: HoldSettings,
+    pub(crate) holds: Holds,
+    /// Refunds that became due, in order: results point at them by their number, from 1.
+    pub(crate) refunds: Vec<Refunded>,
+    /// Seats that were exchanged, in order: results point at them by their number, from 1.
+    pub(crate) moves: Vec<Moved>,
 }
 
 impl Campaign {
@@ -87,8 +112,12 @@ impl Campaign {
             paused: false,
             closed_at: None,
             unsettled: 0,
-            pools: wanted.pools.iter().map(|p| Pool::new(&p.name, p.capacity)).collect(),
+            pools: wanted.pools.iter().map(Pool::new).collect(),
             barred: BTreeSet::new(),
+            holding: wanted.holding.clone(),
+            holds: Holds::new(),
+            refunds: Vec::new(),
+            moves: Vec::new(),
         })
     }
 
@@ -114,7 +143,6 @@ impl Campaign {
 
     /// Gives the settings as they stand.
     pub fn settings(&self) -> Settings {
-        let pool = |p: &Pool| PoolSettings { name: p.name.clone(), capacity: p.capacity };
         Settings {
             title: self.title.clone(),
             opens: self.opens_at.map_or(Opens::Undecided, Opens::At),
@@ -122,7 +150,8 @@ impl Campaign {
             limit: self.limit,
             claim_again: self.claim_again,
             units_return: self.units_return,
-            pools: self.pools.iter().map(pool).collect(),
+            pools: self.pools.iter().map(Pool::settings).collect(),
+            holding: self.holding.clone(),
         }
     }
 
@@ -174,7 +203,9 @@ impl Campaign {
 
     /// Gives about how many bytes of memory the campaign takes.
     pub fn memory(&self) -> usize {
-        512 + self.pools.iter().map(Pool::memory).sum::<usize>()
+        let pools: usize = self.pools.iter().map(Pool::memory).sum();
+        let refunds = self.refunds.len() * (size_of::<Refunded>() + 64);
+        512 + pools + self.holds.memory() + refunds + self.moves.len() * (size_of::<Moved>() + 128)
     }
 
     fn has_opened(&self, at: Timestamp) -> bool {
@@ -220,6 +251,7 @@ impl Campaign {
         self.limit = wanted.limit;
         self.claim_again = wanted.claim_again;
         self.units_return = wanted.units_return;
+        self.holding = wanted.holding;
         let clamped = self.put_pools(&wanted.pools);
         self.changed(clamped)
     }
@@ -236,26 +268,30 @@ impl Campaign {
             return Some(Fixed::UnitsReturn);
         }
         // Pools are known by their place in stored results, so new ones come after the old ones.
-        let kept = self.pools.iter().zip(&wanted.pools).all(|(old, new)| old.name == new.name);
+        let kept = self.pools.iter().zip(&wanted.pools).all(|(old, new)| is_same(old, new));
         (!kept || wanted.pools.len() < self.pools.len()).then_some(Fixed::Pools)
     }
 
     fn put_pools(&mut self, wanted: &[PoolSettings]) -> Vec<Clamped> {
-        let kept = self.pools.iter().zip(wanted).take_while(|(old, new)| old.name == new.name);
+        let kept = self.pools.iter().zip(wanted).take_while(|(old, new)| is_same(old, new));
         let kept = kept.count();
         assert!(
-            self.pools[kept..].iter().all(|p| p.last_rank() == 0),
+            self.pools[kept..].iter().all(|p| p.last_rank() == 0 && p.taken() == 0),
             "a pool that gave something stays"
         );
         self.pools.truncate(kept);
         let mut clamped = Vec::new();
         for (pool, new) in self.pools.iter_mut().zip(wanted) {
+            pool.limit = new.limit;
+            if pool.hall().is_some() {
+                continue;
+            }
             pool.capacity = new.capacity.max(pool.taken);
             if pool.capacity != new.capacity {
                 clamped.push(Clamped { pool: pool.name.clone(), capacity: pool.capacity });
             }
         }
-        self.pools.extend(wanted[kept..].iter().map(|p| Pool::new(&p.name, p.capacity)));
+        self.pools.extend(wanted[kept..].iter().map(Pool::new));
         clamped
     }
 
@@ -289,8 +325,8 @@ impl Campaign {
     /// Says what a claim would get, without giving anything: the pool's place, or the answer.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
-    /// `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`, `closed`,
-    /// `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
+    /// `hold_required` (a seated pool), `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
+    /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
     pub fn judge_claim(
         &self,
         at: Timestamp,
@@ -306,7 +342,10 @@ impl Campaign {
             return Err(Refusal::NotFound(Missing::Pool).into());
         };
         let pool = &self.pools[place];
-        if let Some(claim) = pool.latest(subject).and_then(|rank| pool.claim(rank)) {
+        if pool.hall().is_some() {
+            return Err(Refusal::HoldRequired.into());
+        }
+        if let Some(claim) = self.latest_claim(place, subject) {
             if claim.cancel.is_none() {
                 return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
             }
@@ -314,24 +353,60 @@ impl Campaign {
                 return Err(Refusal::AlreadyCancelled.into());
             }
         }
-        if self.barred.contains(subject) {
-            return Err(Refusal::NotAdmitted.into());
-        }
-        match self.phase(at) {
-            Phase::Paused => return Err(Refusal::Paused.into()),
-            Phase::Draft | Phase::Scheduled => {
-                return Err(Refusal::NotOpen { opens_at: self.opens_at }.into());
-            }
-            Phase::Closed => return Err(Refusal::Closed.into()),
-            Phase::Open => {}
-        }
-        if self.limit.is_some_and(|limit| self.has_live_claims(subject, limit)) {
+        self.admit(at, subject)?;
+        if !self.holds.is_empty() {
+            // Who holds something may have more than one unit of a pool.
+            self.check_limits(subject, &Asked::counted(place as u16))?;
+        } else if self.limit.is_some_and(|limit| self.has_live_claims(subject, limit)) {
             return Err(Refusal::LimitReached.into());
         }
         if pool.left() == 0 {
             return Err(Refusal::SoldOut.into());
         }
         Ok(place)
+    }
+
+    /// Refuses a subject or a moment with the first that applies: `not_admitted`, `paused`, `not_open`, `closed`.
+    fn admit(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
+        if self.barred.contains(subject) {
+            return Err(Refusal::NotAdmitted);
+        }
+        match self.phase(at) {
+            Phase::Paused => Err(Refusal::Paused),
+            Phase::Draft | Phase::Scheduled => Err(Refusal::NotOpen { opens_at: self.opens_at }),
+            Phase::Closed => Err(Refusal::Closed),
+            Phase::Open => Ok(()),
+        }
+    }
+
+    /// Gives a subject's latest live claim in a pool, or else its latest.
+    fn latest_claim(&self, place: usize, subject: &str) -> Option<Claim<'_>> {
+        let pool = &self.pools[place];
+        let latest = pool.claim(pool.latest(subject)?)?;
+        // Only who holds units can have a live claim behind a cancelled one.
+        let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == place);
+        if latest.cancel.is_none() || !self.holds.holder(subject).is_some_and(has) {
+            return Some(latest);
+        }
+        pool.claims_of(subject).find(|claim| claim.cancel.is_none())
+    }
+
+    /// Refuses with `already_cancelled` who gave up every claim in a pool, if nobody may claim again.
+    fn check_claims_again(&self, subject: &str, place: usize) -> Result<(), Refusal> {
+        match self.latest_claim(place, subject) {
+            Some(claim) if claim.cancel.is_some() && !self.claim_again => {
+                Err(Refusal::AlreadyCancelled)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Gives a subject a unit: it was judged that it may have one.
+    pub(crate) fn give(&mut self, place: usize, subject: &str, at: Timestamp) -> u32 {
+        if let Some(holder) = self.holds.find_holder_mut(subject) {
+            holder.has.push((place as u16, Place::Counted));
+        }
+        self.pools[place].give(subject, at)
     }
 
     /// Says whether a subject has this many live claims or more. It has at most one in each pool.
@@ -373,7 +448,12 @@ impl Campaign {
         }
         let (by, reason, who) = ask;
         let cancel = Cancel { at, by, reason: reason.into(), who: who.into() };
+        let unit = (place as u16, pool.place_of(rank).unwrap_or(Place::Counted));
         pool.undo(rank, cancel, self.units_return);
+        if let Some(holder) = self.holds.find_holder_mut(subject) {
+            let had = holder.has.iter().position(|has| *has == unit);
+            holder.has.swap_remove(had.expect("whoever holds something has its live claims noted"));
+        }
         if by == By::Operator {
             self.barred.insert(subject.into());
         }
@@ -392,4 +472,9 @@ fn check_times(
         }
         Some(_) | None => Ok(()),
     }
+}
+
+/// Says whether a pool is the one these settings describe.
+fn is_same(pool: &Pool, wanted: &PoolSettings) -> bool {
+    pool.name == wanted.name && pool.kind() == wanted.kind
 }

@@ -3,14 +3,19 @@
 //! A *body* is what a node writes into one entry of the journal: who it is, which of its batches
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
+mod holds;
+mod pick;
 mod read;
 mod write;
 
+pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, Body, Head};
 pub use write::BodyWriter;
 
 use crate::Settings;
+use crate::hall::Chunk;
 use crate::outcome::By;
+use holds::{BLOCK, CHANGE, CONFIRM, HOLD, MOVE, RELEASE, SEATS};
 use write::{PUT, STEER, put_fields, steer_fields};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -62,6 +67,30 @@ pub struct Mark {
     pub digest: u64,
 }
 
+/// What becomes of a confirm that comes after its hold expired.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Late {
+    /// It is refused.
+    #[default]
+    Refuse,
+    /// The same units are taken again if all of them are free; otherwise a refund is due.
+    Retake,
+}
+
+/// A step on a hold: which, whose, and what makes the step the same when it comes again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step<'a> {
+    /// The campaign.
+    pub campaign: &'a str,
+    /// The hold's id.
+    pub hold: &'a str,
+    /// Whose hold it is.
+    pub subject: &'a str,
+    /// The step's own id, if it has one: 1 to 64 bytes. Steps that name no quantity need none: asked
+    /// again they change nothing.
+    pub id: Option<&'a str>,
+}
+
 /// Something asked of the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command<'a> {
@@ -111,6 +140,88 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
+    /// Sets units aside for a subject until a deadline.
+    Hold {
+        /// The campaign.
+        campaign: &'a str,
+        /// The id that makes the hold the same when it is asked for again: 1 to 64 bytes.
+        id: &'a str,
+        /// Who competes.
+        subject: &'a str,
+        /// Which units: all of them or none.
+        picks: Vec<Pick<'a>>,
+    },
+    /// Adds units to a hold and drops others from it, all or nothing.
+    Change {
+        /// The hold.
+        step: Step<'a>,
+        /// What is to be held as well.
+        add: Vec<Pick<'a>>,
+        /// What is not to be held any more, before anything is added.
+        drop: Vec<Pick<'a>>,
+    },
+    /// Moves a hold's deadline on.
+    Extend {
+        /// The hold.
+        step: Step<'a>,
+        /// How long from now, in microseconds: at least 1; the campaign's time for a hold, if none.
+        by_us: Option<i64>,
+    },
+    /// Gives units of a hold back.
+    Release {
+        /// The hold.
+        step: Step<'a>,
+        /// Which units; none named means all.
+        units: Vec<Pick<'a>>,
+    },
+    /// Makes units of a hold the subject's for good.
+    Confirm {
+        /// The hold.
+        step: Step<'a>,
+        /// Which units; none named means all.
+        units: Vec<Pick<'a>>,
+        /// What becomes of it if the hold expired.
+        late: Late,
+    },
+    /// Adds seats and areas to a seated pool: all of them or none.
+    Seats {
+        /// The campaign.
+        campaign: &'a str,
+        /// The pool.
+        pool: &'a str,
+        /// The seats and areas.
+        chunk: Chunk<'a>,
+        /// Who gave it.
+        order: Order<'a>,
+    },
+    /// Takes units out of sale or puts them back: all of them or none.
+    Block {
+        /// The campaign.
+        campaign: &'a str,
+        /// Which units.
+        units: Vec<Pick<'a>>,
+        /// Whether they are to be blocked or free again.
+        blocked: bool,
+        /// Why: 0 to 256 bytes.
+        reason: &'a str,
+        /// Who gave it.
+        order: Order<'a>,
+    },
+    /// Exchanges a seat that is held or confirmed for a free one.
+    Move {
+        /// The campaign.
+        campaign: &'a str,
+        /// The pool.
+        pool: &'a str,
+        /// The seat that becomes free.
+        from: &'a str,
+        /// The seat in its place.
+        to: &'a str,
+        /// Why: 0 to 256 bytes.
+        reason: &'a str,
+        /// Who gave it.
+        order: Order<'a>,
+    },
     /// Lets time pass.
     Tick {
         /// What the sender knew.
@@ -134,26 +245,72 @@ impl<'a> Command<'a> {
             Self::Claim { campaign, .. }
             | Self::Cancel { campaign, .. }
             | Self::Put { campaign, .. }
-            | Self::Steer { campaign, .. } => Some(campaign),
+            | Self::Steer { campaign, .. }
+            | Self::Hold { campaign, .. }
+            | Self::Seats { campaign, .. }
+            | Self::Block { campaign, .. }
+            | Self::Move { campaign, .. } => Some(campaign),
+            Self::Change { step, .. }
+            | Self::Extend { step, .. }
+            | Self::Release { step, .. }
+            | Self::Confirm { step, .. } => Some(step.campaign),
             Self::Tick { .. } | Self::Settled { .. } => None,
         }
     }
 
-    /// Gives a number that two operator commands share if they ask the same, whatever their ids.
+    /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
     pub fn content(&self) -> u64 {
         let mut bytes = Vec::new();
-        match self {
+        let field = match self {
             Self::Put { campaign, settings, expect, .. } => {
                 put_fields(&mut bytes, campaign, settings, *expect, Order::default());
-                xxh3_64_with_seed(&bytes, u64::from(PUT))
+                PUT
             }
             Self::Steer { campaign, steer, .. } => {
                 steer_fields(&mut bytes, campaign, *steer, Order::default());
-                xxh3_64_with_seed(&bytes, u64::from(STEER))
+                STEER
             }
-            Self::Claim { .. } | Self::Cancel { .. } | Self::Tick { .. } | Self::Settled { .. } => {
-                0
+            Self::Hold { subject, picks, .. } => {
+                holds::hold_content(&mut bytes, subject, picks);
+                HOLD
             }
-        }
+            Self::Change { add, drop, .. } => {
+                holds::change_content(&mut bytes, add, drop);
+                CHANGE
+            }
+            Self::Release { units, .. } => {
+                holds::release_content(&mut bytes, units);
+                RELEASE
+            }
+            Self::Confirm { units, late, .. } => {
+                holds::confirm_content(&mut bytes, units, *late);
+                CONFIRM
+            }
+            Self::Seats { campaign, pool, chunk, .. } => {
+                holds::seats_fields(&mut bytes, campaign, pool, chunk, Order::default());
+                SEATS
+            }
+            Self::Block { campaign, units, blocked, reason, .. } => {
+                let why = (*blocked, *reason);
+                holds::block_fields(&mut bytes, campaign, units, why, Order::default());
+                BLOCK
+            }
+            Self::Move { campaign, pool, from, to, reason, .. } => {
+                holds::move_fields(
+                    &mut bytes,
+                    (campaign, pool),
+                    (from, to),
+                    reason,
+                    Order::default(),
+                );
+                MOVE
+            }
+            Self::Claim { .. }
+            | Self::Cancel { .. }
+            | Self::Extend { .. }
+            | Self::Tick { .. }
+            | Self::Settled { .. } => return 0,
+        };
+        xxh3_64_with_seed(&bytes, u64::from(field))
     }
 }

@@ -65,6 +65,16 @@ impl SubjectIndex {
         }
     }
 
+    /// Takes a subject out and gives the rank it had. Tables that were split stay so.
+    pub(crate) fn remove(&mut self, subject: &[u8], is: impl Fn(u32) -> bool) -> Option<u32> {
+        let hash = self.hash(subject);
+        let same = |known: &Known| known.hash == hash && is(known.rank);
+        let table = self.table(hash);
+        let found = self.tables[table].find_entry(spread(hash), same).ok()?;
+        self.len -= 1;
+        Some(found.remove().0.rank)
+    }
+
     pub(crate) fn memory(&self) -> usize {
         self.tables.iter().map(|t| size_of::<HashTable<Known>>() + t.allocation_size()).sum()
     }
@@ -120,6 +130,12 @@ mod tests {
             assert_eq!(index.find(&rank.to_le_bytes(), |known| known == latest), Some(latest));
         }
         assert_eq!(index.len, 100_000);
+        for rank in (1..=100_000_u32).step_by(7) {
+            let latest = rank + 100_000;
+            assert_eq!(index.remove(&rank.to_le_bytes(), |known| known == latest), Some(latest));
+            assert_eq!(index.remove(&rank.to_le_bytes(), |known| known == latest), None);
+        }
+        assert_eq!(index.find(&2_u32.to_le_bytes(), |known| known == 2), Some(2));
         let largest = index.tables.iter().map(HashTable::len).max();
         assert!(largest < Some(3 * TABLE_ENTRIES), "tables are split evenly: {largest:?}");
     }

@@ -10,7 +10,9 @@
 //! |---|---|
 //! | [`state`] | everything one node knows as of a position; where entries are applied |
 //! | [`campaign`] | one campaign: the ladders for put, pause, resume, close, claim and cancel |
-//! | [`pool`] | a counted pool: who has which rank |
+//! | [`pool`] | a pool: what it has, and who has which rank |
+//! | [`hold`] | one hold: whose it is, which units it has, and until when |
+//! | [`hall`] | a seated pool: its seats, areas and groups, and how each stands |
 //! | [`command`] | what can be asked |
 //! | [`outcome`] | what can be answered, with its stable strings |
 //! | [`settings`] | what an operator chooses for a campaign |
@@ -23,6 +25,10 @@
 pub mod campaign;
 pub mod command;
 pub mod digest;
+mod grants;
+pub mod hall;
+pub mod hold;
+mod holds;
 mod index;
 pub mod limits;
 pub mod names;
@@ -35,6 +41,7 @@ pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod time;
+mod turn;
 #[cfg_attr(not(feature = "twins"), doc(hidden))]
 pub mod twins;
 pub mod wire;

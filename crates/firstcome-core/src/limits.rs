@@ -33,5 +33,58 @@ pub const NODE_MEMORY_US: i64 = 3_600_000_000;
 pub const COMMAND_MEMORY_US: i64 = 24 * 3_600_000_000;
 /// Ids of operator commands remembered at most; beyond it the oldest go first.
 pub const COMMAND_MEMORY: usize = 100_000;
+/// Bytes in the id of a hold, or of one step on a hold: 1 to this many.
+pub const HOLD_ID_BYTES: usize = 64;
+/// Grades of a campaign that have a limit of their own.
+pub const GRADE_LIMITS: usize = 64;
+/// Picks in one command on a hold.
+pub const PICKS: usize = 64;
+/// Units in one hold, whatever became of them.
+pub const HOLD_UNITS: usize = 500;
+/// Steps on a hold whose ids are remembered; beyond it the oldest go first.
+pub const HOLD_STEPS: usize = 16;
+/// How long a hold lasts where the operator says nothing else, in microseconds of service time: 8 min.
+pub const HOLD_TTL_US: i64 = 480_000_000;
+/// How long after its start a hold can be extended to where the operator says nothing else, in
+/// microseconds of service time: 30 min.
+pub const HOLD_MAX_US: i64 = 1_800_000_000;
+/// The shortest time a hold can last, in microseconds: 1 s.
+pub const HOLD_LEAST_US: i64 = 1_000_000;
+/// The longest time a hold can last, in microseconds: 24 h.
+pub const HOLD_MOST_US: i64 = 24 * 3_600_000_000;
+/// Holds one subject may start in an hour of service time where the operator says nothing else.
+pub const HOLDS_PER_HOUR: u32 = 60;
+/// The most holds an operator may let one subject start in an hour of service time.
+pub const HOLDS_PER_HOUR_MOST: u32 = 1_000;
+/// How long the id of a hold that has ended is remembered, in microseconds of service time: 24 h.
+pub const HOLD_MEMORY_US: i64 = 24 * 3_600_000_000;
+/// Holds that have ended and are remembered, for each campaign; beyond it those that ended first go first.
+pub const HOLD_MEMORY: usize = 1 << 20;
 /// Digests a replica keeps to compare with what other nodes say.
 pub const DIGESTS_KEPT: usize = 4_096;
+/// Bytes in the name of a seat, an area or a group: 1 to this many; in each other text of a seat: 0 to this many.
+pub const UNIT_NAME_BYTES: usize = 64;
+/// Bytes of the caller's own on a seat or an area.
+pub const EXTRA_BYTES: usize = 256;
+/// Seats in one pool.
+pub const SEATS: usize = 200_000;
+/// Seats in one row.
+pub const ROW_SEATS: usize = 4_096;
+/// Seats in one group, such as a table.
+pub const GROUP_SEATS: usize = 100;
+/// Areas of general admission in one pool.
+pub const AREAS: usize = 1_024;
+/// Sections in one pool.
+pub const SECTIONS: usize = 4_096;
+/// Grades in one pool.
+pub const GRADES: usize = 256;
+/// Channels in one pool.
+pub const CHANNELS: usize = 256;
+/// Prices in one pool.
+pub const PRICES: usize = 4_096;
+/// Seats added to a pool by one command.
+pub const CHUNK_SEATS: usize = 4_000;
+/// Bytes of the seats and areas added to a pool by one command.
+pub const CHUNK_BYTES: usize = 512 << 10;
+/// Seats one "best available" chooses at most.
+pub const BEST_SEATS: usize = 100;

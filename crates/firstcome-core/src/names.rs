@@ -1,6 +1,6 @@
 //! Names, and what makes one acceptable.
 
-use crate::limits::{COMMAND_ID_BYTES, NAME_BYTES, SUBJECT_BYTES};
+use crate::limits::{COMMAND_ID_BYTES, HOLD_ID_BYTES, NAME_BYTES, SUBJECT_BYTES};
 use std::fmt;
 use std::str::FromStr;
 
@@ -69,6 +69,16 @@ pub fn check_command_id(id: &str) -> Result<(), BadName> {
     check_text(id)
 }
 
+/// Accepts the id of a hold, or of one step on a hold: 1 to 64 bytes of UTF-8 without control characters.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it.
+pub fn check_hold_id(id: &str) -> Result<(), BadName> {
+    check_length(id, HOLD_ID_BYTES)?;
+    check_text(id)
+}
+
 /// Accepts text without control characters.
 ///
 /// # Errors
@@ -84,7 +94,7 @@ pub fn check_text(text: &str) -> Result<(), BadName> {
     }
 }
 
-fn check_length(text: &str, most: usize) -> Result<(), BadName> {
+pub(crate) fn check_length(text: &str, most: usize) -> Result<(), BadName> {
     match text.len() {
         0 => Err(BadName::Empty),
         bytes if bytes > most => Err(BadName::TooLong { bytes, most }),

@@ -1,7 +1,13 @@
 //! What can be answered, with its stable strings.
 
+mod bytes;
+mod refusal;
+
+pub use refusal::{Fixed, Missing, Refusal};
+
 use crate::Timestamp;
-use crate::wire::{Malformed, Reader, Write};
+use crate::hall::BadSeat;
+use std::fmt;
 
 /// On whose word a claim was cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,107 @@ pub struct Clamped {
     pub pool: Box<str>,
     /// How far its capacity got.
     pub capacity: u32,
+}
+
+/// A unit by its names.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct UnitName {
+    /// The pool.
+    pub pool: Box<str>,
+    /// The seat or the area; none in a counted pool, whose units have no names.
+    pub unit: Option<Box<str>>,
+}
+
+impl fmt::Display for UnitName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.unit {
+            Some(unit) => write!(f, "{}/{unit}", self.pool),
+            None => f.write_str(&self.pool),
+        }
+    }
+}
+
+/// A unit that became a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RankedUnit {
+    /// The unit.
+    pub unit: UnitName,
+    /// Its rank in its pool.
+    pub rank: u32,
+}
+
+/// A hold as an answer shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holding {
+    /// The hold's id.
+    pub hold: Box<str>,
+    /// The units that are held, by pool and then in the pool's order.
+    pub units: Vec<UnitName>,
+    /// When they are free again if journal time goes on without a break; later if it does not.
+    pub expires_at: Timestamp,
+}
+
+/// Units of a hold that were given back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Release {
+    /// The hold's id.
+    pub hold: Box<str>,
+    /// The units asked about; none of them is held by it any more.
+    pub units: Vec<UnitName>,
+    /// How many units it holds still.
+    pub left: u32,
+}
+
+/// Units of a hold that are the subject's for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Confirmation {
+    /// The hold's id.
+    pub hold: Box<str>,
+    /// The units asked about with their ranks.
+    pub units: Vec<RankedUnit>,
+    /// When the last of them was confirmed.
+    pub at: Timestamp,
+    /// Whether the hold had expired and its units were free to be taken again.
+    pub retaken: bool,
+    /// How many units it holds still.
+    pub left: u32,
+}
+
+/// Units that were paid for too late and cannot be had any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refund {
+    /// The hold's id.
+    pub hold: Box<str>,
+    /// The units asked about, none of which is the subject's.
+    pub units: Vec<UnitName>,
+    /// When that was decided.
+    pub at: Timestamp,
+}
+
+/// A unit exchanged for another of its pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Move {
+    /// The pool.
+    pub pool: Box<str>,
+    /// The unit that is free now.
+    pub from: Box<str>,
+    /// The unit in its place.
+    pub to: Box<str>,
+    /// The rank of the claim it is of; 0 if it is held.
+    pub rank: u32,
+}
+
+/// A refusal that names a hold or units.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedFor {
+    /// The refusal.
+    pub refusal: Refusal,
+    /// The hold it is about: of `has_hold` the one the subject has.
+    pub hold: Option<Box<str>>,
+    /// The units it is about: of `unit_taken` every one that is taken.
+    pub units: Vec<UnitName>,
+    /// Of `bad_seat`, which one and what is wrong with it.
+    pub seat: Option<BadSeat>,
 }
 
 /// The answer of the rules.
@@ -90,161 +197,45 @@ pub enum Outcome {
         /// The number.
         through: u64,
     },
+    /// Units are set aside for the subject until a deadline.
+    Held(Box<Holding>),
+    /// They were so before; nothing changed.
+    AlreadyHeld(Box<Holding>),
+    /// A hold's deadline is as late as asked, or as late as it can be. Asking again moves it again.
+    Extended {
+        /// When its units are free again if journal time goes on without a break.
+        expires_at: Timestamp,
+    },
+    /// Units of a hold are not held any more. Asking again gives the same answer.
+    Released(Box<Release>),
+    /// Units of a hold are the subject's for good. Asking again gives the same answer.
+    Confirmed(Box<Confirmation>),
+    /// The hold had expired and its units cannot be had any more: what was paid is to be given back.
+    /// Asking again gives the same answer.
+    RefundDue(Box<Refund>),
+    /// Seats and areas were added to a pool.
+    Imported {
+        /// How many seats the command added; those that were there with the same content are not counted.
+        seats: u32,
+        /// How many areas it added.
+        areas: u32,
+    },
+    /// Units are not for sale now.
+    Blocked {
+        /// How many were free before.
+        units: u32,
+    },
+    /// Units are free again.
+    Unblocked {
+        /// How many were blocked before.
+        units: u32,
+    },
+    /// A unit was exchanged for another.
+    Moved(Box<Move>),
     /// The rules say no, and nothing changed.
     Refused(Refusal),
-}
-
-/// What was not found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// The campaign.
-    Campaign,
-    /// The pool in the campaign.
-    Pool,
-}
-
-/// A setting that cannot change once the campaign has opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fixed {
-    /// The opening time.
-    OpensAt,
-    /// Whether subjects may claim again.
-    ClaimAgain,
-    /// Whether cancelled units return.
-    UnitsReturn,
-    /// A pool that would go.
-    Pools,
-}
-
-impl Fixed {
-    /// Gives the field's name as it is written in requests.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OpensAt => "opens_at",
-            Self::ClaimAgain => "claim_again",
-            Self::UnitsReturn => "units_return",
-            Self::Pools => "pools",
-        }
-    }
-}
-
-/// Why the rules say no.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// There is no such campaign, or no such pool in it.
-    NotFound(Missing),
-    /// The campaign is finished and has left memory.
-    Archived,
-    /// The campaign has several pools and none was named.
-    PoolRequired,
-    /// The subject cancelled here, and this campaign lets nobody claim again.
-    AlreadyCancelled,
-    /// The operator cancelled a claim of this subject, who may not claim again.
-    NotAdmitted,
-    /// The operator has paused the campaign.
-    Paused,
-    /// The campaign has not opened yet; without a time it is a draft.
-    NotOpen {
-        /// When it opens, if that is decided.
-        opens_at: Option<Timestamp>,
-    },
-    /// The campaign is over.
-    Closed,
-    /// The subject has as many live claims as one may have over the campaign.
-    LimitReached,
-    /// No unit is left.
-    SoldOut,
-    /// The subject has no claim of this rank here.
-    NoSuchClaim,
-    /// The id was used for a command with other content.
-    IdReused,
-    /// The campaign is not as the command demands.
-    VersionMismatch {
-        /// The version it is at.
-        version: u32,
-    },
-    /// The campaign has opened, and this cannot change any more.
-    NotChangeable(Fixed),
-    /// The closing time is not after the opening time, or not after now.
-    ClosesTooEarly,
-    /// Only a closed campaign can be archived.
-    NotClosed,
-    /// Some of the campaign's results are not settled yet.
-    Unsettled,
-    /// The number lies beyond the last result.
-    BeyondResults,
-}
-
-impl Refusal {
-    /// Every refusal once, in no particular order; refusals with content stand with some content.
-    pub const ALL: [Self; 18] = [
-        Self::NotFound(Missing::Campaign),
-        Self::Archived,
-        Self::PoolRequired,
-        Self::AlreadyCancelled,
-        Self::NotAdmitted,
-        Self::Paused,
-        Self::NotOpen { opens_at: None },
-        Self::Closed,
-        Self::LimitReached,
-        Self::SoldOut,
-        Self::NoSuchClaim,
-        Self::IdReused,
-        Self::VersionMismatch { version: 0 },
-        Self::NotChangeable(Fixed::OpensAt),
-        Self::ClosesTooEarly,
-        Self::NotClosed,
-        Self::Unsettled,
-        Self::BeyondResults,
-    ];
-
-    /// Gives the stable string.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotFound(_) => "not_found",
-            Self::Archived => "archived",
-            Self::PoolRequired => "pool_required",
-            Self::AlreadyCancelled => "already_cancelled",
-            Self::NotAdmitted => "not_admitted",
-            Self::Paused => "paused",
-            Self::NotOpen { .. } => "not_open",
-            Self::Closed => "closed",
-            Self::LimitReached => "limit_reached",
-            Self::SoldOut => "sold_out",
-            Self::NoSuchClaim => "no_such_claim",
-            Self::IdReused => "id_reused",
-            Self::VersionMismatch { .. } => "version_mismatch",
-            Self::NotChangeable(_) => "not_changeable",
-            Self::ClosesTooEarly => "closes_too_early",
-            Self::NotClosed => "not_closed",
-            Self::Unsettled => "unsettled",
-            Self::BeyondResults => "beyond_results",
-        }
-    }
-
-    /// Gives the stable number the digest and stored outcomes use.
-    fn code(self) -> u32 {
-        match self {
-            Self::NotFound(_) => 32,
-            Self::Archived => 33,
-            Self::PoolRequired => 34,
-            Self::AlreadyCancelled => 35,
-            Self::NotAdmitted => 36,
-            Self::Paused => 37,
-            Self::NotOpen { .. } => 38,
-            Self::Closed => 39,
-            Self::LimitReached => 40,
-            Self::SoldOut => 41,
-            Self::NoSuchClaim => 42,
-            Self::IdReused => 43,
-            Self::VersionMismatch { .. } => 44,
-            Self::NotChangeable(_) => 45,
-            Self::ClosesTooEarly => 46,
-            Self::NotClosed => 47,
-            Self::Unsettled => 48,
-            Self::BeyondResults => 49,
-        }
-    }
+    /// The rules say no about a hold or units, and nothing changed.
+    RefusedFor(Box<RefusedFor>),
 }
 
 impl From<Refusal> for Outcome {
@@ -265,101 +256,58 @@ impl Outcome {
             Self::Unchanged { .. } => "unchanged",
             Self::Ticked => "ticked",
             Self::Settled { .. } => "settled",
+            Self::Held(_) => "held",
+            Self::AlreadyHeld(_) => "already_held",
+            Self::Extended { .. } => "extended",
+            Self::Released(_) => "released",
+            Self::Confirmed(_) => "confirmed",
+            Self::RefundDue(_) => "refund_due",
+            Self::Imported { .. } => "imported",
+            Self::Blocked { .. } => "blocked",
+            Self::Unblocked { .. } => "unblocked",
+            Self::Moved(_) => "moved",
             Self::Refused(refusal) => refusal.as_str(),
+            Self::RefusedFor(named) => named.refusal.as_str(),
         }
     }
+
+    /// Every string of an outcome that is not a refusal, once.
+    pub const YES: [&'static str; 18] = [
+        "won",
+        "already_won",
+        "cancelled",
+        "created",
+        "changed",
+        "unchanged",
+        "ticked",
+        "settled",
+        "held",
+        "already_held",
+        "extended",
+        "released",
+        "confirmed",
+        "refund_due",
+        "imported",
+        "blocked",
+        "unblocked",
+        "moved",
+    ];
 
     /// Says whether the rules said no.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_))
+        self.refusal().is_some()
     }
 
-    /// Writes the outcome for the digest and for snapshots: its code, then what it carries.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Won { rank, at } => {
-                out.number(1, u64::from(*rank));
-                out.time(16, *at);
-            }
-            Self::AlreadyWon { rank, at } => {
-                out.number(2, u64::from(*rank));
-                out.time(16, *at);
-            }
-            Self::Cancelled { by, at } => {
-                out.number(3, u64::from(by.code()));
-                out.time(16, *at);
-            }
-            Self::Created { version } => out.number(4, u64::from(*version)),
-            Self::Changed { version, clamped } => {
-                out.number(5, u64::from(*version));
-                for pool in clamped {
-                    out.nested(17, |out| {
-                        out.text(1, &pool.pool);
-                        out.number(2, u64::from(pool.capacity));
-                    });
-                }
-            }
-            Self::Unchanged { version } => out.number(6, u64::from(*version)),
-            Self::Ticked => out.number(7, 0),
-            Self::Settled { through } => out.number(8, *through),
-            Self::Refused(refusal) => {
-                let content = match refusal {
-                    Refusal::VersionMismatch { version } => u64::from(*version),
-                    Refusal::NotChangeable(fixed) => *fixed as u64,
-                    Refusal::NotFound(missing) => *missing as u64,
-                    Refusal::NotOpen { opens_at } => opens_at.map_or(0, |at| at.as_micros() as u64),
-                    Refusal::Archived
-                    | Refusal::PoolRequired
-                    | Refusal::AlreadyCancelled
-                    | Refusal::NotAdmitted
-                    | Refusal::Paused
-                    | Refusal::Closed
-                    | Refusal::LimitReached
-                    | Refusal::SoldOut
-                    | Refusal::NoSuchClaim
-                    | Refusal::IdReused
-                    | Refusal::ClosesTooEarly
-                    | Refusal::NotClosed
-                    | Refusal::Unsettled
-                    | Refusal::BeyondResults => 0,
-                };
-                out.number(refusal.code(), content);
-            }
+    /// Gives the refusal, if it is one.
+    pub fn refusal(&self) -> Option<Refusal> {
+        if let Self::RefusedFor(named) = self {
+            return Some(named.refusal);
         }
+        if let Self::Refused(refusal) = self { Some(*refusal) } else { None }
     }
 
-    /// Reads the outcome of an operator command; only a yes is ever kept.
-    ///
-    /// # Errors
-    ///
-    /// Bytes of another form, or an outcome that is not a yes to an operator.
-    pub fn decode_kept(fields: Reader<'_>) -> Result<Self, Malformed> {
-        let end = fields;
-        let (mut read, mut clamped) = (None, Vec::new());
-        fields.fields(|field, value| {
-            match field {
-                4 => read = Some(Self::Created { version: value.number32()? }),
-                5 => read = Some(Self::Changed { version: value.number32()?, clamped: Vec::new() }),
-                6 => read = Some(Self::Unchanged { version: value.number32()? }),
-                17 => {
-                    let mut pool = Clamped { pool: "".into(), capacity: 0 };
-                    value.nested()?.fields(|field, value| {
-                        match field {
-                            1 => pool.pool = value.text()?.into(),
-                            2 => pool.capacity = value.number32()?,
-                            _ => return Err(value.wrong("an unknown field of a clamped pool")),
-                        }
-                        Ok(())
-                    })?;
-                    clamped.push(pool);
-                }
-                _ => return Err(value.wrong("an outcome that is never kept")),
-            }
-            Ok(())
-        })?;
-        if let Some(Self::Changed { clamped: kept, .. }) = &mut read {
-            *kept = clamped;
-        }
-        read.ok_or_else(|| end.wrong("an outcome without a code"))
+    /// Refuses something about units.
+    pub(crate) fn refused_for(refusal: Refusal, units: Vec<UnitName>) -> Self {
+        Self::RefusedFor(Box::new(RefusedFor { refusal, hold: None, units, seat: None }))
     }
 }

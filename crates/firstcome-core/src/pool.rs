@@ -1,9 +1,14 @@
-//! A counted pool: who has which rank.
+//! A pool: what it has, and who has which rank.
+
+mod units;
 
 use crate::Timestamp;
+use crate::grants::Grants;
+use crate::hall::Hall;
 use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
+use crate::settings::{PoolKind, PoolSettings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -46,13 +51,23 @@ pub struct Claim<'a> {
     pub cancel: Option<&'a Cancel>,
 }
 
-/// A counted pool of a campaign.
+/// A pool of a campaign.
 #[derive(Debug)]
 pub struct Pool {
     pub(crate) name: Box<str>,
+    /// Of a counted pool; a seated one has as many units as its hall.
     pub(crate) capacity: u32,
-    /// Units that are not free: claims, less those whose cancelled unit came back.
+    /// How many units of it one subject may have.
+    pub(crate) limit: Option<u32>,
+    /// Units of a counted pool that are not free: claims, less those whose cancelled unit came back, and
+    /// what is held.
     pub(crate) taken: u32,
+    /// Units of a counted pool that are held.
+    pub(crate) held: u32,
+    /// The seats of a seated pool.
+    hall: Option<Box<Hall>>,
+    /// Which unit and which hold a claim came from, where it came from a hold.
+    pub(crate) grants: Grants,
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) notes: BTreeMap<u32, Arc<Notes>>,
     cancelled: u32,
@@ -60,11 +75,16 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn new(name: &str, capacity: u32) -> Self {
+    pub(crate) fn new(wanted: &PoolSettings) -> Self {
+        let seated = wanted.kind == PoolKind::Seated;
         Self {
-            name: name.into(),
-            capacity,
+            name: wanted.name.clone(),
+            capacity: wanted.capacity,
+            limit: wanted.limit,
             taken: 0,
+            held: 0,
+            hall: seated.then(Box::default),
+            grants: Grants::default(),
             segments: Vec::new(),
             notes: BTreeMap::new(),
             cancelled: 0,
@@ -79,17 +99,23 @@ impl Pool {
 
     /// Gives how many units the pool has.
     pub fn capacity(&self) -> u32 {
-        self.capacity
+        self.hall().map_or(self.capacity, |hall| hall.counts().all())
     }
 
-    /// Gives how many units are free.
+    /// Gives how many units are free and for sale.
     pub fn left(&self) -> u32 {
-        self.capacity.saturating_sub(self.taken)
+        match self.hall() {
+            None => self.capacity.saturating_sub(self.taken),
+            Some(hall) => hall.counts().left,
+        }
     }
 
-    /// Gives how many units are not free.
+    /// Gives how many units are held or given.
     pub fn taken(&self) -> u32 {
-        self.taken
+        match self.hall() {
+            None => self.taken,
+            Some(hall) => hall.counts().held + hall.counts().confirmed,
+        }
     }
 
     /// Gives the last rank given; ranks run from 1 to it without a gap.
@@ -135,19 +161,26 @@ impl Pool {
 
     /// Gives about how many bytes of memory the pool takes.
     pub fn memory(&self) -> usize {
+        let hall = self.hall().map_or(0, Hall::memory);
         let segments: usize = self.segments.iter().map(|s| s.memory() + 112).sum();
         let notes = self.notes.values().map(|notes| notes.len() * 96).sum::<usize>();
-        segments + notes + self.index.memory()
+        segments + notes + self.index.memory() + hall + self.grants.memory()
     }
 
+    /// Gives a subject a unit of a counted pool.
     pub(crate) fn give(&mut self, subject: &str, at: Timestamp) -> u32 {
+        self.taken += 1;
+        assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
+        self.rank(subject, at)
+    }
+
+    /// Gives a subject the next rank.
+    fn rank(&mut self, subject: &str, at: Timestamp) -> u32 {
         let rank = self.last_rank().checked_add(1).expect("a pool has fewer units than ranks");
         self.push(subject, at, rank);
         if let Some(before) = self.point(rank) {
             self.note_mut(rank).earlier = Some(before);
         }
-        self.taken += 1;
-        assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
         rank
     }
 
@@ -157,7 +190,7 @@ impl Pool {
         note.cancel = Some(cancel);
         self.cancelled += 1;
         if units_return {
-            self.taken -= 1;
+            self.free_confirmed(rank);
         }
     }
 

@@ -13,14 +13,23 @@ pub enum Kind {
     Claim,
     /// A claim was undone.
     Cancel,
+    /// A unit was paid for after its hold had expired and could not be had any more.
+    RefundDue,
+    /// A unit was exchanged for another.
+    Moved,
 }
 
 impl Kind {
+    /// Every kind once.
+    pub const ALL: [Self; 4] = [Self::Claim, Self::Cancel, Self::RefundDue, Self::Moved];
+
     /// Gives the stable string.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Claim => "claim",
             Self::Cancel => "cancel",
+            Self::RefundDue => "refund_due",
+            Self::Moved => "moved",
         }
     }
 
@@ -28,11 +37,13 @@ impl Kind {
         match self {
             Self::Claim => 1,
             Self::Cancel => 2,
+            Self::RefundDue => 3,
+            Self::Moved => 4,
         }
     }
 
     pub(crate) fn of(code: u64) -> Option<Self> {
-        [Self::Claim, Self::Cancel].into_iter().find(|kind| u64::from(kind.code()) == code)
+        Self::ALL.into_iter().find(|kind| u64::from(kind.code()) == code)
     }
 }
 
@@ -40,6 +51,7 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) campaign: u32,
+    /// The claim's rank; of a refund due or a move its number among the campaign's.
     pub(crate) rank: u32,
     pub(crate) pool: u16,
     pub(crate) kind: Kind,

@@ -1,7 +1,11 @@
 //! What an operator chooses for a campaign.
 
+mod holding;
+
+pub use holding::{GradeLimit, HoldSettings, HoldsEach};
+
 use crate::Timestamp;
-use crate::limits::{CAPACITY, POOLS, TITLE_BYTES};
+use crate::limits::{CAPACITY, GRADE_LIMITS, HOLDS_PER_HOUR_MOST, POOLS, TITLE_BYTES};
 use crate::names::{BadName, check_name, check_text};
 use crate::wire::{Malformed, Reader, Write};
 
@@ -26,13 +30,49 @@ impl Opens {
     }
 }
 
+/// What a pool's units are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PoolKind {
+    /// So many units, each like the other.
+    #[default]
+    Counted,
+    /// Seats with names, areas and groups, added with [`Command::Seats`](crate::Command::Seats).
+    Seated,
+}
+
+impl PoolKind {
+    /// Gives the stable string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Counted => "counted",
+            Self::Seated => "seated",
+        }
+    }
+}
+
 /// A finite supply in a campaign, as the operator describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PoolSettings {
     /// Its name, unique in the campaign: see [`check_name`].
     pub name: Box<str>,
-    /// How many units it has: 1 to [`CAPACITY`].
+    /// How many units it has: 1 to [`CAPACITY`]; 0 of a seated pool, whose seats are added one by one.
     pub capacity: u32,
+    /// What its units are.
+    pub kind: PoolKind,
+    /// How many units of it one subject may have, held and live claims together, if that is limited.
+    pub limit: Option<u32>,
+}
+
+impl PoolSettings {
+    /// Describes a counted pool without a limit of its own.
+    pub fn counted(name: &str, capacity: u32) -> Self {
+        Self { name: name.into(), capacity, kind: PoolKind::Counted, limit: None }
+    }
+
+    /// Describes a seated pool without a limit of its own.
+    pub fn seated(name: &str) -> Self {
+        Self { name: name.into(), capacity: 0, kind: PoolKind::Seated, limit: None }
+    }
 }
 
 /// Everything an operator chooses for a campaign.
@@ -44,7 +84,8 @@ pub struct Settings {
     pub opens: Opens,
     /// When claims are no longer accepted; never, if none.
     pub closes_at: Option<Timestamp>,
-    /// How many live claims one subject may have over all pools; as many as there are pools, if none.
+    /// How many live claims and held units one subject may have over all pools; if none, one claim in
+    /// each pool and any number of held units.
     pub limit: Option<u32>,
     /// Whether a subject that cancelled may claim again, then with a new, higher rank.
     pub claim_again: bool,
@@ -52,6 +93,8 @@ pub struct Settings {
     pub units_return: bool,
     /// The pools: 1 to 256, in the order given.
     pub pools: Vec<PoolSettings>,
+    /// How units are held.
+    pub holding: HoldSettings,
 }
 
 /// Why settings are not acceptable.
@@ -89,6 +132,34 @@ pub enum BadSettings {
     /// A limit of 0 would let nobody claim.
     #[error("limits.campaign: 0 would let nobody claim")]
     ZeroLimit,
+    /// A limit of 0 for one pool would let nobody have anything of it.
+    #[error("limit of pool {0:?}: 0 would let nobody claim")]
+    ZeroPoolLimit(Box<str>),
+    /// A capacity for a seated pool, which has as many units as seats are added.
+    #[error("capacity of pool {0:?}: a seated pool has as many units as seats are added to it")]
+    SeatedCapacity(Box<str>),
+    /// A time outside 1 s to 24 h, or a hold that lasts longer than it can be extended.
+    #[error(
+        "hold_ttl {ttl_us} us and hold_max {max_us} us: both are 1 s to 24 h, and hold_ttl is not longer"
+    )]
+    HoldTimes {
+        /// How long a hold lasts.
+        ttl_us: i64,
+        /// How long after its start it can be extended to.
+        max_us: i64,
+    },
+    /// Holds in an hour outside 1 to [`HOLDS_PER_HOUR_MOST`].
+    #[error("holds_per_hour: {0} is outside 1 to {HOLDS_PER_HOUR_MOST}")]
+    HoldsPerHour(u32),
+    /// A grade with a limit that is not acceptable.
+    #[error("limits.grades: {0}")]
+    Grade(BadName),
+    /// Two limits for the same grade, or a limit of 0.
+    #[error("limits.grades: {0:?} has two limits, or one of 0")]
+    GradeLimit(Box<str>),
+    /// Too many grades with limits.
+    #[error("limits.grades: {0} grades, at most {GRADE_LIMITS} are allowed")]
+    TooManyGrades(usize),
 }
 
 impl Settings {
@@ -118,12 +189,21 @@ impl Settings {
             if self.pools[..i].iter().any(|earlier| earlier.name == pool.name) {
                 return Err(BadSettings::PoolTwice(pool.name.clone()));
             }
+            if pool.limit == Some(0) {
+                return Err(BadSettings::ZeroPoolLimit(pool.name.clone()));
+            }
             let capacity = u64::from(pool.capacity);
+            if pool.kind == PoolKind::Seated {
+                if capacity != 0 {
+                    return Err(BadSettings::SeatedCapacity(pool.name.clone()));
+                }
+                continue;
+            }
             if !(1..=CAPACITY).contains(&capacity) {
                 return Err(BadSettings::Capacity { pool: pool.name.clone(), capacity });
             }
         }
-        Ok(())
+        self.holding.check()
     }
 
     /// Writes the settings as fields.
@@ -146,8 +226,15 @@ impl Settings {
             out.nested(8, |out| {
                 out.text(1, &pool.name);
                 out.number(2, u64::from(pool.capacity));
+                if pool.kind == PoolKind::Seated {
+                    out.number(3, 1);
+                }
+                if let Some(limit) = pool.limit {
+                    out.number(4, u64::from(limit));
+                }
             });
         }
+        self.holding.encode(out);
     }
 
     /// Reads settings as [`Settings::encode`] writes them.
@@ -165,6 +252,7 @@ impl Settings {
             claim_again: false,
             units_return: true,
             pools: Vec::new(),
+            holding: HoldSettings::default(),
         };
         fields.fields(|field, value| {
             match field {
@@ -176,18 +264,20 @@ impl Settings {
                 6 => read.claim_again = value.flag()?,
                 7 => read.units_return = value.flag()?,
                 8 => {
-                    let mut pool = PoolSettings { name: "".into(), capacity: 0 };
+                    let mut pool = PoolSettings::counted("", 0);
                     value.nested()?.fields(|field, value| {
                         match field {
                             1 => pool.name = value.text()?.into(),
                             2 => pool.capacity = value.number32()?,
+                            3 if value.flag()? => pool.kind = PoolKind::Seated,
+                            4 => pool.limit = Some(value.number32()?),
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())
                     })?;
                     read.pools.push(pool);
                 }
-                _ => return Err(value.wrong("an unknown field of settings")),
+                _ => read.holding.field(field, value)?,
             }
             Ok(())
         })?;

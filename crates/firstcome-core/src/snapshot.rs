@@ -6,6 +6,7 @@
 //! segment is written once in its life, whatever the number of snapshots.
 
 mod freeze;
+mod holds;
 mod restore;
 
 pub use freeze::{Frozen, Piece};
@@ -182,4 +183,10 @@ mod field {
     pub(super) const ORDER: u32 = 5;
     pub(super) const RESULTS: u32 = 6;
     pub(super) const ARCHIVED: u32 = 7;
+    pub(super) const HALL: u32 = 8;
+    pub(super) const GRANTS: u32 = 9;
+    pub(super) const HOLDER: u32 = 10;
+    pub(super) const HOLD: u32 = 11;
+    pub(super) const REFUND: u32 = 12;
+    pub(super) const MOVED: u32 = 13;
 }

@@ -1,13 +1,16 @@
 //! Everything one node knows as of a position, and where entries are applied.
 
-use crate::campaign::Campaign;
-use crate::command::{Command, Expect, Mark, Order, Steer};
+mod look;
+
+use crate::campaign::{Campaign, Moved, ToHold};
+use crate::command::{Command, Expect, Order, Steer};
 use crate::digest::Digest;
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
-use crate::names::{NodeId, Position, SpaceId};
+use crate::names::{NodeId, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
+use crate::turn::{Deadlines, Deed, Deeds, Turn};
 use crate::twins::counts_whole_steps;
 use crate::{Settings, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
@@ -54,8 +57,22 @@ pub struct ResultRow<'a> {
     pub campaign: &'a Campaign,
     /// In which pool.
     pub pool: &'a str,
-    /// To which claim.
+    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
     pub claim: crate::pool::Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
 }
 
 /// What became of an entry.
@@ -83,7 +100,10 @@ pub struct State {
     pub(crate) names: BTreeMap<Box<str>, Named>,
     pub(crate) campaigns: BTreeMap<u32, Campaign>,
     pub(crate) digests: VecDeque<u64>,
+    /// Live holds by when their time is over.
+    pub(crate) deadlines: Deadlines,
     scratch: Vec<u8>,
+    deeds: Deeds,
 }
 
 impl State {
@@ -108,7 +128,9 @@ impl State {
             names: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             digests: VecDeque::new(),
+            deadlines: Deadlines::new(),
             scratch: Vec::new(),
+            deeds: Deeds::default(),
         }
     }
 
@@ -141,6 +163,7 @@ impl State {
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
         self.scratch.push(u8::from(copy));
+        self.expire();
         if !copy {
             outcomes.reserve(commands.len());
             for command in commands {
@@ -174,6 +197,29 @@ impl State {
                 }
                 outcome
             }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. } => self.on_hold(command),
+            Command::Seats { campaign, pool, chunk, order } => {
+                self.order(command, *order, |state| {
+                    let at = state.stamp.at;
+                    state.on_campaign(campaign, |campaign, _| campaign.add_seats(at, pool, chunk))
+                })
+            }
+            Command::Block { campaign, units, blocked, order, .. } => {
+                self.order(command, *order, |state| {
+                    state.on_campaign(campaign, |campaign, _| campaign.block(units, *blocked))
+                })
+            }
+            Command::Move { campaign, pool, from, to, reason, order } => {
+                self.order(command, *order, |state| {
+                    state.on_campaign(campaign, |campaign, turn| {
+                        campaign.move_seat(turn, pool, (from, to), (reason, order.who))
+                    })
+                })
+            }
             Command::Put { campaign, settings, expect, order } => {
                 self.order(command, *order, |state| state.put(campaign, settings, *expect))
             }
@@ -196,10 +242,80 @@ impl State {
             Ok(place) => place,
             Err(outcome) => return outcome,
         };
-        let rank = campaign.pools[place].give(subject, at);
+        let rank = campaign.give(place, subject, at);
         let number = campaign.number;
         self.record(Kind::Claim, number, place, rank, subject);
         Outcome::Won { rank, at }
+    }
+
+    /// Frees every unit whose hold is due, in the order of deadlines, then of campaigns and numbers.
+    fn expire(&mut self) {
+        while let Some(&(deadline, campaign, number)) = self.deadlines.first() {
+            if deadline > self.service {
+                return;
+            }
+            self.deadlines.pop_first();
+            let live = self.campaigns.get_mut(&campaign).expect("a live hold has its campaign");
+            live.expire(number, self.service);
+            self.scratch.extend_from_slice(&campaign.to_le_bytes());
+            self.scratch.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// Runs a command on one hold.
+    fn on_hold(&mut self, command: &Command<'_>) -> Outcome {
+        let content = command.content();
+        // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
+        self.scratch.extend_from_slice(&content.to_le_bytes());
+        let Some(name) = command.campaign() else { unreachable!("a hold is of a campaign") };
+        self.on_campaign(name, |campaign, turn| match command {
+            Command::Hold { id, subject, picks, .. } => {
+                campaign.hold(turn, &ToHold { id, subject, picks, content })
+            }
+            Command::Change { step, add, drop } => {
+                campaign.change(turn, step, (add, drop), content)
+            }
+            Command::Extend { step, by_us } => campaign.extend(turn, step, *by_us),
+            Command::Release { step, units } => campaign.release(turn, step, units, content),
+            Command::Confirm { step, units, late } => {
+                campaign.confirm(turn, step, (units, *late), content)
+            }
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => unreachable!("it is no command on a hold"),
+        })
+    }
+
+    /// Gives a campaign its turn and takes in the results it made. Refuses with `not_found` and `archived`.
+    fn on_campaign(
+        &mut self,
+        name: &str,
+        run: impl FnOnce(&mut Campaign, &mut Turn<'_>) -> Outcome,
+    ) -> Outcome {
+        let (at, service) = (self.stamp.at, self.service);
+        let mut deeds = std::mem::take(&mut self.deeds);
+        let mut deadlines = std::mem::take(&mut self.deadlines);
+        let (outcome, number) = match self.campaign_mut(name) {
+            Err(refusal) => (refusal.into(), 0),
+            Ok(campaign) => {
+                let (deadlines, deeds) = (&mut deadlines, &mut deeds);
+                let mut turn = Turn { at, service, deadlines, deeds };
+                (run(campaign, &mut turn), campaign.number)
+            }
+        };
+        self.deadlines = deadlines;
+        let Deeds { subject, made } = &mut deeds;
+        for Deed { kind, pool, rank } in made.drain(..) {
+            self.record(kind, number, usize::from(pool), rank, subject);
+        }
+        self.deeds = deeds;
+        outcome
     }
 
     /// Runs an operator command once for each id.
@@ -283,11 +399,15 @@ impl State {
         if campaign.closed_since(at).is_none() {
             return Refusal::NotClosed.into();
         }
-        if campaign.unsettled > 0 && !drop_unsettled {
+        if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
             return Refusal::Unsettled.into();
         }
+        let live = campaign.holds().filter(|hold| hold.is_live());
+        let due: Vec<_> =
+            live.map(|hold| (hold.deadline(), campaign.number, hold.number())).collect();
         let (number, version) = (campaign.number, campaign.version + 1);
         let archived = Archived { at, title: campaign.title.clone() };
+        due.iter().for_each(|hold| assert!(self.deadlines.remove(hold), "a live hold is due"));
         self.campaigns.remove(&number);
         self.names.insert(name.into(), Named::Archived(archived));
         Outcome::Changed { version, clamped: Vec::new() }
@@ -329,125 +449,5 @@ impl State {
             Some(Named::Archived(_)) => Err(Refusal::Archived),
             None => Err(Refusal::NotFound(Missing::Campaign)),
         }
-    }
-
-    /// Gives a campaign, or why there is none: `not_found` or `archived`.
-    pub fn campaign(&self, name: &str) -> Result<&Campaign, Refusal> {
-        match self.names.get(name) {
-            Some(Named::Live(number)) => {
-                Ok(self.campaigns.get(number).expect("a live name has its campaign"))
-            }
-            Some(Named::Archived(_)) => Err(Refusal::Archived),
-            None => Err(Refusal::NotFound(Missing::Campaign)),
-        }
-    }
-
-    /// Gives the campaigns in memory, in order of creation.
-    pub fn campaigns(&self) -> impl Iterator<Item = &Campaign> {
-        self.campaigns.values()
-    }
-
-    /// Gives the names and ends of campaigns that left memory, by name.
-    pub fn archived(&self) -> impl Iterator<Item = (&str, &Archived)> {
-        self.names.iter().filter_map(|(name, named)| match named {
-            Named::Archived(archived) => Some((&**name, archived)),
-            Named::Live(_) => None,
-        })
-    }
-
-    /// Gives results that are not settled, beyond a number, in order.
-    ///
-    /// Results of campaigns that left memory unsettled are left out.
-    pub fn results_after(&self, number: u64) -> impl Iterator<Item = ResultRow<'_>> {
-        self.results.after(number).filter_map(|(number, record)| {
-            let campaign = self.campaigns.get(&record.campaign)?;
-            let pool = campaign.pools.get(usize::from(record.pool))?;
-            let claim = pool.claim(record.rank)?;
-            Some(ResultRow { number, kind: record.kind, campaign, pool: &pool.name, claim })
-        })
-    }
-
-    /// Gives the number of the last result; 0 before the first.
-    pub fn last_result(&self) -> u64 {
-        self.results.last()
-    }
-
-    /// Gives the number up to which results are settled.
-    pub fn settled(&self) -> u64 {
-        self.results.settled
-    }
-
-    /// Gives how many results are kept because no ledger is known to have them.
-    pub fn unsettled(&self) -> usize {
-        self.results.len()
-    }
-
-    /// Gives the highest term seen in a settle mark.
-    pub fn term(&self) -> u64 {
-        self.results.term
-    }
-
-    /// Says whether a batch would be a copy: one of the same node with this number or a higher one ran.
-    pub fn has_run(&self, node: NodeId, number: u64) -> bool {
-        self.batches.last.get(&node).is_some_and(|last| number <= last.number)
-    }
-
-    /// Gives the space this is the state of.
-    pub fn space(&self) -> SpaceId {
-        self.space
-    }
-
-    /// Gives the position of the last entry applied; 0 before the first.
-    pub fn position(&self) -> u64 {
-        self.stamp.position
-    }
-
-    /// Gives the position as clients see it.
-    pub fn token(&self) -> Position {
-        let Stamp { epoch, position, .. } = self.stamp;
-        Position { shard: self.shard, epoch, position }
-    }
-
-    /// Gives the stamp of the last entry applied.
-    pub fn stamp(&self) -> Stamp {
-        self.stamp
-    }
-
-    /// Gives the time of the last entry applied.
-    pub fn at(&self) -> Timestamp {
-        self.stamp.at
-    }
-
-    /// Gives the service time in microseconds.
-    pub fn service(&self) -> i64 {
-        self.service
-    }
-
-    /// Gives the digest after the last entry applied.
-    pub fn digest(&self) -> u64 {
-        self.digest.0
-    }
-
-    /// Gives what this state says of itself to others.
-    pub fn mark(&self) -> Mark {
-        Mark { position: self.position(), digest: self.digest() }
-    }
-
-    /// Gives the digest as it was at a position, if that is among the last 4,096.
-    pub fn digest_at(&self, position: u64) -> Option<u64> {
-        let back = usize::try_from(self.position().checked_sub(position)?).ok()?;
-        let place = self.digests.len().checked_sub(back + 1)?;
-        self.digests.get(place).copied()
-    }
-
-    /// Gives the opening or closing that lies next after the last entry.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min()
-    }
-
-    /// Gives about how many bytes of memory the campaigns take.
-    pub fn memory(&self) -> usize {
-        self.campaigns.values().map(Campaign::memory).sum::<usize>()
-            + self.results.len() * size_of::<Record>()
     }
 }

@@ -12,7 +12,7 @@ use firstcome::node::{Answer, Ask as Order, Ordered};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, Timestamp};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -216,9 +216,8 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
     let at = |after: Duration| {
         Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
     };
-    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| PoolSettings {
-        name: name.as_str().into(),
-        capacity: capacity.filter(|_| place == 0).unwrap_or(*usual),
+    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| {
+        PoolSettings::counted(name, capacity.filter(|_| place == 0).unwrap_or(*usual))
     });
     Settings {
         title: "".into(),
@@ -227,6 +226,7 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         limit: campaign.limit,
         claim_again: campaign.claim_again,
         units_return: campaign.units_return,
+        holding: HoldSettings::default(),
         pools: pools.collect(),
     }
 }

@@ -59,6 +59,9 @@ fn row(number: u64) -> Row {
         by: None,
         reason: None,
         who: None,
+        unit: None,
+        hold: None,
+        moved_from: None,
     }
 }
 

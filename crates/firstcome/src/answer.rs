@@ -209,6 +209,22 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::NotClosed              => (S::CONFLICT,                false, "Only a closed campaign can be archived"),
         Refusal::Unsettled              => (S::CONFLICT,                true,  "Some results of the campaign are not settled yet"),
         Refusal::BeyondResults          => (S::CONFLICT,                false, "The number lies beyond the last result"),
+        Refusal::HoldRequired           => (S::CONFLICT,                false, "Units of a seated pool are held first"),
+        Refusal::HasHold                => (S::CONFLICT,                false, "The subject has a live hold, and one may have one at a time"),
+        Refusal::NoSuchUnit             => (S::NOT_FOUND,               false, "There is no such seat, area or group"),
+        Refusal::NotForSale             => (S::CONFLICT,                false, "The unit is not for sale"),
+        Refusal::TooManyHolds           => (S::TOO_MANY_REQUESTS,       true,  "The subject started as many holds in the last hour as one may"),
+        Refusal::TooManyUnits           => (S::UNPROCESSABLE_ENTITY,    false, "One hold cannot have as many units"),
+        Refusal::UnitTaken              => (S::CONFLICT,                true,  "Somebody has the unit"),
+        Refusal::OrphanLeft             => (S::CONFLICT,                false, "A single free seat would be left"),
+        Refusal::NoSuchHold             => (S::NOT_FOUND,               false, "There is no such hold"),
+        Refusal::NotYours               => (S::FORBIDDEN,               false, "The hold is another subject's"),
+        Refusal::HoldExpired            => (S::GONE,                    false, "The hold's time is over"),
+        Refusal::HoldReleased           => (S::GONE,                    false, "The hold was given back"),
+        Refusal::AlreadyConfirmed       => (S::CONFLICT,                false, "The units are the subject's for good already"),
+        Refusal::NotHeld                => (S::CONFLICT,                false, "The unit is not held"),
+        Refusal::NotSeated              => (S::CONFLICT,                false, "The pool has no seats"),
+        Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY,    false, "A seat or an area cannot be added"),
     };
     Row { outcome: refusal.as_str(), status, retry, effect: Effect::None, title }
 }

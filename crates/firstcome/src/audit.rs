@@ -305,6 +305,14 @@ impl Audit {
             | Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Put { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => None,
         });
@@ -404,6 +412,14 @@ fn mark(command: &Command<'_>) -> Option<Mark> {
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
-        | Command::Steer { .. } => None,
+        | Command::Steer { .. }
+        | Command::Hold { .. }
+        | Command::Change { .. }
+        | Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Confirm { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. } => None,
     }
 }

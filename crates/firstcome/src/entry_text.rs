@@ -2,8 +2,8 @@
 
 use crate::http::clock_text::rfc3339;
 use firstcome_core::Settings;
-use firstcome_core::command::{BadBody, Command, Expect, Order, Steer};
-use firstcome_core::settings::Opens;
+use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
+use firstcome_core::settings::{GradeLimit, Opens, PoolSettings};
 use firstcome_journal::Entry;
 use serde_json::{Value, json};
 
@@ -49,6 +49,48 @@ fn command(command: &Command<'_>) -> Value {
             })
         }
         Command::Steer { campaign, steer, order } => steered(campaign, *steer, *order),
+        Command::Hold { campaign, id, subject, picks: wanted } => json!({
+            "command": "hold", "campaign": campaign, "hold": id, "subject": subject,
+            "picks": picks(wanted),
+        }),
+        Command::Change { step, add, drop } => {
+            let mut value = stepped("change", step);
+            (value["add"], value["drop"]) = (picks(add), picks(drop));
+            value
+        }
+        Command::Extend { step, by_us } => {
+            let mut value = stepped("extend", step);
+            value["by_us"] = json!(by_us);
+            value
+        }
+        Command::Release { step, units } => {
+            let mut value = stepped("release", step);
+            value["units"] = picks(units);
+            value
+        }
+        Command::Confirm { step, units, late } => {
+            let mut value = stepped("confirm", step);
+            value["units"] = picks(units);
+            value["late"] = json!(match late {
+                Late::Refuse => "refuse",
+                Late::Retake => "retake",
+            });
+            value
+        }
+        Command::Seats { campaign, pool, chunk, order } => json!({
+            "command": "seats", "campaign": campaign, "pool": pool,
+            "seats": chunk.seats.iter().map(|seat| seat.name).collect::<Vec<_>>(),
+            "areas": chunk.areas.iter().map(|area| area.name).collect::<Vec<_>>(),
+            "id": order.id, "who": order.who,
+        }),
+        Command::Block { campaign, units, blocked, reason, order } => json!({
+            "command": if *blocked { "block" } else { "unblock" }, "campaign": campaign,
+            "units": picks(units), "reason": reason, "id": order.id, "who": order.who,
+        }),
+        Command::Move { campaign, pool, from, to, reason, order } => json!({
+            "command": "move", "campaign": campaign, "pool": pool, "from": from, "to": to,
+            "reason": reason, "id": order.id, "who": order.who,
+        }),
         Command::Tick { mark } => json!({
             "command": "tick", "position": mark.position, "digest": format!("{:016x}", mark.digest),
         }),
@@ -57,6 +99,30 @@ fn command(command: &Command<'_>) -> Value {
             "position": mark.position, "digest": format!("{:016x}", mark.digest),
         }),
     }
+}
+
+fn stepped(command: &str, step: &Step<'_>) -> Value {
+    json!({
+        "command": command, "campaign": step.campaign, "hold": step.hold, "subject": step.subject,
+        "id": step.id,
+    })
+}
+
+fn picks(picks: &[Pick<'_>]) -> Value {
+    let pick = |pick: &Pick<'_>| {
+        let mut value = match &pick.wanted {
+            Wanted::Units(names) => json!({"units": names}),
+            Wanted::Quantity { count, area } => json!({"quantity": count, "area": area}),
+            Wanted::Best(best) => json!({
+                "best": best.count, "grade": best.grade,
+                "price_minor": best.price.map(|price| price.minor),
+                "adjacent": best.adjacent, "accessible": best.accessible,
+            }),
+        };
+        (value["pool"], value["channel"]) = (json!(pick.pool), json!(pick.channel));
+        value
+    };
+    picks.iter().map(pick).collect()
 }
 
 fn steered(campaign: &str, steer: Steer, order: Order<'_>) -> Value {
@@ -83,15 +149,26 @@ fn settings(settings: &Settings) -> Value {
     let pools: Vec<Value> = settings
         .pools
         .iter()
-        .map(|pool| json!({"name": pool.name, "kind": "counted", "capacity": pool.capacity}))
+        .map(|pool| {
+            let PoolSettings { name, capacity, kind, limit } = pool;
+            json!({"name": name, "kind": kind.as_str(), "capacity": capacity, "limit": limit})
+        })
         .collect();
+    let holding = &settings.holding;
+    let grade = |limit: &GradeLimit| (limit.grade.to_string(), json!(limit.limit));
+    let grades: serde_json::Map<String, Value> = holding.grades.iter().map(grade).collect();
     json!({
         "title": settings.title,
         "opens_at": opens_at,
         "closes_at": settings.closes_at.map(rfc3339),
-        "limits": {"campaign": settings.limit},
+        "limits": {"campaign": settings.limit, "grades": grades},
         "claim_again": settings.claim_again,
         "units_return": settings.units_return,
         "pools": pools,
+        "hold_ttl_us": holding.ttl_us,
+        "hold_max_us": holding.max_us,
+        "holds": holding.each.as_str(),
+        "holds_per_hour": holding.per_hour,
+        "allow_orphans": holding.allow_orphans,
     })
 }

@@ -47,7 +47,7 @@ pub struct Row {
     pub campaign: Box<str>,
     /// In which pool.
     pub pool: Box<str>,
-    /// To the claim of which rank.
+    /// To the claim of which rank; 0 where it is about no claim.
     pub rank: u32,
     /// Whose claim it is.
     pub subject: Box<str>,
@@ -57,8 +57,14 @@ pub struct Row {
     pub by: Option<By>,
     /// Why a claim was undone, if somebody said.
     pub reason: Option<Box<str>>,
-    /// The name of the key a claim was undone with, if there was one.
+    /// The name of the key a claim was undone with or a unit moved, if there was one.
     pub who: Option<Box<str>>,
+    /// Which unit of a seated pool; of a move the new one.
+    pub unit: Option<Box<str>>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<Box<str>>,
+    /// Of a move the old seat.
+    pub moved_from: Option<Box<str>>,
 }
 
 impl Row {
@@ -70,9 +76,12 @@ impl Row {
 
 impl From<ResultRow<'_>> for Row {
     fn from(result: ResultRow<'_>) -> Self {
-        let ResultRow { number, kind, campaign, pool, claim } = result;
+        let moved_from = result.moved_from();
+        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved } = result;
         // A claim's own result says how it was won, whatever became of it later.
         let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
+        let reason = cancel.map(|c| &c.reason).or(moved.map(|moved| &moved.reason));
+        let who = cancel.map(|c| &c.who).or(moved.map(|moved| &moved.who));
         let some = |text: &str| (!text.is_empty()).then(|| text.into());
         Self {
             number,
@@ -83,17 +92,29 @@ impl From<ResultRow<'_>> for Row {
             subject: claim.subject.into(),
             at: cancel.map_or(claim.at, |cancel| cancel.at),
             by: cancel.map(|cancel| cancel.by),
-            reason: cancel.and_then(|cancel| some(&cancel.reason)),
-            who: cancel.and_then(|cancel| some(&cancel.who)),
+            reason: reason.and_then(|reason| some(reason)),
+            who: who.and_then(|who| some(who)),
+            unit: unit.map(Into::into),
+            hold: hold.map(Into::into),
+            moved_from: moved_from.map(Into::into),
         }
     }
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, kind, campaign, pool, rank, subject, at, by, reason, who } = self;
+        let Self { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = self;
         let (kind, at) = (kind.as_str(), at.as_micros());
         write!(f, "{number}: {kind} {campaign}/{pool} rank {rank} of {subject:?} at {at}")?;
+        if let Some(unit) = &self.unit {
+            write!(f, " unit {unit:?}")?;
+        }
+        if let Some(from) = &self.moved_from {
+            write!(f, " from {from:?}")?;
+        }
+        if let Some(hold) = &self.hold {
+            write!(f, " of hold {hold:?}")?;
+        }
         if let Some(by) = by {
             write!(f, " by {}", by.as_str())?;
         }
@@ -122,6 +143,10 @@ pub struct SettledClaim {
     pub result: u64,
     /// How it was undone, if it was.
     pub cancel: Option<SettledCancel>,
+    /// The unit it has now, of a seated pool.
+    pub unit: Option<Box<str>>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<Box<str>>,
 }
 
 /// How a claim in a ledger was undone.

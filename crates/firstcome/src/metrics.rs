@@ -91,10 +91,11 @@ impl Default for Metrics {
             let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
             (outcome, counter)
         };
-        let yeses =
-            ["won", "already_won", "cancelled", "created", "changed", "unchanged", "minted"];
+        let of_nodes = ["ticked", "settled"];
+        let yeses = Outcome::YES.into_iter().filter(|yes| !of_nodes.contains(yes));
+        let yeses = yeses.chain(["minted"]);
         let refusals = Code::all().map(|code| code.row().outcome);
-        let answers = yeses.into_iter().chain(refusals).map(counted).collect();
+        let answers = yeses.chain(refusals).map(counted).collect();
         registry.register("answers", "Answers given, by outcome", by_outcome);
         let counter = |registry: &mut Registry, name: &str, help: &str| {
             let counter = Counter::default();

@@ -12,6 +12,7 @@ mod clock;
 mod doubt;
 mod follow;
 mod fork;
+mod from_memory;
 mod heal;
 pub mod health;
 pub mod intake;
@@ -25,7 +26,7 @@ mod start;
 mod task;
 mod ticker;
 
-pub use ask::{Answer, Ask, Decided, Ordered};
+pub use ask::{Answer, Ask, Decided, HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 pub use health::Condition;
 pub use intake::{Intake, Limits};
 pub use pace::Pace;

@@ -1,5 +1,6 @@
 //! The bytes of a body into commands.
 
+use super::holds::{self, HOLD, MOVE};
 use super::write::{
     CANCEL, CHECKSUM, CLAIM, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER, TARGET, TICK,
 };
@@ -105,6 +106,7 @@ impl<'a> Body<'a> {
                     Command::Tick { mark }
                 }
                 SETTLED => settled(value)?,
+                HOLD..=MOVE => holds::read(field, value, &targets)?,
                 _ => return Err(value.wrong("an unknown command")),
             };
             commands.push(command);
@@ -122,15 +124,15 @@ fn numbered<'a>(reader: &mut Reader<'a>, expected: u32) -> Result<Value<'a>, Mal
     }
 }
 
-type Target<'a> = (&'a str, Option<&'a str>);
+pub(super) type Target<'a> = (&'a str, Option<&'a str>);
 
-fn name<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
+pub(super) fn name<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
     let text = value.text()?;
     check_name(text).map_err(|_| value.wrong("a name outside its bounds"))?;
     Ok(text)
 }
 
-fn bounded<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
+pub(super) fn bounded<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
     let text = value.text()?;
     if text.len() > most || check_text(text).is_err() {
         return Err(value.wrong("a text outside its bounds"));
@@ -188,7 +190,11 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
     Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
 }
 
-fn order_field<'a>(order: &mut Order<'a>, field: u32, value: Value<'a>) -> Result<(), Malformed> {
+pub(super) fn order_field<'a>(
+    order: &mut Order<'a>,
+    field: u32,
+    value: Value<'a>,
+) -> Result<(), Malformed> {
     match field {
         6 => {
             let id = value.text()?;

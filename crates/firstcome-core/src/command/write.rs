@@ -25,7 +25,7 @@ pub(super) const CHECKSUM: usize = 8;
 /// Collects the commands of one batch into a body.
 #[derive(Debug)]
 pub struct BodyWriter {
-    bytes: Vec<u8>,
+    pub(super) bytes: Vec<u8>,
     targets: Vec<(Box<str>, Option<Box<str>>)>,
     commands: usize,
 }
@@ -73,7 +73,7 @@ impl BodyWriter {
         self.bytes
     }
 
-    fn target(&mut self, campaign: &str, pool: Option<&str>) -> u64 {
+    pub(super) fn target(&mut self, campaign: &str, pool: Option<&str>) -> u64 {
         let known = |(_, (c, p)): &(usize, &(Box<str>, _))| **c == *campaign && same_pool(p, pool);
         // A batch full of made-up names must not be compared name by name: an older one is given again.
         if let Some((at, _)) = self.targets.iter().enumerate().rev().take(TARGETS_SEEN).find(known)
@@ -118,6 +118,14 @@ impl BodyWriter {
             Command::Steer { campaign, steer, order } => {
                 self.bytes.nested(STEER, |out| steer_fields(out, campaign, *steer, *order));
             }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. } => self.write_holds(command),
             Command::Tick { mark } => self.bytes.nested(TICK, |out| mark_fields(out, *mark)),
             Command::Settled { through, term, mark } => self.bytes.nested(SETTLED, |out| {
                 mark_fields(out, *mark);
@@ -162,7 +170,7 @@ pub(super) fn steer_fields(out: &mut Vec<u8>, campaign: &str, steer: Steer, orde
     order_fields(out, order);
 }
 
-fn order_fields(out: &mut Vec<u8>, order: Order<'_>) {
+pub(super) fn order_fields(out: &mut Vec<u8>, order: Order<'_>) {
     if let Some(id) = order.id {
         out.text(6, id);
     }

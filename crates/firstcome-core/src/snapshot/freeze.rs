@@ -1,8 +1,12 @@
 //! From the state to pieces.
 
-use super::{Manifest, PieceName, field};
+use super::{Manifest, PieceName, field, holds};
 use crate::State;
 use crate::campaign::Campaign;
+use crate::grants::GrantRun;
+use crate::hall::Hall;
+use crate::hall::pieces::HallPart;
+use crate::holds::{NeighbourHolders, Neighbours};
 use crate::limits::PIECE_BYTES;
 use crate::pool::{Note, Notes};
 use crate::results::Record;
@@ -27,10 +31,58 @@ enum Part {
         pool: u32,
         notes: Arc<Notes>,
     },
+    Hall {
+        campaign: u32,
+        pool: u32,
+        part: HallPart,
+    },
+    Grants {
+        campaign: u32,
+        pool: u32,
+        run: Arc<GrantRun>,
+    },
+    Holders {
+        campaign: u32,
+        chunk: Arc<NeighbourHolders>,
+    },
+    Holds {
+        campaign: u32,
+        chunk: Arc<Neighbours>,
+    },
     Results {
         run: Arc<Vec<Record>>,
         skip: usize,
     },
+}
+
+/// What stands alone in a piece, because it never changes again.
+enum Sealed {
+    Segment(Arc<Segment>),
+    Seats(HallPart),
+}
+
+impl Sealed {
+    fn of(part: &Part) -> Option<Self> {
+        match part {
+            Part::Segment { segment, sealed: true, .. } => Some(Self::Segment(Arc::clone(segment))),
+            Part::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
+            Part::Fields(_)
+            | Part::Segment { .. }
+            | Part::Notes { .. }
+            | Part::Hall { .. }
+            | Part::Grants { .. }
+            | Part::Holders { .. }
+            | Part::Holds { .. }
+            | Part::Results { .. } => None,
+        }
+    }
+
+    fn stored(&self) -> Option<PieceName> {
+        match self {
+            Self::Segment(segment) => segment.stored.get().copied(),
+            Self::Seats(part) => part.stored(),
+        }
+    }
 }
 
 /// A snapshot under way: the state as of one entry, to be taken piece by piece.
@@ -46,14 +98,18 @@ pub struct Piece {
     pub name: PieceName,
     /// Its bytes, at most 256 KiB; none if a store has had it since an earlier snapshot.
     pub bytes: Option<Vec<u8>>,
-    sealed: Option<Arc<Segment>>,
+    sealed: Option<Sealed>,
 }
 
 impl Piece {
     /// Notes that the store has this piece now, so that no later snapshot brings its bytes again.
     pub fn stored(&self) {
-        if let Some(segment) = &self.sealed {
-            segment.stored.get_or_init(|| self.name);
+        match &self.sealed {
+            None => {}
+            Some(Sealed::Segment(segment)) => {
+                segment.stored.get_or_init(|| self.name);
+            }
+            Some(Sealed::Seats(part)) => part.set_stored(self.name),
         }
     }
 }
@@ -80,6 +136,25 @@ impl State {
                     pool: place,
                     notes: Arc::clone(notes),
                 }));
+                let hall = pool.hall().into_iter().flat_map(Hall::freeze);
+                parts.extend(hall.map(|part| Part::Hall { campaign, pool: place, part }));
+                let runs = pool.grants.runs.iter().map(Arc::clone);
+                parts.extend(runs.map(|run| Part::Grants { campaign, pool: place, run }));
+            }
+            let number = campaign.number;
+            let holders = campaign.holds.holders.values().map(Arc::clone);
+            parts.extend(holders.map(|chunk| Part::Holders { campaign: number, chunk }));
+            let holds = campaign.holds.chunks.values().map(Arc::clone);
+            parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
+            for refund in &campaign.refunds {
+                let mut out = Vec::new();
+                out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
+                parts.push_back(Part::Fields(out));
+            }
+            for moved in &campaign.moves {
+                let mut out = Vec::new();
+                out.nested(field::MOVED, |out| holds::moved_fields(out, number, moved));
+                parts.push_back(Part::Fields(out));
             }
         }
         for (name, named) in &self.names {
@@ -143,16 +218,14 @@ impl Frozen {
     pub fn next_piece(&mut self) -> Option<Piece> {
         let mut packed = Vec::new();
         while let Some(part) = self.parts.pop_front() {
-            let sealed = matches!(part, Part::Segment { sealed: true, .. });
-            if sealed && !packed.is_empty() {
+            let sealed = Sealed::of(&part);
+            if sealed.is_some() && !packed.is_empty() {
                 self.parts.push_front(part);
                 break;
             }
-            if let Part::Segment { segment, sealed: true, .. } = &part
-                && let Some(name) = segment.stored.get().filter(|_| !self.whole)
-            {
-                self.manifest.pieces.push(*name);
-                return Some(Piece { name: *name, bytes: None, sealed: None });
+            if let Some(name) = sealed.as_ref().and_then(Sealed::stored).filter(|_| !self.whole) {
+                self.manifest.pieces.push(name);
+                return Some(Piece { name, bytes: None, sealed: None });
             }
             let before = packed.len();
             write_part(&mut packed, &part);
@@ -161,8 +234,8 @@ impl Frozen {
                 self.parts.push_front(part);
                 break;
             }
-            if let Part::Segment { segment, sealed: true, .. } = part {
-                return Some(self.named(packed, Some(segment)));
+            if sealed.is_some() {
+                return Some(self.named(packed, sealed));
             }
         }
         (!packed.is_empty()).then(|| self.named(packed, None))
@@ -178,7 +251,7 @@ impl Frozen {
         self.manifest
     }
 
-    fn named(&mut self, bytes: Vec<u8>, sealed: Option<Arc<Segment>>) -> Piece {
+    fn named(&mut self, bytes: Vec<u8>, sealed: Option<Sealed>) -> Piece {
         assert!(bytes.len() <= PIECE_BYTES, "a piece of {} bytes", bytes.len());
         let name = PieceName::of(&bytes);
         self.manifest.pieces.push(name);
@@ -197,6 +270,28 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
         Part::Notes { campaign, pool, notes } => {
             for (rank, note) in notes.iter() {
                 out.nested(field::NOTE, |out| note_fields(out, *campaign, *pool, *rank, note));
+            }
+        }
+        Part::Hall { campaign, pool, part } => out.nested(field::HALL, |out| {
+            out.number(1, u64::from(*campaign));
+            out.number(2, u64::from(*pool));
+            out.nested(3, |out| part.encode(out));
+        }),
+        Part::Grants { campaign, pool, run } => out.nested(field::GRANTS, |out| {
+            out.number(1, u64::from(*campaign));
+            out.number(2, u64::from(*pool));
+            out.nested(3, |out| holds::grant_rows(out, run));
+        }),
+        Part::Holders { campaign, chunk } => {
+            for (number, holder) in chunk.iter() {
+                let fill =
+                    |out: &mut Vec<u8>| holds::holder_fields(out, *campaign, *number, holder);
+                out.nested(field::HOLDER, fill);
+            }
+        }
+        Part::Holds { campaign, chunk } => {
+            for hold in chunk.values() {
+                out.nested(field::HOLD, |out| holds::hold_fields(out, *campaign, hold));
             }
         }
         Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
@@ -240,6 +335,13 @@ fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
         out.nested(9, |out| {
             out.number(1, u64::from(pool.taken));
             out.number(2, u64::from(pool.last_rank()));
+            if pool.held > 0 {
+                out.number(3, u64::from(pool.held));
+            }
         });
+    }
+    if campaign.holds.last > 0 {
+        out.number(10, u64::from(campaign.holds.last));
+        out.number(11, u64::from(campaign.holds.last_holder));
     }
 }

@@ -1,9 +1,10 @@
 //! From pieces to the state.
 
-use super::{BadSnapshot, Manifest, PieceName, field};
+use super::{BadSnapshot, Manifest, PieceName, field, holds};
 use crate::State;
 use crate::Timestamp;
 use crate::campaign::Campaign;
+use crate::holds::Holds;
 use crate::outcome::By;
 use crate::pool::{Cancel, Note, Pool};
 use crate::remembered::{Answered, LastBatch};
@@ -19,12 +20,12 @@ use crate::{NodeId, Outcome};
 /// The store the pieces come from has them: a later snapshot brings the bytes of sealed segments
 /// again only if it is frozen `whole`, as it must be for any other store.
 pub struct Restore {
-    state: State,
+    pub(super) state: State,
     pieces: std::vec::IntoIter<PieceName>,
     /// For each pool of each campaign, the last rank it must reach.
     last_ranks: Vec<(u32, usize, u32)>,
     /// The piece being taken in.
-    piece: PieceName,
+    pub(super) piece: PieceName,
     /// The segment before, and the piece it came in. If another follows, it was sealed and stood alone.
     before: Option<(u32, u32, PieceName)>,
 }
@@ -88,17 +89,14 @@ impl Restore {
                 return Err(BadSnapshot::Unfit("a pool without all its claims"));
             }
         }
-        for campaign in self.state.campaigns.values() {
-            let fits = |pool: &Pool| {
-                pool.taken == pool.owed(campaign.units_return) && pool.taken <= pool.capacity
-            };
-            if !campaign.pools.iter().all(fits) {
-                return Err(BadSnapshot::Unfit(
-                    "a pool whose free units are not what its claims leave",
-                ));
-            }
+        let mut state = self.state;
+        for campaign in state.campaigns.values_mut() {
+            holds::finish(campaign).map_err(BadSnapshot::Unfit)?;
+            let live = campaign.holds.iter().filter(|hold| hold.is_live());
+            let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
+            state.deadlines.extend(due);
         }
-        Ok(self.state)
+        Ok(state)
     }
 
     fn part(&mut self, field: u32, value: Value<'_>) -> Result<(), Malformed> {
@@ -110,6 +108,12 @@ impl Restore {
             field::ORDER => self.order(value),
             field::RESULTS => self.results(value),
             field::ARCHIVED => self.archived(value),
+            field::HALL => self.hall(value),
+            field::GRANTS => self.grants(value),
+            field::HOLDER => self.holder(value),
+            field::HOLD => self.hold(value),
+            field::REFUND => self.refund(value),
+            field::MOVED => self.moved(value),
             _ => Err(value.wrong("an unknown part of a state")),
         }
     }
@@ -117,7 +121,7 @@ impl Restore {
     fn campaign(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
         let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
-        let mut pools = Vec::new();
+        let (mut pools, mut last_hold, mut last_holder) = (Vec::new(), 0, 0);
         value.nested()?.fields(|field, value| {
             match field {
                 1 => number = value.number32()?,
@@ -129,17 +133,20 @@ impl Restore {
                 7 => closed_at = Some(value.time()?),
                 8 => unsettled = value.number()?,
                 9 => {
-                    let (mut taken, mut last_rank) = (0, 0);
+                    let (mut taken, mut last_rank, mut held) = (0, 0, 0);
                     value.nested()?.fields(|field, value| {
                         match field {
                             1 => taken = value.number32()?,
                             2 => last_rank = value.number32()?,
+                            3 => held = value.number32()?,
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())
                     })?;
-                    pools.push((taken, last_rank));
+                    pools.push((taken, last_rank, held));
                 }
+                10 => last_hold = value.number32()?,
+                11 => last_holder = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a campaign")),
             }
             Ok(())
@@ -170,10 +177,17 @@ impl Restore {
             unsettled,
             pools: Vec::new(),
             barred: std::collections::BTreeSet::new(),
+            holding: settings.holding,
+            holds: Holds::new(),
+            refunds: Vec::new(),
+            moves: Vec::new(),
         };
-        for (place, (wanted, (taken, last_rank))) in settings.pools.iter().zip(pools).enumerate() {
-            let mut pool = Pool::new(&wanted.name, wanted.capacity);
-            pool.taken = taken;
+        (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
+        for (place, (wanted, (taken, last_rank, held))) in
+            settings.pools.iter().zip(pools).enumerate()
+        {
+            let mut pool = Pool::new(wanted);
+            (pool.taken, pool.held) = (taken, held);
             campaign.pools.push(pool);
             self.last_ranks.push((number, place, last_rank));
         }
@@ -184,7 +198,7 @@ impl Restore {
         Ok(())
     }
 
-    fn pool(&mut self, campaign: u32, pool: u32) -> Option<&mut Pool> {
+    pub(super) fn pool(&mut self, campaign: u32, pool: u32) -> Option<&mut Pool> {
         self.state.campaigns.get_mut(&campaign)?.pools.get_mut(pool as usize)
     }
 

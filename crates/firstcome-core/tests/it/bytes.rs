@@ -4,13 +4,13 @@ use crate::world::{SPACE, START, node};
 use firstcome_core::command::{BadBody, Body, BodyWriter, Mark, Order, Steer};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
 use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn settings() -> Settings {
-    let pool = |name: &str, capacity| PoolSettings { name: name.into(), capacity };
+    let pool = |name: &str, capacity| PoolSettings::counted(name, capacity);
     Settings {
         title: "Frühling".into(),
         opens: Opens::At(START),
@@ -18,6 +18,7 @@ fn settings() -> Settings {
         limit: Some(2),
         claim_again: true,
         units_return: false,
+        holding: HoldSettings::default(),
         pools: vec![pool("main", 500), pool("vip", u32::MAX - 1)],
     }
 }

@@ -74,6 +74,14 @@ impl Model {
             Command::Steer { campaign, steer, order } => {
                 self.once(*order, content, |m| m.steer(at, campaign, *steer))
             }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. } => unreachable!("this model knows no holds"),
             Command::Tick { .. } => Ok(Outcome::Ticked),
             Command::Settled { through, .. } => {
                 let through = usize::try_from(*through).unwrap();

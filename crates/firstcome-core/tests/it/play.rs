@@ -18,15 +18,19 @@
 //!      look drop                              -> open 2, main 1 of 2 left
 //!      look results                           -> 1 claim ann 1, 2 cancel ann 1
 //!      look service                           -> 7s
+//!
+//! 9s   ann holds h1 hall A1 A2                -> held A1 A2 until 69s  # more in holding.rs
 //! ```
 //!
 //! `again` lets subjects claim again, `gone` keeps cancelled units out of the pool.
 
+use crate::holding;
+use crate::say::{shown_all, shown_time};
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
-use firstcome_core::{Command, Expect, NodeId, Outcome, Refusal, Settings, Timestamp};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
+use firstcome_core::{Command, Expect, NodeId, Settings, Timestamp};
 
 /// Plays a script from an empty state and gives what stands at its end.
 #[track_caller]
@@ -91,13 +95,13 @@ fn pass(world: &mut World, at: Timestamp, every: i64) -> String {
     "ticked".into()
 }
 
-fn cut(said: &str) -> (&str, &str) {
+pub(crate) fn cut(said: &str) -> (&str, &str) {
     let (word, rest) = said.split_once(' ').unwrap_or((said, ""));
     (word, rest.trim())
 }
 
 /// Reads `3s`, `10m`, `24h`, or sums as `1h+5s`, counted from the start.
-fn time(text: &str) -> Timestamp {
+pub(crate) fn time(text: &str) -> Timestamp {
     let part = |part: &str| {
         let (number, unit) = part.split_at(part.find(|c: char| !c.is_ascii_digit()).unwrap());
         let unit = match unit {
@@ -111,13 +115,6 @@ fn time(text: &str) -> Timestamp {
         number.parse::<i64>().unwrap() * unit
     };
     START.plus_micros(text.split('+').map(part).sum())
-}
-
-fn shown_time(at: Timestamp) -> String {
-    match at.micros_since(START) {
-        whole if whole % SECOND == 0 => format!("{}s", whole / SECOND),
-        micros => format!("{micros}us"),
-    }
 }
 
 fn command(said: &str) -> Command<'_> {
@@ -148,11 +145,11 @@ fn command(said: &str) -> Command<'_> {
             Command::Settled { through, term, mark: Mark::default() }
         }
         "passes" => Command::Tick { mark: Mark::default() },
-        other => panic!("nobody {other:?}"),
+        other => holding::command(who, other, said, order),
     }
 }
 
-fn target(said: &str) -> (&str, Option<&str>) {
+pub(crate) fn target(said: &str) -> (&str, Option<&str>) {
     match said.split_once('/') {
         Some((campaign, pool)) => (campaign, Some(pool)),
         None => (said, None),
@@ -184,6 +181,7 @@ fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
         limit: None,
         claim_again: false,
         units_return: true,
+        holding: HoldSettings::default(),
         pools: Vec::new(),
     };
     for part in wanted.split(';').map(str::trim) {
@@ -195,65 +193,15 @@ fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
             ("title", title) => settings.title = title.into(),
             ("again", "") => settings.claim_again = true,
             ("gone", "") => settings.units_return = false,
+            (word, rest) if holding::setting(&mut settings, word, rest) => {}
             (pool, capacity) => {
                 let capacity = capacity.parse().unwrap();
-                settings.pools.push(PoolSettings { name: pool.into(), capacity });
+                settings.pools.push(PoolSettings::counted(pool, capacity));
             }
         }
     }
     settings.check().unwrap();
     Command::Put { campaign, settings, expect, order }
-}
-
-/// Writes the outcomes of one entry.
-pub(crate) fn shown_all(outcomes: &[Outcome], now: Timestamp) -> String {
-    outcomes.iter().map(|outcome| shown(outcome, now)).collect::<Vec<_>>().join(" | ")
-}
-
-/// Writes an outcome with everything it carries, so that a script pins all of it.
-fn shown(outcome: &Outcome, now: Timestamp) -> String {
-    let name = outcome.as_str();
-    let refused = |refusal: &Refusal| match refusal {
-        Refusal::NotFound(missing) => format!("{name} {}", format!("{missing:?}").to_lowercase()),
-        Refusal::NotOpen { opens_at: Some(at) } => format!("{name} until {}", shown_time(*at)),
-        Refusal::VersionMismatch { version } => format!("{name} {version}"),
-        Refusal::NotChangeable(fixed) => format!("{name} {}", fixed.as_str()),
-        Refusal::NotOpen { opens_at: None }
-        | Refusal::Archived
-        | Refusal::PoolRequired
-        | Refusal::AlreadyCancelled
-        | Refusal::NotAdmitted
-        | Refusal::Paused
-        | Refusal::Closed
-        | Refusal::LimitReached
-        | Refusal::SoldOut
-        | Refusal::NoSuchClaim
-        | Refusal::IdReused
-        | Refusal::ClosesTooEarly
-        | Refusal::NotClosed
-        | Refusal::Unsettled
-        | Refusal::BeyondResults => name.into(),
-    };
-    match outcome {
-        Outcome::Won { rank, at } => {
-            assert_eq!(*at, now, "a claim is won when its entry was stored");
-            format!("{name} {rank}")
-        }
-        Outcome::AlreadyWon { rank, at } => format!("{name} {rank} at {}", shown_time(*at)),
-        Outcome::Cancelled { by, at } => {
-            format!("{name} by {} at {}", by.as_str(), shown_time(*at))
-        }
-        Outcome::Created { version } | Outcome::Unchanged { version } => {
-            format!("{name} {version}")
-        }
-        Outcome::Changed { version, clamped } => {
-            let clamped = clamped.iter().map(|c| format!(", {} only to {}", c.pool, c.capacity));
-            format!("{name} {version}{}", clamped.collect::<String>())
-        }
-        Outcome::Ticked => name.into(),
-        Outcome::Settled { through } => format!("{name} {through}"),
-        Outcome::Refused(refusal) => refused(refusal),
-    }
 }
 
 fn look(world: &World, what: &str) -> String {
@@ -263,11 +211,13 @@ fn look(world: &World, what: &str) -> String {
         "next" => state.next_deadline().map_or("nothing".into(), shown_time),
         "results" => {
             let row = |row: firstcome_core::state::ResultRow<'_>| {
-                let (kind, claim) = (row.kind.as_str(), row.claim);
-                format!("{} {kind} {} {}", row.number, claim.subject, claim.rank)
+                let (kind, claim) = (row.kind.as_str(), &row.claim);
+                let unit = holding::result(&row);
+                format!("{} {kind} {} {}{unit}", row.number, claim.subject, claim.rank)
             };
             state.results_after(0).map(row).collect::<Vec<_>>().join(", ")
         }
+        what if what.contains(' ') => holding::look(state, what),
         name => match state.campaign(name) {
             Err(refusal) => refusal.as_str().into(),
             Ok(campaign) => {

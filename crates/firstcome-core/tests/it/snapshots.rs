@@ -5,7 +5,7 @@ use crate::world::{START, World, node};
 use firstcome_core::command::Order;
 use firstcome_core::limits::PIECE_BYTES;
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::snapshot::{BadSnapshot, Frozen, Manifest, PieceName, Restore};
 use firstcome_core::{Command, Expect, Settings, State};
 use proptest::prelude::*;
@@ -202,7 +202,7 @@ fn claims_go_on_while_a_snapshot_is_taken() {
 fn longest_names_and_reasons_fit_their_pieces() {
     let mut world = World::new();
     let name = "c".repeat(64);
-    let pools = (0..256).map(|n| PoolSettings { name: format!("{n:064}").into(), capacity: 600 });
+    let pools = (0..256).map(|n| PoolSettings::counted(&format!("{n:064}"), 600));
     let settings = Settings {
         title: "t".repeat(256).into(),
         opens: Opens::Now,
@@ -210,6 +210,7 @@ fn longest_names_and_reasons_fit_their_pieces() {
         limit: None,
         claim_again: false,
         units_return: true,
+        holding: HoldSettings::default(),
         pools: pools.collect(),
     };
     settings.check().unwrap();
@@ -243,7 +244,7 @@ fn many_small_pools_share_pieces() {
     let mut world = World::new();
     for n in 0..300_u64 {
         let name = format!("drop-{n}");
-        let pools = vec![PoolSettings { name: "main".into(), capacity: 5 }];
+        let pools = vec![PoolSettings::counted("main", 5)];
         let settings = Settings {
             title: "".into(),
             opens: Opens::Now,
@@ -251,6 +252,7 @@ fn many_small_pools_share_pieces() {
             limit: None,
             claim_again: false,
             units_return: true,
+            holding: HoldSettings::default(),
             pools,
         };
         let order = Order::default();

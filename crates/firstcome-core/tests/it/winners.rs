@@ -2,7 +2,7 @@
 
 use crate::world::{Gave, START, World, node};
 use firstcome_core::command::Order;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Outcome, Refusal, Settings};
 
 fn flood(places: u32, entrants: u32) {
@@ -14,7 +14,8 @@ fn flood(places: u32, entrants: u32) {
         limit: None,
         claim_again: false,
         units_return: true,
-        pools: vec![PoolSettings { name: "main".into(), capacity: places }],
+        holding: HoldSettings::default(),
+        pools: vec![PoolSettings::counted("main", places)],
     };
     let order = Order::default();
     let put = Command::Put { campaign: "drop", settings, expect: Expect::Absent, order };

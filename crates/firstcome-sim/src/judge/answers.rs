@@ -157,6 +157,14 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. },
         ) => false,

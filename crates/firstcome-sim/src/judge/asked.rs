@@ -26,7 +26,17 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         // A leader archives by itself what has been over for as long as it is kept.
         Command::Steer { steer: Steer::Archive { .. }, .. } => None,
         Command::Steer { campaign, .. } => Some((3, campaign, "", 0)),
-        Command::Tick { .. } | Command::Settled { .. } => None,
+        // Nobody in these worlds holds anything yet.
+        Command::Hold { .. }
+        | Command::Change { .. }
+        | Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Confirm { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. }
+        | Command::Tick { .. }
+        | Command::Settled { .. } => None,
     }
 }
 
@@ -151,12 +161,28 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. },
             Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. },
         ) => false,

@@ -105,7 +105,7 @@ fn is_open(terms: &Settings, at: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstcome_core::settings::{Opens, PoolSettings};
+    use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 
     fn terms<'a>(shut: bool) -> Deed<'a> {
         let settings = Box::new(Settings {
@@ -115,10 +115,8 @@ mod tests {
             limit: Some(1),
             claim_again: true,
             units_return: true,
-            pools: vec![
-                PoolSettings { name: "main".into(), capacity: 2 },
-                PoolSettings { name: "vip".into(), capacity: 2 },
-            ],
+            holding: HoldSettings::default(),
+            pools: vec![PoolSettings::counted("main", 2), PoolSettings::counted("vip", 2)],
         });
         Deed::Terms { campaign: "spring", settings, shut }
     }

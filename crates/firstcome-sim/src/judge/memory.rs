@@ -65,9 +65,37 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::ClosesTooEarly
             | Refusal::NotClosed
             | Refusal::Unsettled
-            | Refusal::BeyondResults => Row::Never,
+            | Refusal::BeyondResults
+            | Refusal::HoldRequired
+            | Refusal::HasHold
+            | Refusal::NoSuchUnit
+            | Refusal::NotForSale
+            | Refusal::TooManyHolds
+            | Refusal::TooManyUnits
+            | Refusal::UnitTaken
+            | Refusal::OrphanLeft
+            | Refusal::NoSuchHold
+            | Refusal::NotYours
+            | Refusal::HoldExpired
+            | Refusal::HoldReleased
+            | Refusal::AlreadyConfirmed
+            | Refusal::NotHeld
+            | Refusal::NotSeated
+            | Refusal::BadSeat => Row::Never,
         },
-        Outcome::Won { .. }
+        // Nobody in these worlds holds anything yet.
+        Outcome::Held(_)
+        | Outcome::AlreadyHeld(_)
+        | Outcome::Extended { .. }
+        | Outcome::Released(_)
+        | Outcome::Confirmed(_)
+        | Outcome::RefundDue(_)
+        | Outcome::Imported { .. }
+        | Outcome::Blocked { .. }
+        | Outcome::Unblocked { .. }
+        | Outcome::Moved(_)
+        | Outcome::RefusedFor(_)
+        | Outcome::Won { .. }
         | Outcome::Cancelled { .. }
         | Outcome::Created { .. }
         | Outcome::Changed { .. }

@@ -118,6 +118,16 @@ impl<'a> Model<'a> {
             Command::Put { order, .. } | Command::Steer { order, .. } => {
                 self.order(at, *order, command, deeds)
             }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. } => {
+                unreachable!("nobody in these worlds holds anything yet")
+            }
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
         };
@@ -211,6 +221,14 @@ impl<'a> Model<'a> {
             }
             Command::Claim { .. }
             | Command::Cancel { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("no operator's command"),
         };

@@ -109,7 +109,7 @@ fn a_campaign_somebody_just_created_is_found() {
 #[test]
 fn a_pool_must_be_named_where_there_are_several_also_from_memory() {
     let mut settings = places(1);
-    settings.pools.push(firstcome_core::settings::PoolSettings { name: "vip".into(), capacity: 1 });
+    settings.pools.push(firstcome_core::settings::PoolSettings::counted("vip", 1));
     let mut story = Story::opened(Durability::Memory, settings);
     story.remembers(claim("ann"), Refusal::PoolRequired.into());
     passes(&story.ends());

@@ -5,7 +5,7 @@ use firstcome::node::Decided;
 use firstcome_core::command::{BodyWriter, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
 use firstcome_sim::history::{
@@ -48,7 +48,8 @@ pub(crate) fn places(capacity: u32) -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
-        pools: vec![PoolSettings { name: "main".into(), capacity }],
+        holding: HoldSettings::default(),
+        pools: vec![PoolSettings::counted("main", capacity)],
     }
 }
 

@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Ask, Given, Limits, Node, Ordered};
 use firstcome_core::command::Expect;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
@@ -105,7 +105,8 @@ impl Embedded {
             limit: None,
             claim_again: false,
             units_return: true,
-            pools: vec![PoolSettings { name: "main".into(), capacity }],
+            holding: HoldSettings::default(),
+            pools: vec![PoolSettings::counted("main", capacity)],
         };
         let put = Ask::Put {
             campaign: campaign.into(),

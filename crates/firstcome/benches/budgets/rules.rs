@@ -3,7 +3,7 @@
 use crate::table::{Budget, Table, median};
 use anyhow::{Context, Result};
 use firstcome_core::command::{Body, BodyWriter, Command, Expect, Order};
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{NodeId, Settings, SpaceId, Stamp, State, Timestamp};
 use std::time::Instant;
 
@@ -24,7 +24,8 @@ impl Rules {
             limit: None,
             claim_again: false,
             units_return: true,
-            pools: vec![PoolSettings { name: "main".into(), capacity }],
+            holding: HoldSettings::default(),
+            pools: vec![PoolSettings::counted("main", capacity)],
         };
         let put = Command::Put {
             campaign: "bench",

@@ -13,7 +13,7 @@ use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::limits::CAPACITY;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, State};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl CampaignRequest {
         let pool = |pool: PoolRequest| match pool.capacity.as_u64().map(u32::try_from) {
             Some(Ok(capacity)) => {
                 let Kind::Counted = pool.kind;
-                Ok(PoolSettings { name: pool.name.into(), capacity })
+                Ok(PoolSettings::counted(&pool.name, capacity))
             }
             Some(Err(_)) | None => Err(bad(format!(
                 "capacity of pool {:?}: {} is outside 1 to {CAPACITY}",
@@ -112,6 +112,7 @@ impl CampaignRequest {
             limit: self.limits.campaign,
             claim_again: self.claim_again,
             units_return: self.units_return,
+            holding: HoldSettings::default(),
             pools: self.pools.into_iter().map(pool).collect::<Result<_, _>>()?,
         };
         settings.check().map_err(|why| bad(why.to_string()))?;

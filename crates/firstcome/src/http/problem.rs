@@ -8,7 +8,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use firstcome_core::names::Position;
-use firstcome_core::outcome::Missing;
+use firstcome_core::outcome::{Missing, RefusedFor, UnitName};
 use firstcome_core::{Outcome, Refusal};
 use http_body_util::Full;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -103,12 +103,45 @@ impl Problem {
             | Refusal::ClosesTooEarly
             | Refusal::NotClosed
             | Refusal::Unsettled
-            | Refusal::BeyondResults => {
+            | Refusal::BeyondResults
+            | Refusal::HoldRequired
+            | Refusal::HasHold
+            | Refusal::NoSuchUnit
+            | Refusal::NotForSale
+            | Refusal::TooManyHolds
+            | Refusal::TooManyUnits
+            | Refusal::UnitTaken
+            | Refusal::OrphanLeft
+            | Refusal::NoSuchHold
+            | Refusal::NotYours
+            | Refusal::HoldExpired
+            | Refusal::HoldReleased
+            | Refusal::AlreadyConfirmed
+            | Refusal::NotHeld
+            | Refusal::NotSeated
+            | Refusal::BadSeat => {
                 let title = Code::Refused(refusal).row().title;
                 format!("{title}: campaign {campaign:?}")
             }
         };
         Self { extra, ..Self::new(Code::Refused(refusal), detail) }
+    }
+
+    /// Gives a refusal that names a hold or units.
+    pub(super) fn refused_for(named: &RefusedFor, campaign: &str) -> Self {
+        let RefusedFor { refusal, hold, units, seat } = named;
+        let mut problem = Self::refused(*refusal, campaign);
+        if let Some(hold) = hold {
+            problem = problem.with("hold", json!(hold));
+        }
+        if !units.is_empty() {
+            let unit = |unit: &UnitName| json!({"pool": unit.pool, "unit": unit.unit});
+            problem = problem.with("units", units.iter().map(unit).collect());
+        }
+        if let Some(bad) = seat {
+            problem.detail = bad.to_string();
+        }
+        problem
     }
 
     pub(super) fn failed(failure: &Failure) -> Self {
@@ -204,7 +237,20 @@ pub(super) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Ans
         Outcome::Refused(refusal) => {
             Err(Problem::refused(*refusal, campaign).at(answer.position, answer.decided))
         }
-        Outcome::Won { .. }
+        Outcome::RefusedFor(named) => {
+            Err(Problem::refused_for(named, campaign).at(answer.position, answer.decided))
+        }
+        Outcome::Held(_)
+        | Outcome::AlreadyHeld(_)
+        | Outcome::Extended { .. }
+        | Outcome::Released(_)
+        | Outcome::Confirmed(_)
+        | Outcome::RefundDue(_)
+        | Outcome::Imported { .. }
+        | Outcome::Blocked { .. }
+        | Outcome::Unblocked { .. }
+        | Outcome::Moved(_)
+        | Outcome::Won { .. }
         | Outcome::AlreadyWon { .. }
         | Outcome::Cancelled { .. }
         | Outcome::Created { .. }

@@ -215,6 +215,9 @@ fn claim(number: u64, campaign: &str, rank: u32, subject: &str) -> Row {
         by: None,
         reason: None,
         who: None,
+        unit: None,
+        hold: None,
+        moved_from: None,
     }
 }
 

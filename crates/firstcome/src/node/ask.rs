@@ -1,5 +1,9 @@
 //! A command on its way from the caller to the journal, owning its words.
 
+mod holds;
+
+pub use holds::{HoldAsk, OwnChunk, OwnPick, OwnStep, OwnWanted};
+
 use crate::answer::Failure;
 use firstcome_core::command::{Expect, Mark, Order, Steer};
 use firstcome_core::names::Position;
@@ -72,6 +76,8 @@ pub enum Ask {
         /// Who gave it.
         ordered: Ordered,
     },
+    /// See [`HoldAsk`].
+    Hold(Box<HoldAsk>),
     /// See [`Command::Tick`].
     Tick,
     /// See [`Command::Settled`].
@@ -110,6 +116,7 @@ impl Ask {
             Self::Steer { campaign, steer, ordered } => {
                 Command::Steer { campaign, steer: *steer, order: ordered.order() }
             }
+            Self::Hold(ask) => ask.command(),
             Self::Tick => Command::Tick { mark },
             Self::Settled { through, term, history: _ } => {
                 Command::Settled { through: *through, term: *term, mark }

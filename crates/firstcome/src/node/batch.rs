@@ -135,7 +135,15 @@ pub(super) fn keep_timeless(name: Name, body: &[u8]) -> Kept {
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
-        | Command::Steer { .. } => true,
+        | Command::Steer { .. }
+        | Command::Hold { .. }
+        | Command::Change { .. }
+        | Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Confirm { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. } => true,
         Command::Tick { .. } | Command::Settled { .. } => is_off(Protection::TimedWordsBrought),
     })
 }

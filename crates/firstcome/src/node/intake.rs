@@ -6,14 +6,15 @@
 use super::ask::{Answer, Ask, Decided, Waiting};
 use super::calls::Calls;
 use super::clock::StoreClock;
+use super::from_memory::{FromMemory, from_memory};
 use super::health::{Condition, Health};
 use super::queue::{NotTaken, Queue};
 use super::replica::Replica;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
+use firstcome_core::State;
 use firstcome_core::names::Position;
-use firstcome_core::{Outcome, Refusal, State, Timestamp};
 use firstcome_journal::shared::Roll;
 use std::sync::Arc;
 use std::time::Duration;
@@ -257,71 +258,12 @@ impl Intake {
     }
 
     fn makes_results_beyond_the_outbox(&self, ask: &Ask) -> bool {
-        let makes_results = matches!(ask, Ask::Claim { .. } | Ask::Cancel { .. });
+        let makes_results = match ask {
+            Ask::Claim { .. } | Ask::Cancel { .. } => true,
+            Ask::Hold(ask) => ask.makes_results(),
+            Ask::Put { .. } | Ask::Steer { .. } | Ask::Tick | Ask::Settled { .. } => false,
+        };
         let full = |most| self.replica.look(State::unsettled) >= most;
         makes_results && self.limits.outbox.is_some_and(full)
-    }
-}
-
-/// Whether an outcome may be given from this node's state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FromMemory {
-    Now,
-    /// Once the state is caught up with the head of the journal; where this node alone writes, it is.
-    AfterCatchingUp,
-    Never,
-}
-
-/// Says whether an outcome of a claim may be given from this node's state, by a row each.
-///
-/// `latest` is the latest that the store's clock can say now, if that is known; `again` whether the campaign lets a
-/// subject claim again after cancelling.
-fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: bool) -> FromMemory {
-    match outcome {
-        // The same yes again; where subjects may cancel and claim again, as of the head.
-        Outcome::AlreadyWon { .. } if again && !is_off(Protection::AlreadyWonAfterCancel) => {
-            FromMemory::AfterCatchingUp
-        }
-        Outcome::AlreadyWon { .. } => FromMemory::Now,
-        Outcome::Refused(refusal) => match refusal {
-            // As of the position.
-            Refusal::SoldOut | Refusal::Closed | Refusal::Paused => FromMemory::Now,
-            // Nothing undoes it.
-            Refusal::Archived => FromMemory::Now,
-            // Somebody may just have created it on another node.
-            Refusal::NotFound(_) | Refusal::PoolRequired => {
-                if is_off(Protection::NotFoundFromMemory) {
-                    FromMemory::Now
-                } else {
-                    FromMemory::AfterCatchingUp
-                }
-            }
-            // Only if the store's clock cannot be there yet.
-            Refusal::NotOpen { opens_at } => match opens_at {
-                Some(opens_at) if latest.is_none_or(|latest| latest >= *opens_at) => {
-                    FromMemory::Never
-                }
-                Some(_) | None => FromMemory::Now,
-            },
-            // The subject's own affairs, and what no claim is answered with.
-            Refusal::AlreadyCancelled
-            | Refusal::NotAdmitted
-            | Refusal::LimitReached
-            | Refusal::NoSuchClaim
-            | Refusal::IdReused
-            | Refusal::VersionMismatch { .. }
-            | Refusal::NotChangeable(_)
-            | Refusal::ClosesTooEarly
-            | Refusal::NotClosed
-            | Refusal::Unsettled
-            | Refusal::BeyondResults => FromMemory::Never,
-        },
-        Outcome::Won { .. }
-        | Outcome::Cancelled { .. }
-        | Outcome::Created { .. }
-        | Outcome::Changed { .. }
-        | Outcome::Unchanged { .. }
-        | Outcome::Ticked
-        | Outcome::Settled { .. } => FromMemory::Never,
     }
 }

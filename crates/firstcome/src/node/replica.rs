@@ -263,7 +263,15 @@ fn differs(state: &State, node: NodeId, command: &Command<'_>) -> Option<Differe
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
-        | Command::Steer { .. } => return None,
+        | Command::Steer { .. }
+        | Command::Hold { .. }
+        | Command::Change { .. }
+        | Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Confirm { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. } => return None,
     };
     let (position, theirs) = (mark.position, mark.digest);
     let ours = state.digest_at(position)?;

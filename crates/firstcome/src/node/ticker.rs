@@ -1,5 +1,5 @@
 //! Lets time pass where nobody asks for anything: an opening or a closing becomes visible to readers,
-//! and what was applied becomes known to be durable.
+//! units of a hold whose time is over become free, and what was applied becomes known to be durable.
 
 use super::ask::Ask;
 use super::intake::Intake;
@@ -23,6 +23,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long what was applied may not be known to be durable before an entry of our own is to say so.
 const UNCONFIRMED_FOR: Duration = Duration::from_secs(1);
 
+/// How long no entry may come while there is a live hold: service time counts at most 15 s of it, so that
+/// everybody's holds would last longer than they say.
+const SILENCE: Duration = Duration::from_secs(5);
+
 /// What was applied and not known to be durable when it was looked at, and when that was.
 struct Unconfirmed {
     position: u64,
@@ -43,8 +47,9 @@ impl Unconfirmed {
     }
 }
 
-/// Appends a tick when a deadline has passed without an entry, while the journal is in trouble, and when
-/// it has not been known for a second whether what was applied is durable.
+/// Appends a tick when a deadline has passed without an entry, when there was none for 5 s while something
+/// is held, while the journal is in trouble, and when it has not been known for a second whether what was
+/// applied is durable.
 ///
 /// A tick in trouble is how a node notices, without anybody asking, that the journal works again.
 /// Two nodes that both tick harm nobody.
@@ -56,16 +61,20 @@ pub(crate) async fn run(
     let mut applied = intake.replica.watch();
     let mut unconfirmed =
         Unconfirmed { position: intake.replica.look(State::position), since: Instant::now() };
+    let mut silent_since = Instant::now();
     loop {
         let deadline = intake.replica.look(State::next_deadline);
         let trouble = intake.health.in_trouble();
         let spread = Duration::from_millis(random() % (SPREAD_MS + 1));
-        let wait = match deadline {
-            Some(deadline) => {
-                (until(deadline, intake.clock.now()) + AFTER_DEADLINE + spread).min(LOOK_EVERY)
-            }
-            None => LOOK_EVERY,
-        };
+        let held = intake.replica.look(State::live_holds) > 0;
+        let mut wait = LOOK_EVERY;
+        if let Some(deadline) = deadline {
+            wait = wait.min(until(deadline, intake.clock.now()) + AFTER_DEADLINE + spread);
+        }
+        if held {
+            let left = SILENCE.saturating_sub(silent_since.elapsed());
+            wait = wait.min(left + spread);
+        }
         let sooner = tokio::select! {
             () = sleep(wait) => false,
             // An entry may have passed the deadline, or brought a new one.
@@ -73,6 +82,7 @@ pub(crate) async fn run(
             () = told(&mut stop) => return,
         };
         if sooner {
+            silent_since = Instant::now();
             // A flood changes it all the time: look again, but not more often than it matters.
             if stopped_within(&mut stop, AFTER_DEADLINE).await {
                 return;
@@ -81,11 +91,13 @@ pub(crate) async fn run(
         }
         let passed =
             deadline.is_some_and(|deadline| until(deadline, intake.clock.now()) == Duration::ZERO);
-        if !passed && !trouble && !unconfirmed.lasts(&intake.replica) {
+        let silent = held && silent_since.elapsed() >= SILENCE;
+        if !passed && !trouble && !silent && !unconfirmed.lasts(&intake.replica) {
             continue;
         }
         // Whether it was appended shows in the position; a failure is counted where it happens.
         drop(intake.enqueue(Ask::Tick).await);
+        silent_since = Instant::now();
         let still = intake.replica.look(State::next_deadline) == deadline;
         if still && stopped_within(&mut stop, AT_MOST_EVERY).await {
             return;

@@ -32,6 +32,14 @@ async fn claims(store: &Memory) -> Vec<Vec<String>> {
             Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => None,
         });

@@ -397,6 +397,9 @@ fn rows(numbers: std::ops::RangeInclusive<u64>) -> Vec<Row> {
         by: None,
         reason: None,
         who: None,
+        unit: None,
+        hold: None,
+        moved_from: None,
     };
     numbers.map(row).collect()
 }

@@ -8,7 +8,7 @@ use firstcome::metrics::Metrics;
 use firstcome::node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
 use firstcome_core::command::{BodyWriter, Command, Expect};
 use firstcome_core::names::{NodeId, Position};
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
@@ -117,7 +117,8 @@ pub(crate) fn places(capacity: u32) -> Settings {
         limit: None,
         claim_again: false,
         units_return: true,
-        pools: vec![PoolSettings { name: "main".into(), capacity }],
+        holding: HoldSettings::default(),
+        pools: vec![PoolSettings::counted("main", capacity)],
     }
 }
 

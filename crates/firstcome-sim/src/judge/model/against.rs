@@ -3,7 +3,7 @@
 use super::{Deed, Model};
 use firstcome_core::command::{Body, BodyWriter, Expect, Mark, Order, Steer};
 use firstcome_core::outcome::By;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::state::Stamp;
 use firstcome_core::{Command, NodeId, Settings, SpaceId, State, Timestamp};
 use firstcome_journal::Name;
@@ -32,9 +32,8 @@ fn settings(random: &mut fastrand::Rng, at: i64) -> Settings {
         limit: (random.u32(..3) == 0).then(|| random.u32(1..3)),
         claim_again: random.u32(..3) > 0,
         units_return: random.u32(..3) > 0,
-        pools: pools
-            .map(|name| PoolSettings { name: (*name).into(), capacity: random.u32(1..5) })
-            .collect(),
+        holding: HoldSettings::default(),
+        pools: pools.map(|name| PoolSettings::counted(name, random.u32(1..5))).collect(),
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Ask, Given, Limits, Node, Ordered};
 use firstcome_core::command::Expect;
-use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
@@ -57,7 +57,8 @@ impl Seat {
             limit: None,
             claim_again: false,
             units_return: true,
-            pools: vec![PoolSettings { name: "main".into(), capacity }],
+            holding: HoldSettings::default(),
+            pools: vec![PoolSettings::counted("main", capacity)],
         };
         let put = Ask::Put {
             campaign: CAMPAIGN.into(),

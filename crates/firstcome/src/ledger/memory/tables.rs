@@ -75,6 +75,11 @@ impl Tables {
         if self.results.contains_key(&(shard, row.number)) {
             return Err("there is a result of this number".to_owned());
         }
+        if row.rank == 0 {
+            // About no claim.
+            self.results.insert((shard, row.number), row.clone());
+            return Ok(());
+        }
         let claim = self.claims.entry(key(row));
         match (row.kind, claim) {
             (Kind::Claim, Entry::Vacant(free)) => {
@@ -85,6 +90,8 @@ impl Tables {
                     at: row.at,
                     result: row.number,
                     cancel: None,
+                    unit: row.unit.clone(),
+                    hold: row.hold.clone(),
                 });
             }
             (Kind::Claim, Entry::Occupied(_)) => {
@@ -104,6 +111,12 @@ impl Tables {
             (Kind::Cancel, Entry::Occupied(_) | Entry::Vacant(_)) => {
                 return Err("there is no such claim to cancel".to_owned());
             }
+            (Kind::Moved, Entry::Occupied(mut claim)) if claim.get().subject == row.subject => {
+                claim.get_mut().unit = row.unit.clone();
+            }
+            (Kind::Moved | Kind::RefundDue, Entry::Occupied(_) | Entry::Vacant(_)) => {
+                return Err("there is no such claim to move".to_owned());
+            }
         }
         self.results.insert((shard, row.number), row.clone());
         Ok(())
@@ -119,6 +132,12 @@ impl Tables {
                     claim.cancel = None;
                 }
             }
+            Kind::Moved => {
+                if let Some(claim) = self.claims.get_mut(&key(row)) {
+                    claim.unit = row.moved_from.clone();
+                }
+            }
+            Kind::RefundDue => {}
         }
     }
 

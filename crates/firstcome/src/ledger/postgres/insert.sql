@@ -1,11 +1,13 @@
 WITH batch AS MATERIALIZED (
     SELECT * FROM unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bigint[],
-        $10::text[], $11::text[], $12::text[])
-        AS batch (number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who)
+        $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[])
+        AS batch (number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, unit, hold, moved_from)
 ), written AS (
-    INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, settled_at)
-    SELECT $1, number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, $2 FROM batch
+    INSERT INTO results (shard, number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, settled_at, unit,
+        hold, moved_from)
+    SELECT $1, number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, $2, unit, hold, moved_from
+    FROM batch
 )
-INSERT INTO claims (campaign, pool, rank, subject, at, shard, result)
-SELECT campaign, pool, rank, subject, at, $1, number FROM batch WHERE kind = 'claim' ORDER BY number
+INSERT INTO claims (campaign, pool, rank, subject, at, shard, result, unit, hold)
+SELECT campaign, pool, rank, subject, at, $1, number, unit, hold FROM batch WHERE kind = 'claim' ORDER BY number
 ON CONFLICT DO NOTHING

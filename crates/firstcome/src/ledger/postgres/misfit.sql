@@ -1,6 +1,6 @@
 SELECT min(number) FROM results
-WHERE shard = $1 AND number > $2 AND NOT EXISTS (
+WHERE shard = $1 AND number > $2 AND rank > 0 AND NOT EXISTS (
     SELECT 1 FROM claims
     WHERE claims.campaign = results.campaign AND claims.pool = results.pool AND claims.rank = results.rank
-      AND number = CASE kind WHEN 'claim' THEN result ELSE cancel_result END
+      AND CASE kind WHEN 'claim' THEN number = result WHEN 'cancel' THEN number = cancel_result ELSE true END
 )

@@ -110,7 +110,7 @@ impl Postgres {
 fn row(found: &Found) -> Result<Row, LedgerFailure> {
     Ok(Row {
         number: found.get::<_, i64>(0).cast_unsigned(),
-        kind: one_of(&[Kind::Claim, Kind::Cancel], Kind::as_str, found.get(1))?,
+        kind: one_of(&Kind::ALL, Kind::as_str, found.get(1))?,
         campaign: text(found, 2),
         pool: text(found, 3),
         rank: rank(found, 4)?,
@@ -119,6 +119,9 @@ fn row(found: &Found) -> Result<Row, LedgerFailure> {
         by: by(found, 7)?,
         reason: optional(found, 8),
         who: optional(found, 9),
+        unit: optional(found, 10),
+        hold: optional(found, 11),
+        moved_from: optional(found, 12),
     })
 }
 
@@ -141,6 +144,8 @@ fn claim(found: &Found) -> Result<SettledClaim, LedgerFailure> {
         at: Timestamp::from_micros(found.get(3)),
         result: found.get::<_, i64>(4).cast_unsigned(),
         cancel,
+        unit: optional(found, 10),
+        hold: optional(found, 11),
     })
 }
 

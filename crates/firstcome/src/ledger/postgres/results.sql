@@ -1,2 +1,2 @@
-SELECT number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who
+SELECT number, kind, campaign, pool, rank, subject, at, cancelled_by, reason, who, unit, hold, moved_from
 FROM results WHERE shard = $1 AND number > $2 ORDER BY number LIMIT $3

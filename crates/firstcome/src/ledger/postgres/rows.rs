@@ -5,7 +5,7 @@ use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_store::Failure;
 use firstcome_store::postgres::{ToSql, Type, Work};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A batch, column by column.
 #[derive(Default)]
@@ -13,6 +13,8 @@ pub(super) struct Columns<'a> {
     all: Share<'a>,
     kinds: Vec<&'static str>,
     cancelled: Share<'a>,
+    /// Moves of units that are claimed.
+    moved: Share<'a>,
     campaigns: BTreeMap<&'a str, [i64; 4]>,
 }
 
@@ -28,11 +30,15 @@ struct Share<'a> {
     by: Vec<Option<&'static str>>,
     reasons: Vec<Option<&'a str>>,
     who: Vec<Option<&'a str>>,
+    units: Vec<Option<&'a str>>,
+    holds: Vec<Option<&'a str>>,
+    moved_from: Vec<Option<&'a str>>,
 }
 
 impl<'a> Share<'a> {
     fn push(&mut self, row: &'a Row) {
-        let Row { number, kind: _, campaign, pool, rank, subject, at, by, reason, who } = row;
+        let Row { number, kind: _, campaign, pool, rank, subject, at, by, reason, who, .. } = row;
+        let Row { unit, hold, moved_from, .. } = row;
         self.numbers.push(number.cast_signed());
         self.campaigns.push(campaign);
         self.pools.push(pool);
@@ -42,6 +48,9 @@ impl<'a> Share<'a> {
         self.by.push(by.map(By::as_str));
         self.reasons.push(reason.as_deref());
         self.who.push(who.as_deref());
+        self.units.push(unit.as_deref());
+        self.holds.push(hold.as_deref());
+        self.moved_from.push(moved_from.as_deref());
     }
 }
 
@@ -61,6 +70,8 @@ impl<'a> Columns<'a> {
                     *cancels += 1;
                     columns.cancelled.push(row);
                 }
+                Kind::Moved if row.rank > 0 => columns.moved.push(row),
+                Kind::Moved | Kind::RefundDue => {}
             }
         }
         columns
@@ -68,7 +79,7 @@ impl<'a> Columns<'a> {
 
     /// How many claims there are.
     pub(super) fn claims(&self) -> u64 {
-        (self.all.numbers.len() - self.cancelled.numbers.len()) as u64
+        self.kinds.iter().filter(|kind| **kind == Kind::Claim.as_str()).count() as u64
     }
 
     /// How many cancels there are.
@@ -84,7 +95,7 @@ impl<'a> Columns<'a> {
         now: &i64,
     ) -> Result<u64, Failure> {
         let all = &self.all;
-        let values: [(&(dyn ToSql + Sync), Type); 12] = [
+        let values: [(&(dyn ToSql + Sync), Type); 15] = [
             (shard, Type::INT8),
             (now, Type::INT8),
             (&all.numbers, Type::INT8_ARRAY),
@@ -97,6 +108,9 @@ impl<'a> Columns<'a> {
             (&all.by, Type::TEXT_ARRAY),
             (&all.reasons, Type::TEXT_ARRAY),
             (&all.who, Type::TEXT_ARRAY),
+            (&all.units, Type::TEXT_ARRAY),
+            (&all.holds, Type::TEXT_ARRAY),
+            (&all.moved_from, Type::TEXT_ARRAY),
         ];
         work.execute(include_str!("insert.sql"), &values).await
     }
@@ -120,6 +134,31 @@ impl<'a> Columns<'a> {
             (&undone.who, Type::TEXT_ARRAY),
         ];
         work.execute(include_str!("cancel.sql"), &values).await
+    }
+
+    /// How many claims got another unit.
+    pub(super) fn moves(&self) -> u64 {
+        let Share { campaigns, pools, ranks, .. } = &self.moved;
+        let claims = campaigns.iter().zip(pools).zip(ranks);
+        claims.collect::<BTreeSet<_>>().len() as u64
+    }
+
+    /// Gives claims the units they were moved to; gives how many.
+    pub(super) async fn moved(&self, work: &Work<'_>, shard: &i64) -> Result<u64, Failure> {
+        let moved = &self.moved;
+        if moved.numbers.is_empty() {
+            return Ok(0);
+        }
+        let values: [(&(dyn ToSql + Sync), Type); 7] = [
+            (shard, Type::INT8),
+            (&moved.numbers, Type::INT8_ARRAY),
+            (&moved.campaigns, Type::TEXT_ARRAY),
+            (&moved.pools, Type::TEXT_ARRAY),
+            (&moved.ranks, Type::INT8_ARRAY),
+            (&moved.subjects, Type::TEXT_ARRAY),
+            (&moved.units, Type::TEXT_ARRAY),
+        ];
+        work.execute(include_str!("move.sql"), &values).await
     }
 
     /// Counts for each campaign.

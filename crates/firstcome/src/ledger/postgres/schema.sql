@@ -16,16 +16,19 @@ CREATE TABLE settled (
 CREATE TABLE results (
     shard        bigint NOT NULL,
     number       bigint NOT NULL,  -- 1, 2, 3 without a gap
-    rank         bigint NOT NULL,
+    rank         bigint NOT NULL,  -- 0 where it is about no claim
     at           bigint NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
     settled_at   bigint NOT NULL,  -- microseconds, by the server's clock
-    kind         text   NOT NULL COLLATE "C",  -- 'claim' or 'cancel'
+    kind         text   NOT NULL COLLATE "C",  -- 'claim', 'cancel', 'refund_due' or 'moved'
     campaign     text   NOT NULL COLLATE "C",
     pool         text   NOT NULL COLLATE "C",
     subject      text   NOT NULL COLLATE "C",
     cancelled_by text   COLLATE "C",           -- 'subject' or 'operator'
     reason       text   COLLATE "C",
-    who          text   COLLATE "C",           -- the name of the key a claim was cancelled with
+    who          text   COLLATE "C",           -- the name of the key a claim was cancelled with, or a unit moved
+    unit         text   COLLATE "C",           -- the seat or the area, of a seated pool; of a move the new one
+    hold         text   COLLATE "C",           -- the id of the hold it came from
+    moved_from   text   COLLATE "C",           -- of a move the old seat
     PRIMARY KEY (shard, number)
 );
 
@@ -49,6 +52,8 @@ CREATE TABLE claims (
     cancelled_by  text   COLLATE "C",
     reason        text   COLLATE "C",
     who           text   COLLATE "C",
+    unit          text   COLLATE "C",  -- the seat or the area it has now, of a seated pool
+    hold          text   COLLATE "C",  -- the id of the hold it came from
     PRIMARY KEY (campaign, pool, rank)
 );
 

@@ -7,7 +7,7 @@ use firstcome_core::results::Kind;
 use firstcome_journal::Clock;
 use firstcome_store::Failure;
 use firstcome_store::postgres::{Access, Postgres as Pool, Session, Type, Work};
-use futures_util::future::join4;
+use futures_util::future::join5;
 use std::sync::Arc;
 use tokio::sync::{mpsc, oneshot};
 
@@ -147,10 +147,11 @@ async fn write(
     ];
     let moving = work.execute(sql, &compare);
     // In this order, without waiting in between; the server stops at the first that fails.
-    let (moved, claims, cancels, campaigns) = join4(
+    let (moved, claims, cancels, moves, campaigns) = join5(
         moving,
         columns.insert(work, &shard, &now),
         columns.cancel(work, &shard),
+        columns.moved(work, &shard),
         columns.count(work, &shard),
     )
     .await;
@@ -164,7 +165,7 @@ async fn write(
         }
         claims => claims?,
     };
-    if (claims, cancels?) != (columns.claims(), columns.cancels()) {
+    if (claims, cancels?, moves?) != (columns.claims(), columns.cancels(), columns.moves()) {
         let values = [(&shard as _, Type::INT8), (&old as _, Type::INT8)];
         let found = work.query(include_str!("misfit.sql"), &values).await?;
         let number = found.first().and_then(|row| row.get::<_, Option<i64>>(0));
@@ -179,7 +180,8 @@ async fn write(
 fn why(kind: Option<Kind>) -> &'static str {
     match kind {
         Some(Kind::Cancel) => "there is no such claim to cancel",
-        Some(Kind::Claim) | None => "its rank was claimed before",
+        Some(Kind::Moved) => "there is no such claim to move",
+        Some(Kind::Claim | Kind::RefundDue) | None => "its rank was claimed before",
     }
 }
 

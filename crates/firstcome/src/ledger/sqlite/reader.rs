@@ -144,7 +144,7 @@ pub(super) fn standing(connection: &Connection, shard: u32) -> rusqlite::Result<
 fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
     Ok(Row {
         number: row.get(0).map(i64::cast_unsigned)?,
-        kind: one_of(&[Kind::Claim, Kind::Cancel], Kind::as_str, row.get_ref(1)?.as_str()?)?,
+        kind: one_of(&Kind::ALL, Kind::as_str, row.get_ref(1)?.as_str()?)?,
         campaign: text(row, 2)?,
         pool: text(row, 3)?,
         rank: row.get(4)?,
@@ -153,6 +153,9 @@ fn row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         by: by(row, 7)?,
         reason: optional(row, 8)?,
         who: optional(row, 9)?,
+        unit: optional(row, 10)?,
+        hold: optional(row, 11)?,
+        moved_from: optional(row, 12)?,
     })
 }
 
@@ -175,6 +178,8 @@ fn claim(row: &rusqlite::Row<'_>) -> rusqlite::Result<SettledClaim> {
         at: Timestamp::from_micros(row.get(3)?),
         result: row.get(4).map(i64::cast_unsigned)?,
         cancel,
+        unit: optional(row, 10)?,
+        hold: optional(row, 11)?,
     })
 }
 

@@ -1,4 +1,4 @@
-SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, reason, who
+SELECT number, kind, results.campaign, pool, rank, subject, at, cancelled_by, reason, who, unit, hold, moved_from
 FROM campaigns CROSS JOIN results
 WHERE campaigns.campaign = ?1
   AND results.shard = ?2

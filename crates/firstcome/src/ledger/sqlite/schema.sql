@@ -17,16 +17,19 @@ CREATE TABLE settled (
 CREATE TABLE results (
     shard        INTEGER NOT NULL,
     number       INTEGER NOT NULL,  -- 1, 2, 3 without a gap
-    kind         TEXT    NOT NULL,  -- 'claim' or 'cancel'
+    kind         TEXT    NOT NULL,  -- 'claim', 'cancel', 'refund_due' or 'moved'
     campaign     TEXT    NOT NULL,
     pool         TEXT    NOT NULL,
-    rank         INTEGER NOT NULL,
+    rank         INTEGER NOT NULL,  -- 0 where it is about no claim
     subject      TEXT    NOT NULL,
     at           INTEGER NOT NULL,  -- microseconds since 1970-01-01T00:00:00Z
     cancelled_by TEXT,              -- 'subject' or 'operator'
     reason       TEXT,
-    who          TEXT,              -- the name of the key a claim was cancelled with
+    who          TEXT,              -- the name of the key a claim was cancelled with, or a unit moved
     settled_at   INTEGER NOT NULL,  -- microseconds, by the server's clock
+    unit         TEXT,              -- the seat or the area, of a seated pool; of a move the new one
+    hold         TEXT,              -- the id of the hold it came from
+    moved_from   TEXT,              -- of a move the old seat
     PRIMARY KEY (shard, number)
 ) STRICT, WITHOUT ROWID;
 
@@ -50,6 +53,8 @@ CREATE TABLE claims (
     reason        TEXT,
     who           TEXT,
     cancel_result INTEGER,
+    unit          TEXT,             -- the seat or the area it has now, of a seated pool
+    hold          TEXT,             -- the id of the hold it came from
     PRIMARY KEY (campaign, pool, rank)
 ) STRICT, WITHOUT ROWID;
 

@@ -8,7 +8,7 @@ use firstcome_core::results::Kind;
 use firstcome_journal::Clock;
 use firstcome_journal::sqlite::durable::{Durable, execute};
 use firstcome_journal::worker::Owned;
-use rusqlite::{CachedStatement, Connection, ErrorCode};
+use rusqlite::{CachedStatement, Connection, ErrorCode, params};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -103,6 +103,7 @@ struct Insert<'a> {
     result: CachedStatement<'a>,
     claim: CachedStatement<'a>,
     cancel: CachedStatement<'a>,
+    moved: CachedStatement<'a>,
 }
 
 /// What a batch has of one campaign.
@@ -122,6 +123,7 @@ impl<'a> Insert<'a> {
             result: connection.prepare_cached(include_str!("result.sql"))?,
             claim: connection.prepare_cached(include_str!("claim.sql"))?,
             cancel: connection.prepare_cached(include_str!("cancel.sql"))?,
+            moved: connection.prepare_cached(include_str!("move.sql"))?,
         })
     }
 
@@ -129,7 +131,8 @@ impl<'a> Insert<'a> {
         let mut shares: BTreeMap<&str, Share> = BTreeMap::new();
         for row in rows {
             if !self.one(row).map_err(|error| about(row, error))? {
-                let why = "there is no such claim to cancel".to_owned();
+                let what = if row.kind == Kind::Moved { "move" } else { "cancel" };
+                let why = format!("there is no such claim to {what}");
                 return Err(LedgerFailure::Differs { number: row.number, why });
             }
             let number = row.number;
@@ -148,24 +151,33 @@ impl<'a> Insert<'a> {
         Ok(())
     }
 
-    /// Writes one row; says no if it cancels a claim that is not there or was cancelled before.
+    /// Writes one row; says no if it cancels or moves a claim that is not there or was cancelled before.
     fn one(&mut self, row: &Row) -> rusqlite::Result<bool> {
-        let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who } = row;
+        let Row { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = row;
+        let Row { unit, hold, moved_from, .. } = row;
         let (number, at, by) = (number.cast_signed(), at.as_micros(), by.map(By::as_str));
         let (shard, now) = (self.shard, self.now);
         let (campaign, pool, subject) = (&**campaign, &**pool, &**subject);
-        let values =
-            (shard, number, kind.as_str(), campaign, pool, rank, subject, at, by, reason, who, now);
-        self.result.execute(values)?;
+        let kind_name = kind.as_str();
+        self.result.execute(params![
+            shard, number, kind_name, campaign, pool, rank, subject, at, by, reason, who, now,
+            unit, hold, moved_from
+        ])?;
         match kind {
             Kind::Claim => {
-                self.claim.execute((campaign, pool, rank, subject, at, shard, number))?;
+                let values = (campaign, pool, rank, subject, at, shard, number, unit, hold);
+                self.claim.execute(values)?;
                 Ok(true)
             }
             Kind::Cancel => {
                 let values = (at, by, reason, who, number, campaign, pool, rank, subject);
                 Ok(self.cancel.execute(values)? == 1)
             }
+            Kind::Moved if *rank > 0 => {
+                Ok(self.moved.execute((unit, campaign, pool, rank, subject))? == 1)
+            }
+            // Nothing of a claim changes.
+            Kind::Moved | Kind::RefundDue => Ok(true),
         }
     }
 }

@@ -62,6 +62,8 @@ async fn results_are_settled_and_read_back(stage: Stage) {
             who: rows[3].who.clone(),
             result: 4,
         }),
+        unit: None,
+        hold: None,
     };
     assert_eq!(stage.ledger.claim("spring", "main", 1).await.unwrap(), Some(undone));
     assert_eq!(stage.ledger.claim("spring", "main", 4).await.unwrap(), None);

@@ -77,13 +77,30 @@ impl Over {
         let (campaign, pool, subject) = match *command {
             Command::Claim { campaign, pool, subject } => (campaign, pool, subject),
             Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+            Command::Confirm { step, .. } => {
+                // The units of a hold may be of any pool.
+                let pools = ours.campaign(step.campaign).map(|campaign| campaign.pools());
+                for pool in pools.unwrap_or_default() {
+                    let (campaign, pool) = (step.campaign, Some(pool.name()));
+                    self.note(&Command::Claim { campaign, pool, subject: step.subject }, ours);
+                }
+                return;
+            }
             Command::Put { campaign, .. } | Command::Steer { campaign, .. } => {
                 if let Ok(found) = ours.campaign(campaign) {
                     self.campaigns.insert(campaign.into(), found.version());
                 }
                 return;
             }
-            Command::Tick { .. } | Command::Settled { .. } => return,
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => return,
         };
         let found = ours.campaign(campaign);
         let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());

@@ -1,0 +1,133 @@
+//! Which units a hold gets: all it asks for, or none.
+
+use super::Campaign;
+use super::asked::Asked;
+use crate::hall::{Best, Hall, NoBest, Orphans};
+use crate::hold::{Fate, Place, Take};
+use crate::outcome::{Outcome, Refusal};
+
+impl Campaign {
+    /// Sets the units that are asked for aside under a hold's number, and gives them in order.
+    ///
+    /// The first refusal that applies is given, and then nothing is set aside: `unit_taken` naming every
+    /// taken unit, `sold_out`, `limit_reached` for a grade of the best seats, `orphan_left`.
+    pub(super) fn choose(
+        &mut self,
+        subject: &str,
+        number: u32,
+        asked: &Asked<'_>,
+    ) -> Result<Vec<Take>, Outcome> {
+        let free = |(pool, seat): &&(u16, u32)| {
+            let hall = self.pools[usize::from(*pool)].hall();
+            !hall.is_some_and(|hall| hall.standing(*seat).is_free())
+        };
+        let taken: Vec<_> = asked.seats.iter().filter(free).collect();
+        if !taken.is_empty() {
+            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
+            return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
+        }
+        for (pool, place, count) in &asked.quantities {
+            if self.pools[usize::from(*pool)].free(*place) < *count {
+                return Err(Refusal::SoldOut.into());
+            }
+        }
+        let mut takes = Vec::with_capacity(asked.units() as usize);
+        let take = |pool, place| Take { pool, place, fate: Fate::Held };
+        takes.extend(asked.seats.iter().map(|(pool, seat)| take(*pool, Place::Seat(*seat))));
+        for (pool, place, count) in &asked.quantities {
+            takes.extend((0..*count).map(|_| take(*pool, *place)));
+        }
+        for take in &takes {
+            self.pools[usize::from(take.pool)].hold(take.place, number);
+        }
+        let named = asked.seats.len();
+        match self.choose_best(subject, number, asked, &mut takes) {
+            Ok(()) => {}
+            Err(outcome) => {
+                self.give_back(&takes);
+                return Err(outcome);
+            }
+        }
+        if named > 0
+            && !self.holding.allow_orphans
+            && let Err(outcome) = self.leaves_no_orphan(number, &takes)
+        {
+            self.give_back(&takes);
+            return Err(outcome);
+        }
+        takes.sort_unstable_by_key(|take| (take.pool, take.place));
+        Ok(takes)
+    }
+
+    fn choose_best(
+        &mut self,
+        subject: &str,
+        number: u32,
+        asked: &Asked<'_>,
+        takes: &mut Vec<Take>,
+    ) -> Result<(), Outcome> {
+        let orphans =
+            if self.holding.allow_orphans { Orphans::Allowed } else { Orphans::LastResort };
+        for (pool, best, channel) in &asked.best {
+            let wanted = Best {
+                quantity: best.count,
+                grade: best.grade,
+                price: best.price,
+                channel: *channel,
+                accessible: best.accessible,
+                adjacent: best.adjacent,
+                orphans,
+            };
+            let at = usize::from(*pool);
+            let hall = self.pools[at].hall().expect("the best of a seated pool was asked for");
+            let seats = hall.best(&wanted).map_err(|why| match why {
+                NoBest::TooFew { .. } | NoBest::Apart => Refusal::SoldOut,
+                NoBest::Orphan => Refusal::OrphanLeft,
+            })?;
+            for seat in seats {
+                let place = Place::Seat(seat);
+                self.pools[at].hold(place, number);
+                takes.push(Take { pool: *pool, place, fate: Fate::Held });
+            }
+        }
+        if !asked.best.is_empty() && !self.grades_allow(subject, takes) {
+            return Err(Refusal::LimitReached.into());
+        }
+        Ok(())
+    }
+
+    /// Looks whether seats that were set aside leave a single one between them and others.
+    fn leaves_no_orphan(&mut self, number: u32, takes: &[Take]) -> Result<(), Outcome> {
+        for at in 0..self.pools.len() {
+            let seats: Vec<u32> = takes.iter().filter_map(|take| seat_of(take, at)).collect();
+            if seats.is_empty() {
+                continue;
+            }
+            let pool = &mut self.pools[at];
+            // The hall is asked about seats that are still free.
+            seats.iter().for_each(|seat| pool.give_back(Place::Seat(*seat)));
+            let orphan =
+                pool.hall().and_then(|hall: &Hall| hall.orphan(&seats, Orphans::LastResort));
+            seats.iter().for_each(|seat| pool.hold(Place::Seat(*seat), number));
+            if let Some(orphan) = orphan {
+                let name = self.unit_name(at as u16, Place::Seat(orphan));
+                return Err(Outcome::refused_for(Refusal::OrphanLeft, vec![name]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes units free that were set aside.
+    pub(super) fn give_back(&mut self, takes: &[Take]) {
+        for take in takes {
+            self.pools[usize::from(take.pool)].give_back(take.place);
+        }
+    }
+}
+
+fn seat_of(take: &Take, pool: usize) -> Option<u32> {
+    match take.place {
+        Place::Seat(seat) if usize::from(take.pool) == pool => Some(seat),
+        Place::Seat(_) | Place::Counted | Place::Area(_) => None,
+    }
+}

@@ -1,0 +1,350 @@
+//! The ladders of holding units, changing what is held, and extending.
+
+use super::Campaign;
+use super::asked::{Asked, For};
+use crate::Timestamp;
+use crate::command::{Pick, Step};
+use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
+use crate::outcome::{
+    Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
+};
+use crate::settings::HoldsEach;
+use crate::turn::Turn;
+
+/// What a command to hold asks.
+pub(crate) struct ToHold<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) subject: &'a str,
+    pub(crate) picks: &'a [Pick<'a>],
+    /// See [`Command::content`](crate::Command::content).
+    pub(crate) content: u64,
+}
+
+impl Campaign {
+    /// Sets units aside for a subject until a deadline.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`;
+    /// of an id that is known `id_reused` (other content), `already_held`, or how that hold ended
+    /// (`confirmed`, `refund_due`, `hold_expired`, `hold_released`); `already_cancelled` (the subject cancelled in
+    /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
+    /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
+    /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
+    pub(crate) fn hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Outcome {
+        self.holds.forget(turn.service);
+        self.try_hold(turn, ask).unwrap_or_else(|no| no)
+    }
+
+    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
+        for pick in ask.picks {
+            self.pool_of(pick)?;
+        }
+        if let Some(known) = self.holds.find(ask.id) {
+            if known.content != ask.content {
+                return Err(Refusal::IdReused.into());
+            }
+            return Ok(self.as_it_stands(turn, known));
+        }
+        for pick in ask.picks {
+            self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
+        }
+        self.admit(turn.at, ask.subject)?;
+        let asked = self.asked(ask.picks, For::Holding);
+        let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
+        if let Ok(asked) = &asked
+            && let Some(same) =
+                live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
+        {
+            return Ok(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
+        }
+        if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
+            let hold = Some(self.holds.at(*first).id.clone());
+            let (refusal, units) = (Refusal::HasHold, Vec::new());
+            let named = RefusedFor { refusal, hold, units, seat: None };
+            return Err(Outcome::RefusedFor(Box::new(named)));
+        }
+        let asked = asked?;
+        check_size(0, &asked)?;
+        self.check_limits(ask.subject, &asked)?;
+        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
+        if recently >= self.holding.per_hour as usize {
+            return Err(Refusal::TooManyHolds.into());
+        }
+        let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
+        let takes = self.choose(ask.subject, number, &asked)?;
+        if self.holds.holder(ask.subject).is_none() {
+            self.holds.add_holder(self.new_holder(ask.subject));
+        }
+        let deadline = turn.service + self.holding.ttl_us;
+        turn.deadlines.insert((deadline, self.number, number));
+        self.holds.add(Hold {
+            number,
+            id: ask.id.into(),
+            subject: ask.subject.into(),
+            content: ask.content,
+            at: turn.at,
+            started: turn.service,
+            deadline,
+            ended: None,
+            steps: Vec::new(),
+            takes,
+            retaken: false,
+            refunded_at: None,
+        });
+        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+    }
+
+    /// Adds units to a hold and drops others from it.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
+    /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or `already_held`; `hold_expired`,
+    /// `hold_released`, `already_confirmed`; where something is added `not_admitted`, `paused`, `not_open`,
+    /// `closed`; `not_seated`, `no_such_unit`, `not_for_sale`, `too_many_units`, `limit_reached`, `unit_taken`,
+    /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
+    pub(crate) fn change(
+        &mut self,
+        turn: &mut Turn<'_>,
+        step: &Step<'_>,
+        (add, drop): (&[Pick<'_>], &[Pick<'_>]),
+        content: u64,
+    ) -> Outcome {
+        self.holds.forget(turn.service);
+        self.try_change(turn, step, (add, drop), content).unwrap_or_else(|no| no)
+    }
+
+    fn try_change(
+        &mut self,
+        turn: &mut Turn<'_>,
+        step: &Step<'_>,
+        (add, drop): (&[Pick<'_>], &[Pick<'_>]),
+        content: u64,
+    ) -> Result<Outcome, Outcome> {
+        for pick in add.iter().chain(drop) {
+            self.pool_of(pick)?;
+        }
+        let hold = self.own(step)?;
+        let number = hold.number;
+        if self.is_repeated(hold, step, content)? {
+            return Ok(self.as_it_stands(turn, hold));
+        }
+        self.check_live(hold)?;
+        if !add.is_empty() {
+            self.admit(turn.at, step.subject)?;
+        }
+        let dropped = self.asked(drop, For::Anything)?;
+        let gone = held_of(hold, &dropped);
+        let stays: Vec<Take> = hold
+            .takes
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !gone.contains(at))
+            .map(|t| *t.1)
+            .collect();
+        let before: Vec<Take> = gone.iter().map(|at| hold.takes[*at]).collect();
+        let mut added = self.asked(add, For::Anything)?;
+        added.seats.retain(|(pool, seat)| {
+            let same = |take: &Take| (take.pool, take.place) == (*pool, Place::Seat(*seat));
+            !stays.iter().any(|take| same(take) && take.fate == Fate::Held)
+        });
+        // Only what is really new must be for sale now.
+        let new = self.asked(add, For::Holding);
+        if added.units() > 0 {
+            new?;
+        }
+        if before.is_empty() && added.units() == 0 {
+            return Ok(Outcome::AlreadyHeld(self.holding(turn, hold)));
+        }
+        let kept = stays.iter().filter(|take| take.fate != Fate::Released).count();
+        check_size(kept, &added)?;
+        // From here on the hold is as if the dropped units had never been in it, and put right if that was for nothing.
+        let all = std::mem::replace(&mut self.holds.at_mut(number).takes, stays);
+        self.give_back(&before);
+        let chosen = match self.check_limits(step.subject, &added) {
+            Ok(()) => self.choose(step.subject, number, &added),
+            Err(refusal) => Err(refusal.into()),
+        };
+        let chosen = match chosen {
+            Ok(chosen) => chosen,
+            Err(outcome) => {
+                for take in &before {
+                    self.pools[usize::from(take.pool)].hold(take.place, number);
+                }
+                self.holds.at_mut(number).takes = all;
+                return Err(outcome);
+            }
+        };
+        let hold = self.holds.at_mut(number);
+        hold.put(&chosen);
+        hold.remember(step.id, content);
+        if hold.held() == 0 {
+            self.end(turn, number);
+        }
+        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+    }
+
+    /// Moves a hold's deadline on, at most to `hold_max` after its start. It never comes earlier.
+    ///
+    /// The first answer that applies is given, in this order: `no_such_hold`, `not_yours`, `hold_expired`,
+    /// `hold_released`, `already_confirmed`.
+    pub(crate) fn extend(
+        &mut self,
+        turn: &mut Turn<'_>,
+        step: &Step<'_>,
+        by_us: Option<i64>,
+    ) -> Outcome {
+        let hold = match self.own(step).and_then(|hold| self.check_live(hold).map(|()| hold)) {
+            Ok(hold) => hold,
+            Err(no) => return no,
+        };
+        let (number, before) = (hold.number, hold.deadline);
+        let wanted = turn.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
+        let deadline = wanted.min(hold.started + self.holding.max_us).max(before);
+        if deadline != before {
+            assert!(turn.deadlines.remove(&(before, self.number, number)), "a live hold is due");
+            turn.deadlines.insert((deadline, self.number, number));
+            self.holds.at_mut(number).deadline = deadline;
+        }
+        Outcome::Extended { expires_at: turn.moment(deadline) }
+    }
+
+    /// Frees what a hold still has, because its time is over.
+    pub(crate) fn expire(&mut self, number: u32, service: i64) {
+        let hold = self.holds.at_mut(number);
+        assert!(hold.deadline <= service, "no hold expires before its time");
+        for take in &mut hold.takes {
+            if take.fate == Fate::Held {
+                take.fate = Fate::Expired;
+                self.pools[usize::from(take.pool)].give_back(take.place);
+            }
+        }
+        self.holds.end(number, service);
+    }
+
+    /// Notes that nothing of a hold is held any more.
+    pub(super) fn end(&mut self, turn: &mut Turn<'_>, number: u32) {
+        let deadline = self.holds.at(number).deadline;
+        assert!(turn.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
+        self.holds.end(number, turn.service);
+    }
+
+    /// Gives the hold a step is about.
+    ///
+    /// Refuses with `no_such_hold` and `not_yours`.
+    pub(super) fn own(&self, step: &Step<'_>) -> Result<&Hold, Outcome> {
+        let hold = self.holds.find(step.hold).ok_or(Refusal::NoSuchHold)?;
+        if *hold.subject == *step.subject { Ok(hold) } else { Err(Refusal::NotYours.into()) }
+    }
+
+    /// Says whether a step was done before, by its id. Refuses with `id_reused`.
+    pub(super) fn is_repeated(
+        &self,
+        hold: &Hold,
+        step: &Step<'_>,
+        content: u64,
+    ) -> Result<bool, Refusal> {
+        match step.id.and_then(|id| hold.step(id)) {
+            Some(known) if known != content => Err(Refusal::IdReused),
+            known => Ok(known.is_some()),
+        }
+    }
+
+    /// Refuses what only a live hold can do, with how it ended.
+    fn check_live(&self, hold: &Hold) -> Result<(), Outcome> {
+        match hold.standing() {
+            HoldStanding::Live => Ok(()),
+            HoldStanding::Confirmed => Err(Refusal::AlreadyConfirmed.into()),
+            HoldStanding::Expired | HoldStanding::RefundDue => Err(Refusal::HoldExpired.into()),
+            HoldStanding::Released => Err(Refusal::HoldReleased.into()),
+        }
+    }
+
+    /// Gives the answer to asking for a hold again.
+    fn as_it_stands(&self, turn: &Turn<'_>, hold: &Hold) -> Outcome {
+        let all: Vec<usize> = (0..hold.takes.len()).collect();
+        match hold.standing() {
+            HoldStanding::Live => Outcome::AlreadyHeld(self.holding(turn, hold)),
+            HoldStanding::Confirmed => self.confirmed(hold, &all, hold.retaken),
+            HoldStanding::RefundDue => self.refund(hold, &all),
+            HoldStanding::Expired => Refusal::HoldExpired.into(),
+            HoldStanding::Released => Refusal::HoldReleased.into(),
+        }
+    }
+
+    pub(super) fn holding(&self, turn: &Turn<'_>, hold: &Hold) -> Box<Holding> {
+        let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
+        Box::new(Holding {
+            hold: hold.id.clone(),
+            units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
+            expires_at: turn.moment(hold.deadline),
+        })
+    }
+
+    pub(super) fn names_of(
+        &self,
+        hold: &Hold,
+        which: &[usize],
+        is: fn(Fate) -> bool,
+    ) -> Vec<UnitName> {
+        let takes = which.iter().map(|at| hold.takes[*at]).filter(|take| is(take.fate));
+        takes.map(|take| self.unit_name(take.pool, take.place)).collect()
+    }
+
+    pub(super) fn released(&self, hold: &Hold, which: &[usize]) -> Outcome {
+        let units = self.names_of(hold, which, |fate| fate == Fate::Released);
+        Outcome::Released(Box::new(Release { hold: hold.id.clone(), units, left: hold.held() }))
+    }
+
+    pub(super) fn refund(&self, hold: &Hold, which: &[usize]) -> Outcome {
+        let units = self.names_of(hold, which, |fate| fate == Fate::Refunded);
+        let at = hold.refunded_at.expect("it was noted when a refund became due");
+        Outcome::RefundDue(Box::new(Refund { hold: hold.id.clone(), units, at }))
+    }
+
+    /// Answers with those of a hold's units that are confirmed.
+    pub(super) fn confirmed(&self, hold: &Hold, which: &[usize], retaken: bool) -> Outcome {
+        let mut latest = Timestamp::from_micros(0);
+        let mut units = Vec::with_capacity(which.len());
+        for take in which.iter().map(|at| hold.takes[*at]) {
+            if let Fate::Confirmed(rank) = take.fate {
+                let pool = &self.pools[usize::from(take.pool)];
+                let claim = pool.claim(rank).expect("a confirmed unit has its claim");
+                latest = latest.max(claim.at);
+                units.push(RankedUnit { unit: self.unit_name(take.pool, take.place), rank });
+            }
+        }
+        let (hold, left) = (hold.id.clone(), hold.held());
+        Outcome::Confirmed(Box::new(Confirmation { hold, units, at: latest, retaken, left }))
+    }
+}
+
+/// Refuses with `too_many_units` what one hold cannot have.
+fn check_size(has: usize, asked: &Asked<'_>) -> Result<(), Refusal> {
+    let most = crate::limits::HOLD_UNITS as u64;
+    if has as u64 + asked.units() > most { Err(Refusal::TooManyUnits) } else { Ok(()) }
+}
+
+/// Says whether a hold has exactly the units that were named.
+fn has_exactly(hold: &Hold, asked: &Asked<'_>) -> bool {
+    let mut quantities = asked.quantities.iter().map(|(_, _, count)| *count as usize);
+    let units = asked.seats.len() + quantities.by_ref().sum::<usize>();
+    let held = |pool: u16, place: Place| {
+        let is = |take: &&Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+        hold.takes.iter().filter(is).count()
+    };
+    asked.only_names
+        && hold.held() as usize == units
+        && asked.seats.iter().all(|(pool, seat)| held(*pool, Place::Seat(*seat)) == 1)
+        && asked.quantities.iter().all(|(pool, place, n)| held(*pool, *place) == *n as usize)
+}
+
+/// Gives which of a hold's takes are held and asked for, as far as there are.
+pub(super) fn held_of(hold: &Hold, asked: &Asked<'_>) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut pick = |pool: u16, place: Place, count: usize| {
+        let is = |take: &Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+        let takes = hold.takes.iter().enumerate().filter(|(_, take)| is(take));
+        found.extend(takes.map(|(at, _)| at).take(count));
+    };
+    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, Place::Seat(*seat), 1));
+    asked.quantities.iter().for_each(|(pool, place, n)| pick(*pool, *place, *n as usize));
+    found
+}

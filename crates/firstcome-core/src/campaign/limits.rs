@@ -1,0 +1,124 @@
+//! How many units one subject may have: held and live claims together.
+
+use super::Campaign;
+use super::asked::Asked;
+use crate::hold::{Fate, Place, Take};
+use crate::holds::Holder;
+use crate::outcome::Refusal;
+use crate::settings::GradeLimit;
+
+impl Campaign {
+    /// Gives the units a subject has: those of live holds, then those of live claims.
+    pub(super) fn units_of<'a>(
+        &'a self,
+        holder: &'a Holder,
+    ) -> impl Iterator<Item = (u16, Place)> + 'a {
+        let held = holder.live.iter().flat_map(|number| &self.holds.at(*number).takes);
+        let held = held.filter(|take| take.fate == Fate::Held).map(|take| (take.pool, take.place));
+        held.chain(holder.has.iter().copied())
+    }
+
+    /// Gives what a subject nobody knows as a holder has: at most one claim in each pool.
+    pub(super) fn new_holder(&self, subject: &str) -> Holder {
+        let mut holder = Holder::new(subject);
+        for (place, pool) in self.pools.iter().enumerate() {
+            if pool.latest(subject).is_some_and(|rank| pool.is_live(rank)) {
+                holder.has.push((place as u16, Place::Counted));
+            }
+        }
+        holder
+    }
+
+    fn has_limits(&self) -> bool {
+        self.limit.is_some()
+            || !self.holding.grades.is_empty()
+            || self.pools.iter().any(|pool| pool.limit.is_some())
+    }
+
+    /// Gives how many units a subject has, over all pools and in each.
+    fn count(&self, subject: &str) -> (u64, Vec<u64>) {
+        let new;
+        let holder = match self.holds.holder(subject) {
+            Some(holder) => holder,
+            None => {
+                new = self.new_holder(subject);
+                &new
+            }
+        };
+        let (mut all, mut pools) = (0, vec![0; self.pools.len()]);
+        for (pool, _) in self.units_of(holder) {
+            all += 1;
+            pools[usize::from(pool)] += 1;
+        }
+        (all, pools)
+    }
+
+    /// Refuses with `limit_reached` what would give a subject more than it may have.
+    pub(super) fn check_limits(&self, subject: &str, asked: &Asked<'_>) -> Result<(), Refusal> {
+        if !self.has_limits() {
+            return Ok(());
+        }
+        let (mut all, mut pools) = self.count(subject);
+        for (pool, count) in asked.by_pool() {
+            all += count;
+            pools[usize::from(pool)] += count;
+        }
+        if self.limit.is_some_and(|limit| all > u64::from(limit)) {
+            return Err(Refusal::LimitReached);
+        }
+        let over = |(place, count): (usize, u64)| {
+            self.pools[place].limit.is_some_and(|limit| count > u64::from(limit))
+        };
+        let asked_of = |place: usize| asked.by_pool().any(|(pool, _)| usize::from(pool) == place);
+        // Where a limit went down, what one has already is no reason to refuse something else.
+        if pools.into_iter().enumerate().any(|pool| asked_of(pool.0) && over(pool)) {
+            return Err(Refusal::LimitReached);
+        }
+        if self.holding.grades.is_empty() {
+            return Ok(());
+        }
+        let take = |pool, place| Take { pool, place, fate: Fate::Held };
+        let mut takes: Vec<Take> =
+            asked.seats.iter().map(|(pool, seat)| take(*pool, Place::Seat(*seat))).collect();
+        for (pool, place, count) in &asked.quantities {
+            takes.extend((0..*count).map(|_| take(*pool, *place)));
+        }
+        if self.grades_allow(subject, &takes) { Ok(()) } else { Err(Refusal::LimitReached) }
+    }
+
+    /// Says whether units in addition to those a subject has keep every limit of a grade.
+    pub(super) fn grades_allow(&self, subject: &str, takes: &[Take]) -> bool {
+        self.holding.grades.iter().all(|GradeLimit { grade, limit }| {
+            let of_grade = |(pool, place): &(u16, Place)| self.grade(*pool, *place) == Some(grade);
+            let more = takes.iter().map(|take| (take.pool, take.place)).filter(of_grade).count();
+            let has = match self.holds.holder(subject) {
+                Some(holder) if more > 0 => self.units_of(holder).filter(of_grade).count(),
+                Some(_) | None => 0,
+            };
+            more == 0 || more + has <= *limit as usize
+        })
+    }
+
+    /// Says whether units a subject once held keep every limit if it has them again.
+    pub(super) fn may_have_again(&self, subject: &str, takes: &[Take]) -> bool {
+        let mut asked = Asked::default();
+        for take in takes {
+            match take.place {
+                Place::Seat(seat) => asked.seats.push((take.pool, seat)),
+                Place::Counted | Place::Area(_) => {
+                    asked.quantities.push((take.pool, take.place, 1))
+                }
+            }
+        }
+        self.check_limits(subject, &asked).is_ok()
+    }
+
+    fn grade(&self, pool: u16, place: Place) -> Option<&str> {
+        let hall = self.pools[usize::from(pool)].hall()?;
+        match place {
+            Place::Counted => None,
+            Place::Seat(seat) => Some(hall.grade_of(seat)),
+            Place::Area(area) => Some(hall.area(area).grade),
+        }
+    }
+}

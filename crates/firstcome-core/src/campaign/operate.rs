@@ -1,0 +1,233 @@
+//! What an operator does to units: adds them, takes them out of sale, exchanges one for another.
+
+use super::Campaign;
+use super::asked::For;
+use crate::Timestamp;
+use crate::command::Pick;
+use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
+use crate::hold::{Fate, Place, Take};
+use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
+use crate::results::Kind;
+use crate::turn::{Deed, Turn};
+
+/// A seat that was exchanged for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub(crate) pool: u16,
+    pub(crate) from: Place,
+    pub(crate) to: Place,
+    pub(crate) rank: u32,
+    pub(crate) subject: Box<str>,
+    pub(crate) hold: Box<str>,
+    /// When.
+    pub at: Timestamp,
+    /// Why, as the operator gave it.
+    pub reason: Box<str>,
+    /// The name of the key it was given with.
+    pub who: Box<str>,
+}
+
+impl Campaign {
+    fn seated(&mut self, name: &str) -> Result<usize, Refusal> {
+        let place = self.pools.iter().position(|pool| *pool.name == *name);
+        let place = place.ok_or(Refusal::NotFound(Missing::Pool))?;
+        if self.pools[place].hall().is_some() { Ok(place) } else { Err(Refusal::NotSeated) }
+    }
+
+    /// Adds seats and areas to a seated pool; those that are there just so are left out.
+    ///
+    /// The first refusal that applies is given, in this order: `not_found` (the pool), `not_seated`,
+    /// `closed`, `bad_seat` naming the first that cannot be added.
+    pub(crate) fn add_seats(&mut self, at: Timestamp, pool: &str, chunk: &Chunk<'_>) -> Outcome {
+        let place = match self.seated(pool) {
+            Ok(place) => place,
+            Err(refusal) => return refusal.into(),
+        };
+        if self.closed_since(at).is_some() {
+            return Refusal::Closed.into();
+        }
+        let hall = self.pools[place].hall_mut();
+        let new_seat = |(_, seat): &(usize, &SeatSettings<'_>)| !matches!(hall.find(seat.name), Some(Unit::Seat(n)) if hall.seat(n) == **seat);
+        let new_area = |(_, area): &(usize, &AreaSettings<'_>)| !matches!(hall.find(area.name), Some(Unit::Area(n)) if hall.area(n) == **area);
+        let seats: Vec<_> = chunk.seats.iter().enumerate().filter(new_seat).collect();
+        let areas: Vec<_> = chunk.areas.iter().enumerate().filter(new_area).collect();
+        let new_seats: Vec<_> = seats.iter().map(|(_, seat)| **seat).collect();
+        let new_areas: Vec<_> = areas.iter().map(|(_, area)| **area).collect();
+        match hall.add(&new_seats, &new_areas) {
+            Ok(()) => {
+                Outcome::Imported { seats: new_seats.len() as u32, areas: new_areas.len() as u32 }
+            }
+            Err(mut bad) => {
+                bad.at = if bad.area { areas[bad.at].0 } else { seats[bad.at].0 };
+                let unit = UnitName { pool: pool.into(), unit: Some(bad.name.clone()) };
+                Outcome::RefusedFor(Box::new(RefusedFor {
+                    refusal: Refusal::BadSeat,
+                    hold: None,
+                    units: vec![unit],
+                    seat: Some(bad),
+                }))
+            }
+        }
+    }
+
+    /// Takes units out of sale, or puts them back.
+    ///
+    /// The first refusal that applies is given, in this order: `not_found` (the pool), `pool_required`,
+    /// `not_seated`, `no_such_unit`, `not_for_sale` (a seat of a group by itself); where units are to be blocked
+    /// `unit_taken` naming every taken one, `sold_out` (an area has fewer free ones).
+    pub(crate) fn block(&mut self, units: &[Pick<'_>], blocked: bool) -> Outcome {
+        self.try_block(units, blocked).unwrap_or_else(|no| no)
+    }
+
+    fn try_block(&mut self, units: &[Pick<'_>], blocked: bool) -> Result<Outcome, Outcome> {
+        for pick in units {
+            if self.pools[self.pool_of(pick)?].hall().is_none() {
+                return Err(Refusal::NotSeated.into());
+            }
+        }
+        let asked = self.asked(units, For::Anything)?;
+        let (from, to) = match blocked {
+            true => (UnitKind::Free, UnitKind::Blocked),
+            false => (UnitKind::Blocked, UnitKind::Free),
+        };
+        let standing =
+            |pool: u16, seat: u32| self.pools[usize::from(pool)].hall().map(|h| h.standing(seat));
+        let taken = |(pool, seat): &&(u16, u32)| {
+            matches!(standing(*pool, *seat), Some(Standing::Held(_) | Standing::Confirmed(_)))
+        };
+        let taken: Vec<_> = asked.seats.iter().filter(taken).collect();
+        if blocked && !taken.is_empty() {
+            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
+            return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
+        }
+        let enough = |(pool, place, count): &(u16, Place, u32)| {
+            self.pools[usize::from(*pool)].free(*place) >= *count
+        };
+        if blocked && !asked.quantities.iter().all(enough) {
+            return Err(Refusal::SoldOut.into());
+        }
+        let mut units = 0;
+        for (pool, seat) in asked.seats {
+            let hall = self.pools[usize::from(pool)].hall_mut();
+            if hall.standing(seat).kind() == from {
+                hall.set(seat, if blocked { Standing::Blocked } else { Standing::Free });
+                units += 1;
+            }
+        }
+        for (pool, place, count) in asked.quantities {
+            let Place::Area(area) = place else { continue };
+            let hall = self.pools[usize::from(pool)].hall_mut();
+            // Of what is to be free again there may be less than asked.
+            let count = if blocked { count } else { count.min(hall.area_counts(area).blocked) };
+            assert!(hall.shift(area, count, from, to), "it was looked whether there are enough");
+            units += count;
+        }
+        Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
+    }
+
+    /// Exchanges a seat that is held or confirmed for a free one.
+    ///
+    /// The first refusal that applies is given, in this order: `not_found` (the pool), `not_seated`,
+    /// `no_such_unit`, `not_for_sale` (one of a group, or the new one is blocked), `not_held` (nobody has it, or its
+    /// claim was cancelled), `unit_taken`.
+    pub(crate) fn move_seat(
+        &mut self,
+        turn: &mut Turn<'_>,
+        pool: &str,
+        (from, to): (&str, &str),
+        (reason, who): (&str, &str),
+    ) -> Outcome {
+        let place = match self.seated(pool) {
+            Ok(place) => place,
+            Err(refusal) => return refusal.into(),
+        };
+        let refused = |refusal, name: &str| {
+            let unit = UnitName { pool: pool.into(), unit: Some(name.into()) };
+            Outcome::refused_for(refusal, vec![unit])
+        };
+        let hall = self.pools[place].hall_mut();
+        let single = |hall: &Hall, name: &str| match hall.find(name) {
+            None => Err(refused(Refusal::NoSuchUnit, name)),
+            Some(Unit::Seat(seat)) if hall.group_of(seat).is_none() => Ok(seat),
+            Some(_) => Err(refused(Refusal::NotForSale, name)),
+        };
+        let (old, new) = match (single(hall, from), single(hall, to)) {
+            (Ok(old), Ok(new)) => (old, new),
+            (Err(no), _) | (_, Err(no)) => return no,
+        };
+        if hall.standing(new) == Standing::Blocked {
+            return refused(Refusal::NotForSale, to);
+        }
+        let standing = hall.standing(old);
+        let cancelled = match standing {
+            Standing::Free | Standing::Blocked => true,
+            Standing::Held(_) => false,
+            Standing::Confirmed(rank) => !self.pools[place].is_live(rank),
+        };
+        if cancelled {
+            return refused(Refusal::NotHeld, from);
+        }
+        let hall = self.pools[place].hall_mut();
+        if !hall.standing(new).is_free() {
+            return refused(Refusal::UnitTaken, to);
+        }
+        hall.set(old, Standing::Free);
+        hall.set(new, standing);
+        let (old, new) = ((place as u16, Place::Seat(old)), (place as u16, Place::Seat(new)));
+        let moved = self.hand_over(turn.at, standing, (old, new), (reason, who));
+        let (subject, rank) = (moved.subject.clone(), moved.rank);
+        self.moves.push(moved);
+        let deed = Deed { kind: Kind::Moved, pool: place as u16, rank: self.moves.len() as u32 };
+        turn.made(&subject, deed);
+        let (pool, from, to) = (pool.into(), from.into(), to.into());
+        Outcome::Moved(Box::new(Move { pool, from, to, rank }))
+    }
+
+    /// Tells everybody who knows of the old seat of the new one, and gives what is to be remembered of that.
+    fn hand_over(
+        &mut self,
+        at: Timestamp,
+        standing: Standing,
+        (old, new): ((u16, Place), (u16, Place)),
+        (reason, who): (&str, &str),
+    ) -> Moved {
+        let ((place, from), (_, to)) = (old, new);
+        let pool = &mut self.pools[usize::from(place)];
+        let (hold, subject, rank) = match standing {
+            Standing::Held(number) => {
+                let hold = self.holds.at(number);
+                (Some(number), hold.subject.clone(), 0)
+            }
+            Standing::Confirmed(rank) => {
+                let subject = pool.claim(rank).expect("a confirmed seat has its claim").subject;
+                let subject: Box<str> = subject.into();
+                let grant = pool.grants.of(rank).expect("a seat's claim came from a hold");
+                let known = self.holds.find(grant.hold).map(|hold| hold.number);
+                (known, subject, rank)
+            }
+            Standing::Free | Standing::Blocked => unreachable!("nobody has it"),
+        };
+        let fate = if rank == 0 { Fate::Held } else { Fate::Confirmed(rank) };
+        let id: Box<str> = match (rank, hold) {
+            (0, Some(number)) => self.holds.at(number).id.clone(),
+            _ => pool.grants.of(rank).map_or("".into(), |grant| grant.hold.into()),
+        };
+        if rank > 0 {
+            pool.grants.moved.insert(rank, to);
+            let holder = self.holds.holder_mut(&subject);
+            let had = holder.has.iter_mut().find(|has| **has == old);
+            *had.expect("whoever has a seat is known to") = new;
+        }
+        // The hold may be forgotten, and its id given anew.
+        let had = Take { pool: place, place: from, fate };
+        let takes = hold.map(|number| &mut self.holds.at_mut(number).takes);
+        if let Some(takes) = takes
+            && let Some(take) = takes.iter_mut().find(|take| **take == had)
+        {
+            take.place = to;
+            takes.sort_by_key(|take| (take.pool, take.place));
+        }
+        let (reason, who) = (reason.into(), who.into());
+        Moved { pool: place, from, to, rank, subject, hold: id, at, reason, who }
+    }
+}

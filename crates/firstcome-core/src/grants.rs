@@ -1,0 +1,126 @@
+//! From a rank to the unit it was given for and the hold it came from.
+
+use crate::hold::Place;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Ranks kept, and written, together: with the longest ids they fit one piece.
+pub(crate) const TOGETHER: usize = 2_048;
+
+/// What a claim that came from a hold has beyond its subject and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grant<'a> {
+    /// The unit it was given for. It may have been moved since.
+    pub(crate) place: Place,
+    /// The hold's id.
+    pub(crate) hold: &'a str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Row {
+    rank: u32,
+    place: Place,
+    /// Which of the run's ids.
+    id: u32,
+}
+
+/// Neighbouring ranks, each id once where it is the one of the row before.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GrantRun {
+    rows: Vec<Row>,
+    ends: Vec<u32>,
+    ids: String,
+}
+
+impl GrantRun {
+    fn id(&self, id: u32) -> &str {
+        let start = id.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        &self.ids[start as usize..self.ends[id as usize] as usize]
+    }
+
+    fn push(&mut self, rank: u32, place: Place, hold: &str) {
+        let same = self.ends.len().checked_sub(1).filter(|last| self.id(*last as u32) == hold);
+        let id = same.unwrap_or_else(|| {
+            self.ids.push_str(hold);
+            self.ends.push(self.ids.len() as u32);
+            self.ends.len() - 1
+        });
+        self.rows.push(Row { rank, place, id: id as u32 });
+    }
+
+    /// Gives the rows in the order of their ranks.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Grant<'_>)> {
+        let grant = |row: &Row| (row.rank, Grant { place: row.place, hold: self.id(row.id) });
+        self.rows.iter().map(grant)
+    }
+}
+
+/// The grants of one pool, by rank. Claims that came without a hold have none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Grants {
+    pub(crate) runs: Vec<Arc<GrantRun>>,
+    /// Where a claim's unit is now, if it was moved.
+    pub(crate) moved: BTreeMap<u32, Place>,
+}
+
+impl Grants {
+    /// Adds a grant of a rank above all before.
+    pub(crate) fn push(&mut self, rank: u32, place: Place, hold: &str) {
+        if self.runs.last().is_none_or(|run| run.rows.len() == TOGETHER) {
+            self.runs.push(Arc::default());
+        }
+        let last = self.runs.last_mut().expect("there is one");
+        // A snapshot under way may hold the run: then this copies it.
+        Arc::make_mut(last).push(rank, place, hold);
+    }
+
+    /// Gives the last rank that has a grant.
+    pub(crate) fn last_rank(&self) -> u32 {
+        self.runs.last().and_then(|run| run.rows.last()).map_or(0, |row| row.rank)
+    }
+
+    pub(crate) fn of(&self, rank: u32) -> Option<Grant<'_>> {
+        let after = self.runs.partition_point(|run| run.rows[0].rank <= rank);
+        let run = &self.runs[after.checked_sub(1)?];
+        let row = run.rows.binary_search_by_key(&rank, |row| row.rank).ok()?;
+        let row = &run.rows[row];
+        Some(Grant { place: row.place, hold: run.id(row.id) })
+    }
+
+    /// Gives the unit a claim has now, if it came from a hold.
+    pub(crate) fn place(&self, rank: u32) -> Option<Place> {
+        self.moved.get(&rank).copied().or_else(|| self.of(rank).map(|grant| grant.place))
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let run = |run: &Arc<GrantRun>| {
+            run.rows.capacity() * size_of::<Row>() + run.ends.capacity() * 4 + run.ids.capacity()
+        };
+        self.runs.iter().map(run).sum::<usize>() + self.moved.len() * 32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rank_that_was_granted_is_found_and_no_other() {
+        let mut grants = Grants::default();
+        for rank in (1..=20_000_u32).filter(|rank| rank % 3 != 0) {
+            grants.push(rank, Place::Seat(rank * 2), &format!("h{}", rank / 4));
+        }
+        for rank in 0..=20_001_u32 {
+            let hold = format!("h{}", rank / 4);
+            let expected = (1..=20_000).contains(&rank) && rank % 3 != 0;
+            let expected = expected.then_some(Grant { place: Place::Seat(rank * 2), hold: &hold });
+            assert_eq!(grants.of(rank), expected);
+        }
+        grants.moved.insert(4, Place::Seat(1));
+        assert_eq!(
+            (grants.place(4), grants.place(5)),
+            (Some(Place::Seat(1)), Some(Place::Seat(10)))
+        );
+        assert_eq!(grants.of(4).map(|grant| grant.place), Some(Place::Seat(8)));
+    }
+}

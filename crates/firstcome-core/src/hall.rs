@@ -1,0 +1,354 @@
+//! A hall: the seats, areas and groups of one seated pool, and how each stands.
+//!
+//! It knows nothing of subjects, campaigns or holds beyond one number for each taken seat. Three
+//! kinds of units have names of their own: *seats*; *areas* of general admission, which are counted;
+//! and *groups* such as tables, whose seats are only taken together.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | [`settings`] | what an operator says of seats and areas, and why it may be refused |
+//! | `add` | taking them in, all or nothing |
+//! | [`standing`] | free, held, confirmed, blocked, and their counts |
+//! | [`best`] | the best seats there are |
+//! | [`orphan`] | the single seat nobody would want |
+//! | [`bytes`] | seats and areas in a command |
+//! | [`pieces`] | the hall in a snapshot |
+//! | [`map`] | everything, for whoever draws it |
+//!
+//! Every outcome follows from the seats, their standing and the order they were added in; nothing depends on
+//! the order of a hash table.
+
+mod add;
+mod apart;
+pub mod best;
+pub mod bytes;
+mod interned;
+pub mod map;
+pub mod orphan;
+pub mod pieces;
+mod row;
+mod run;
+pub mod settings;
+pub mod standing;
+
+pub use best::{Best, NoBest};
+pub use bytes::Chunk;
+pub use orphan::Orphans;
+pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
+pub use standing::{Counts, Kind, Standing};
+
+use crate::index::SubjectIndex;
+use crate::snapshot::PieceName;
+use interned::Interned;
+use row::Row;
+use run::SeatRun;
+use standing::Standings;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unit {
+    /// A seat, by its number in the order of adding from 0.
+    Seat(u32),
+    /// An area, by its number in the order of adding from 0.
+    Area(u16),
+    /// A group, by its number in the order of its first seat from 0.
+    Group(u32),
+}
+
+const AREA: u32 = 1 << 31;
+const GROUP: u32 = 1 << 30;
+
+impl Unit {
+    /// Gives the number the index knows it by.
+    fn code(self) -> u32 {
+        match self {
+            Self::Seat(seat) => seat,
+            Self::Area(area) => AREA | u32::from(area),
+            Self::Group(group) => GROUP | group,
+        }
+    }
+
+    fn of(code: u32) -> Self {
+        if code & AREA != 0 {
+            return Self::Area(code as u16);
+        }
+        if code & GROUP != 0 { Self::Group(code & !GROUP) } else { Self::Seat(code) }
+    }
+}
+
+const ACCESSIBLE: u8 = 1;
+const COMPANION: u8 = 2;
+const FOR_SALE: u8 = 4;
+const NO_GROUP: u32 = u32::MAX;
+
+/// What the rules look at of a seat. The rest stays in the bytes of its run.
+#[derive(Clone, Copy, Debug)]
+struct Seat {
+    quality: u32,
+    row: u32,
+    group: u32,
+    place: u16,
+    grade: u16,
+    price: u16,
+    channel: u16,
+    marks: u8,
+}
+
+impl Seat {
+    fn is_for_sale(&self) -> bool {
+        self.marks & FOR_SALE != 0
+    }
+
+    /// Says whether it is neither accessible nor a companion's.
+    fn is_ordinary(&self) -> bool {
+        self.marks & (ACCESSIBLE | COMPANION) == 0
+    }
+
+    /// Says whether it can be taken by itself when it is free.
+    fn is_single(&self) -> bool {
+        self.is_for_sale() && self.group == NO_GROUP
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    name: Box<str>,
+    seats: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Area {
+    name: Box<str>,
+    grade: u32,
+    price: u32,
+    channel: u32,
+    for_sale: bool,
+    extra: Box<[u8]>,
+    counts: Counts,
+}
+
+/// The seats, areas and groups of one pool.
+#[derive(Debug)]
+pub struct Hall {
+    runs: Vec<Arc<SeatRun>>,
+    seats: Vec<Seat>,
+    standings: Standings,
+    rows: Vec<Row>,
+    /// For each section, its rows by name.
+    rows_by_name: Vec<BTreeMap<Box<str>, u32>>,
+    /// Rows by their best seat, then by their first.
+    rows_by_best: Vec<u32>,
+    sections: Interned<Box<str>>,
+    grades: Interned<Box<str>>,
+    channels: Interned<Box<str>>,
+    prices: Interned<Option<Price>>,
+    groups: Vec<Group>,
+    areas: Vec<Area>,
+    names: SubjectIndex,
+    counts: Counts,
+    by_grade: Vec<Counts>,
+    /// Where the last run came from while a hall is being restored.
+    last_piece: Option<PieceName>,
+}
+
+impl Default for Hall {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Hall {
+    /// Creates a hall with nothing in it.
+    pub fn new() -> Self {
+        Self {
+            runs: Vec::new(),
+            seats: Vec::new(),
+            standings: Standings::default(),
+            rows: Vec::new(),
+            rows_by_name: vec![BTreeMap::new()],
+            rows_by_best: Vec::new(),
+            sections: Interned::new("".into()),
+            grades: Interned::new("".into()),
+            channels: Interned::new("".into()),
+            prices: Interned::new(None),
+            groups: Vec::new(),
+            areas: Vec::new(),
+            names: SubjectIndex::new(),
+            counts: Counts::default(),
+            by_grade: vec![Counts::default()],
+            last_piece: None,
+        }
+    }
+
+    /// Gives the unit of a name.
+    pub fn find(&self, name: &str) -> Option<Unit> {
+        let is = |code: u32| self.name_bytes(Unit::of(code)) == name.as_bytes();
+        self.names.find(name.as_bytes(), is).map(Unit::of)
+    }
+
+    /// Gives the name of a unit.
+    ///
+    /// # Panics
+    ///
+    /// There is no such unit. That goes for every method that takes a seat, an area or a group.
+    pub fn name(&self, unit: Unit) -> &str {
+        std::str::from_utf8(self.name_bytes(unit)).expect("a name is text when it comes in")
+    }
+
+    /// Gives how many seats there are; they are numbered from 0 in the order of adding.
+    pub fn seats(&self) -> u32 {
+        self.seats.len() as u32
+    }
+
+    /// Gives how many areas there are.
+    pub fn areas(&self) -> u16 {
+        self.areas.len() as u16
+    }
+
+    /// Gives how many groups there are.
+    pub fn groups(&self) -> u32 {
+        self.groups.len() as u32
+    }
+
+    /// Gives a seat as it was added.
+    pub fn seat(&self, seat: u32) -> SeatSettings<'_> {
+        let known = &self.seats[seat as usize];
+        let row = &self.rows[known.row as usize];
+        SeatSettings {
+            section: self.sections.get(row.section),
+            row: &row.name,
+            quality: known.quality,
+            grade: self.grades.get(u32::from(known.grade)),
+            price: *self.prices.get(u32::from(known.price)),
+            channel: self.channels.get(u32::from(known.channel)),
+            accessible: known.marks & ACCESSIBLE != 0,
+            companion: known.marks & COMPANION != 0,
+            for_sale: known.is_for_sale(),
+            group: self.groups.get(known.group as usize).map_or("", |group| &*group.name),
+            ..self.run(seat).own(seat)
+        }
+    }
+
+    /// Gives an area as it was added.
+    pub fn area(&self, area: u16) -> AreaSettings<'_> {
+        let known = &self.areas[usize::from(area)];
+        AreaSettings {
+            name: &known.name,
+            capacity: known.counts.all(),
+            grade: self.grades.get(known.grade),
+            price: *self.prices.get(known.price),
+            channel: self.channels.get(known.channel),
+            for_sale: known.for_sale,
+            extra: &known.extra,
+        }
+    }
+
+    /// Gives the seats of a group, in the order of adding.
+    pub fn group(&self, group: u32) -> &[u32] {
+        &self.groups[group as usize].seats
+    }
+
+    /// Gives the group a seat is sold with.
+    pub fn group_of(&self, seat: u32) -> Option<u32> {
+        Some(self.seats[seat as usize].group).filter(|group| *group != NO_GROUP)
+    }
+
+    /// Says whether a seat is sold at all. It says nothing of how it stands.
+    pub fn is_for_sale(&self, seat: u32) -> bool {
+        self.seats[seat as usize].is_for_sale()
+    }
+
+    /// Gives the grade of a seat.
+    pub fn grade_of(&self, seat: u32) -> &str {
+        self.grades.get(u32::from(self.seats[seat as usize].grade))
+    }
+
+    /// Gives the channel of a seat; empty if it is sold through any.
+    pub fn channel_of(&self, seat: u32) -> &str {
+        self.channels.get(u32::from(self.seats[seat as usize].channel))
+    }
+
+    /// Gives how a seat stands.
+    pub fn standing(&self, seat: u32) -> Standing {
+        self.standings.get(seat)
+    }
+
+    /// Sets how a seat stands, whatever it was before.
+    ///
+    /// For a seat of a group it is up to the caller to do the same with the whole group.
+    pub fn set(&mut self, seat: u32, standing: Standing) {
+        let known = self.seats[seat as usize];
+        let before = self.standings.set(seat, standing).kind();
+        let (after, for_sale) = (standing.kind(), known.is_for_sale());
+        self.counts.shift(1, before, after, for_sale);
+        self.by_grade[usize::from(known.grade)].shift(1, before, after, for_sale);
+        let open = after == Kind::Free && known.is_single();
+        self.rows[known.row as usize].set_open(usize::from(known.place), open);
+    }
+
+    /// Gives how many places of an area stand how.
+    pub fn area_counts(&self, area: u16) -> Counts {
+        self.areas[usize::from(area)].counts
+    }
+
+    /// Makes some places of an area stand otherwise; changes nothing and says no if there are not that many to change.
+    ///
+    /// Whether the area is for sale is the caller's to look at.
+    #[must_use]
+    pub fn shift(&mut self, area: u16, places: u32, from: Kind, to: Kind) -> bool {
+        let known = &mut self.areas[usize::from(area)];
+        if *known.counts.of(from) < places {
+            return false;
+        }
+        let for_sale = known.for_sale;
+        let grade = &mut self.by_grade[known.grade as usize];
+        for counts in [&mut known.counts, grade, &mut self.counts] {
+            counts.shift(places, from, to, for_sale);
+        }
+        true
+    }
+
+    /// Gives how many units of the whole hall stand how, places of areas among them.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// Gives how many units of a grade stand how, places of areas among them.
+    pub fn grade_counts(&self, grade: &str) -> Counts {
+        self.grades.find(grade).map_or_else(Counts::default, |n| self.by_grade[n as usize])
+    }
+
+    /// Gives each grade with its counts, in the order of their names.
+    pub fn grades(&self) -> impl Iterator<Item = (&str, Counts)> {
+        let grades = self.grades.iter().map(|(name, n)| (&**name, self.by_grade[n as usize]));
+        grades.filter(|(_, counts)| counts.all() > 0)
+    }
+
+    /// Gives about how many bytes of memory the hall takes.
+    pub fn memory(&self) -> usize {
+        let runs: usize = self.runs.iter().map(|run| run.memory()).sum();
+        let rows: usize = self.rows.iter().map(|row| row.memory() + size_of::<Row>()).sum();
+        let groups: usize = self.groups.iter().map(|g| g.seats.capacity() * 4 + 64).sum();
+        let areas: usize = self.areas.iter().map(|a| a.extra.len() + size_of::<Area>() + 64).sum();
+        let hot = self.seats.capacity() * size_of::<Seat>() + self.standings.memory();
+        let texts = self.sections.len() + self.grades.len() + self.channels.len();
+        let interned = (texts + self.prices.len()) * 96 + self.by_grade.capacity() * 20;
+        let rows_named = self.rows.len() * (4 + 48);
+        runs + rows + rows_named + groups + areas + hot + interned + self.names.memory()
+    }
+
+    fn run(&self, seat: u32) -> &SeatRun {
+        let after = self.runs.partition_point(|run| run.first <= seat);
+        &self.runs[after - 1]
+    }
+
+    fn name_bytes(&self, unit: Unit) -> &[u8] {
+        match unit {
+            Unit::Seat(seat) => self.run(seat).name(seat),
+            Unit::Area(area) => self.areas[usize::from(area)].name.as_bytes(),
+            Unit::Group(group) => self.groups[group as usize].name.as_bytes(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A row: seats that are next to each other, and which of them may be taken one by one.
+
+/// A row of a section.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) name: Box<str>,
+    pub(super) section: u32,
+    /// Its seats in the order they were added, which is their order in the row.
+    pub(super) seats: Vec<u32>,
+    /// One bit a seat: set while it is free, for sale and not part of a group.
+    open: Vec<u64>,
+    /// How many of its bits are set.
+    pub(super) left: u32,
+    /// The quality of its best seat, taken or not.
+    pub(super) best: u32,
+}
+
+impl Row {
+    pub(super) fn new(name: &str, section: u32) -> Self {
+        Self {
+            name: name.into(),
+            section,
+            seats: Vec::new(),
+            open: Vec::new(),
+            left: 0,
+            best: u32::MAX,
+        }
+    }
+
+    pub(super) fn push(&mut self, seat: u32, quality: u32) {
+        if self.seats.len().is_multiple_of(64) {
+            self.open.push(0);
+        }
+        self.seats.push(seat);
+        self.best = self.best.min(quality);
+    }
+
+    pub(super) fn set_open(&mut self, place: usize, open: bool) {
+        let (word, bit) = (&mut self.open[place / 64], 1 << (place % 64));
+        if (*word & bit != 0) != open {
+            *word ^= bit;
+            if open {
+                self.left += 1;
+            } else {
+                self.left -= 1;
+            }
+        }
+    }
+
+    pub(super) fn is_open(&self, place: usize) -> bool {
+        self.open.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    }
+
+    /// Gives the next longest run of open places that begins at `from` or later.
+    pub(super) fn next_run(&self, from: usize) -> Option<std::ops::Range<usize>> {
+        let start = self.next(from, |word| word)?;
+        let end = self.next(start, |word| !word).unwrap_or(self.seats.len());
+        Some(start..end.min(self.seats.len()))
+    }
+
+    /// Says whether so many neighbouring places are open.
+    pub(super) fn has_run(&self, places: usize) -> bool {
+        let mut before = 0;
+        for word in &self.open {
+            let begins = word.trailing_ones() as usize;
+            if before + begins >= places || longest_is(*word, places) {
+                return true;
+            }
+            before = if begins == 64 { before + 64 } else { word.leading_ones() as usize };
+        }
+        false
+    }
+
+    /// Gives the first place from `from` on whose bit is set in what `of` makes of its word.
+    fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
+        let mut mask = u64::MAX << (from % 64);
+        for (i, word) in self.open.iter().enumerate().skip(from / 64) {
+            let bits = of(*word) & mask;
+            if bits != 0 {
+                return Some(i * 64 + bits.trailing_zeros() as usize);
+            }
+            mask = u64::MAX;
+        }
+        None
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.name.len() * 2 + self.seats.capacity() * 4 + self.open.capacity() * 8
+    }
+}
+
+/// Says whether so many neighbouring bits of a word are set.
+fn longest_is(word: u64, bits: usize) -> bool {
+    let (mut runs, mut missing) = (word, bits.saturating_sub(1));
+    let mut step = 1;
+    while missing > 0 && runs != 0 {
+        // A bit that stays has `step` set bits above it: twice as many are looked at next.
+        let by = step.min(missing);
+        runs &= runs.checked_shr(by as u32).unwrap_or(0);
+        (missing, step) = (missing - by, step * 2);
+    }
+    runs != 0
+}

@@ -1,0 +1,167 @@
+//! How seats stand, and how many stand how.
+
+use std::sync::Arc;
+
+/// Seats whose standing is kept, copied and written together.
+pub(super) const RUN: usize = 4_096;
+
+/// How a seat stands.
+///
+/// The number is opaque to the hall: it belongs to whoever sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Standing {
+    /// Nobody has it.
+    #[default]
+    Free,
+    /// Set aside, by the hold of this number.
+    Held(u32),
+    /// Somebody's, with this rank.
+    Confirmed(u32),
+    /// Kept back by an operator.
+    Blocked,
+}
+
+/// What a [`Standing`] is without its number. Places of an area have no more than this.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Nobody's.
+    #[default]
+    Free,
+    /// Set aside.
+    Held,
+    /// Somebody's.
+    Confirmed,
+    /// Kept back.
+    Blocked,
+}
+
+impl Standing {
+    /// Gives the kind.
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Free => Kind::Free,
+            Self::Held(_) => Kind::Held,
+            Self::Confirmed(_) => Kind::Confirmed,
+            Self::Blocked => Kind::Blocked,
+        }
+    }
+
+    /// Says whether nobody has it and it is not kept back.
+    pub fn is_free(self) -> bool {
+        self == Self::Free
+    }
+
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::Held(number) | Self::Confirmed(number) => number,
+            Self::Free | Self::Blocked => 0,
+        }
+    }
+
+    pub(super) fn of(kind: Kind, number: u32) -> Self {
+        match kind {
+            Kind::Free => Self::Free,
+            Kind::Held => Self::Held(number),
+            Kind::Confirmed => Self::Confirmed(number),
+            Kind::Blocked => Self::Blocked,
+        }
+    }
+}
+
+/// How many units stand how. Free, held, confirmed and blocked are all there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Nobody's, for sale or not.
+    pub free: u32,
+    /// Set aside.
+    pub held: u32,
+    /// Somebody's.
+    pub confirmed: u32,
+    /// Kept back.
+    pub blocked: u32,
+    /// How many of the free ones are for sale.
+    pub left: u32,
+}
+
+impl Counts {
+    /// Gives how many units there are.
+    pub fn all(&self) -> u32 {
+        self.free + self.held + self.confirmed + self.blocked
+    }
+
+    pub(super) fn of(&mut self, kind: Kind) -> &mut u32 {
+        match kind {
+            Kind::Free => &mut self.free,
+            Kind::Held => &mut self.held,
+            Kind::Confirmed => &mut self.confirmed,
+            Kind::Blocked => &mut self.blocked,
+        }
+    }
+
+    /// Counts units that are new.
+    pub(super) fn come(&mut self, units: u32, for_sale: bool) {
+        self.free += units;
+        self.left += if for_sale { units } else { 0 };
+    }
+
+    /// Moves units from one kind to another.
+    pub(super) fn shift(&mut self, units: u32, from: Kind, to: Kind, for_sale: bool) {
+        *self.of(from) -= units;
+        *self.of(to) += units;
+        if for_sale && from == Kind::Free {
+            self.left -= units;
+        }
+        if for_sale && to == Kind::Free {
+            self.left += units;
+        }
+    }
+}
+
+/// The standing of some neighbouring seats.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    kinds: Vec<Kind>,
+    numbers: Vec<u32>,
+}
+
+impl Run {
+    pub(super) fn iter(&self) -> impl Iterator<Item = Standing> {
+        self.kinds.iter().zip(&self.numbers).map(|(kind, number)| Standing::of(*kind, *number))
+    }
+}
+
+/// The standing of every seat, in runs that a snapshot may share: one is copied only if written to meanwhile.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Standings {
+    pub(super) runs: Vec<Arc<Run>>,
+}
+
+impl Standings {
+    pub(super) fn get(&self, seat: u32) -> Standing {
+        let (run, at) = (&self.runs[seat as usize / RUN], seat as usize % RUN);
+        Standing::of(run.kinds[at], run.numbers[at])
+    }
+
+    /// Sets a seat's standing and gives what it was.
+    pub(super) fn set(&mut self, seat: u32, standing: Standing) -> Standing {
+        let (run, at) = (&mut self.runs[seat as usize / RUN], seat as usize % RUN);
+        let run = Arc::make_mut(run);
+        let number = std::mem::replace(&mut run.numbers[at], standing.number());
+        Standing::of(std::mem::replace(&mut run.kinds[at], standing.kind()), number)
+    }
+
+    /// Adds a free seat.
+    pub(super) fn push(&mut self) {
+        let full = self.runs.last().is_none_or(|run| run.kinds.len() == RUN);
+        if full {
+            self.runs.push(Arc::default());
+        }
+        let run = Arc::make_mut(self.runs.last_mut().expect("there is one"));
+        run.kinds.push(Kind::Free);
+        run.numbers.push(0);
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.runs.iter().map(|run| run.kinds.capacity() + run.numbers.capacity() * 4 + 64).sum()
+    }
+}

@@ -1,0 +1,230 @@
+//! One hold: whose it is, which units it has, and until when.
+
+use crate::Timestamp;
+use crate::limits::{HOLD_STEPS, HOLD_UNITS};
+
+/// A unit within its pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// One of a counted pool, each like the other.
+    Counted,
+    /// The seat of this number.
+    Seat(u32),
+    /// One of the area of this number.
+    Area(u16),
+}
+
+impl Place {
+    /// Gives the number it is stored as.
+    pub(crate) fn code(self) -> u64 {
+        match self {
+            Self::Counted => 0,
+            Self::Seat(seat) => u64::from(seat) << 1 | 1,
+            Self::Area(area) => (u64::from(area) + 1) << 1,
+        }
+    }
+
+    pub(crate) fn of(code: u64) -> Option<Self> {
+        match (code >> 1, code & 1) {
+            (0, 0) => Some(Self::Counted),
+            (seat, 1) => u32::try_from(seat).ok().map(Self::Seat),
+            (area, _) => u16::try_from(area - 1).ok().map(Self::Area),
+        }
+    }
+}
+
+/// What became of a unit of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is set aside.
+    Held,
+    /// It is the subject's for good, with this rank.
+    Confirmed(u32),
+    /// The hold's time was over.
+    Expired,
+    /// It was paid for too late, and what was paid is to be given back.
+    Refunded,
+    /// The subject gave it back.
+    Released,
+}
+
+/// A unit of a hold. What was dropped in a change is not one any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Take {
+    /// The place of its pool among the campaign's, from 0.
+    pub pool: u16,
+    /// Which unit of the pool it is.
+    pub place: Place,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// How a hold stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HoldStanding {
+    /// Some of its units are set aside.
+    Live,
+    /// It has ended, and some of its units are the subject's for good.
+    Confirmed,
+    /// Its time was over.
+    Expired,
+    /// The subject gave all of it back.
+    Released,
+    /// It was paid for too late, and what was paid is to be given back.
+    RefundDue,
+}
+
+impl HoldStanding {
+    /// Gives the stable string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Confirmed => "confirmed",
+            Self::Expired => "expired",
+            Self::Released => "released",
+            Self::RefundDue => "refund_due",
+        }
+    }
+}
+
+/// Units set aside for a subject until a deadline, and what became of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    pub(crate) number: u32,
+    pub(crate) id: Box<str>,
+    pub(crate) subject: Box<str>,
+    /// What was asked at first, whatever the id: see [`Command::content`](crate::Command::content).
+    pub(crate) content: u64,
+    pub(crate) at: Timestamp,
+    /// Service time at its start.
+    pub(crate) started: i64,
+    /// Service time at which it is over.
+    pub(crate) deadline: i64,
+    /// Service time at which it ended, once it has.
+    pub(crate) ended: Option<i64>,
+    /// Ids of the steps on it and what each asked, the oldest first.
+    pub(crate) steps: Vec<(Box<str>, u64)>,
+    /// By pool and then in the pool's order.
+    pub(crate) takes: Vec<Take>,
+    /// Whether units were taken again after it had expired.
+    pub(crate) retaken: bool,
+    /// When it was first decided that a refund is due, if one is.
+    pub(crate) refunded_at: Option<Timestamp>,
+}
+
+impl Hold {
+    /// Gives the number seats and results know it by: 1, 2, 3 in the campaign.
+    pub fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Gives its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Gives whose it is.
+    pub fn subject(&self) -> &str {
+        &self.subject
+    }
+
+    /// Gives the moment it began.
+    pub fn started_at(&self) -> Timestamp {
+        self.at
+    }
+
+    /// Gives the service time at which it is over, in microseconds:
+    /// [`State::moment`](crate::State::moment) makes a moment of it.
+    pub fn deadline(&self) -> i64 {
+        self.deadline
+    }
+
+    /// Gives its units.
+    pub fn takes(&self) -> &[Take] {
+        &self.takes
+    }
+
+    /// Says whether some of its units are set aside.
+    pub fn is_live(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// Says how it stands.
+    pub fn standing(&self) -> HoldStanding {
+        let any = |is: fn(&Fate) -> bool| self.takes.iter().any(|take| is(&take.fate));
+        if self.is_live() {
+            HoldStanding::Live
+        } else if any(|fate| matches!(fate, Fate::Confirmed(_))) {
+            HoldStanding::Confirmed
+        } else if any(|fate| *fate == Fate::Refunded) {
+            HoldStanding::RefundDue
+        } else if any(|fate| *fate == Fate::Expired) {
+            HoldStanding::Expired
+        } else {
+            HoldStanding::Released
+        }
+    }
+
+    /// Gives how many of its units are set aside.
+    pub fn held(&self) -> u32 {
+        self.takes.iter().filter(|take| take.fate == Fate::Held).count() as u32
+    }
+
+    /// Says what a step's id asked, if it is remembered.
+    pub(crate) fn step(&self, id: &str) -> Option<u64> {
+        self.steps.iter().find(|(known, _)| **known == *id).map(|(_, content)| *content)
+    }
+
+    pub(crate) fn remember(&mut self, id: Option<&str>, content: u64) {
+        let Some(id) = id else { return };
+        if self.steps.len() == HOLD_STEPS {
+            self.steps.remove(0);
+        }
+        self.steps.push((id.into(), content));
+    }
+
+    /// Adds units that were set aside for it. One that was given back before is there once only.
+    pub(crate) fn put(&mut self, takes: &[Take]) {
+        for take in takes {
+            let same = |old: &Take| (old.pool, old.place) == (take.pool, take.place);
+            let before = self.takes.iter().position(|t| same(t) && t.fate == Fate::Released);
+            match before {
+                Some(at) => self.takes[at] = *take,
+                None => self.takes.push(*take),
+            }
+        }
+        while self.takes.len() > HOLD_UNITS {
+            let given_back = self.takes.iter().position(|take| take.fate == Fate::Released);
+            self.takes.remove(given_back.expect("a hold's size was checked"));
+        }
+        self.takes.sort_by_key(|take| (take.pool, take.place));
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let steps: usize = self.steps.iter().map(|(id, _)| id.len() + 32).sum();
+        size_of::<Self>()
+            + self.id.len()
+            + self.subject.len()
+            + steps
+            + self.takes.capacity() * size_of::<Take>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_read_back_as_they_were_written() {
+        for place in [
+            Place::Counted,
+            Place::Seat(0),
+            Place::Seat(u32::MAX),
+            Place::Area(0),
+            Place::Area(u16::MAX),
+        ] {
+            assert_eq!(Place::of(place.code()), Some(place));
+        }
+        assert_eq!(Place::of(u64::MAX), None);
+    }
+}

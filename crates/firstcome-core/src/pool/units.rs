@@ -1,0 +1,147 @@
+//! The units of a pool: set aside, given back, given for good.
+
+use super::Pool;
+use crate::Timestamp;
+use crate::hall::{Counts, Hall, Kind, Standing};
+use crate::hold::Place;
+use crate::settings::{PoolKind, PoolSettings};
+
+impl Pool {
+    /// Gives the settings as they stand.
+    pub(crate) fn settings(&self) -> PoolSettings {
+        let (name, limit) = (self.name.clone(), self.limit);
+        PoolSettings { name, capacity: self.capacity, kind: self.kind(), limit }
+    }
+
+    /// Says what its units are.
+    pub fn kind(&self) -> PoolKind {
+        if self.hall.is_some() { PoolKind::Seated } else { PoolKind::Counted }
+    }
+
+    /// Gives how many units one subject may have, held and live claims together, if that is limited.
+    pub fn limit(&self) -> Option<u32> {
+        self.limit
+    }
+
+    /// Gives the seats of a seated pool.
+    pub fn hall(&self) -> Option<&Hall> {
+        self.hall.as_deref()
+    }
+
+    pub(crate) fn hall_mut(&mut self) -> &mut Hall {
+        self.hall.as_deref_mut().expect("it was looked whether the pool is seated")
+    }
+
+    /// Gives how many units stand how. Free, held, confirmed and blocked are all there are.
+    ///
+    /// Units of cancelled claims that do not return count as confirmed.
+    pub fn counts(&self) -> Counts {
+        if let Some(hall) = self.hall() {
+            return hall.counts();
+        }
+        let free = self.capacity - self.taken;
+        let confirmed = self.taken - self.held;
+        Counts { free, held: self.held, confirmed, blocked: 0, left: free }
+    }
+
+    /// Gives a unit's name; none of a counted pool.
+    pub fn unit_name(&self, place: Place) -> Option<&str> {
+        let unit = match place {
+            Place::Counted => return None,
+            Place::Seat(seat) => crate::hall::Unit::Seat(seat),
+            Place::Area(area) => crate::hall::Unit::Area(area),
+        };
+        self.hall().map(|hall| hall.name(unit))
+    }
+
+    /// Gives the unit a claim was given and the id of the hold it came from, if it came from one.
+    pub fn granted(&self, rank: u32) -> Option<(Place, &str)> {
+        self.grants.of(rank).map(|grant| (grant.place, grant.hold))
+    }
+
+    /// Gives the unit a claim has now, if it came from a hold.
+    pub fn place_of(&self, rank: u32) -> Option<Place> {
+        self.grants.place(rank)
+    }
+
+    /// Gives how many units like this one are free.
+    pub(crate) fn free(&self, place: Place) -> u32 {
+        match (place, self.hall()) {
+            (Place::Counted, _) => self.capacity - self.taken,
+            (Place::Seat(seat), Some(hall)) => u32::from(hall.standing(seat).is_free()),
+            (Place::Area(area), Some(hall)) => hall.area_counts(area).free,
+            (Place::Seat(_) | Place::Area(_), None) => 0,
+        }
+    }
+
+    /// Sets a free unit aside for the hold of a number.
+    pub(crate) fn hold(&mut self, place: Place, number: u32) {
+        assert!(self.free(place) > 0, "only what is free is held");
+        match place {
+            Place::Counted => {
+                self.taken += 1;
+                self.held += 1;
+            }
+            Place::Seat(seat) => self.hall_mut().set(seat, Standing::Held(number)),
+            Place::Area(area) => self.shift(area, Kind::Free, Kind::Held),
+        }
+    }
+
+    /// Makes a unit free that was set aside.
+    pub(crate) fn give_back(&mut self, place: Place) {
+        match place {
+            Place::Counted => {
+                self.taken -= 1;
+                self.held -= 1;
+            }
+            Place::Seat(seat) => {
+                let hall = self.hall_mut();
+                assert!(matches!(hall.standing(seat), Standing::Held(_)), "it was held");
+                hall.set(seat, Standing::Free);
+            }
+            Place::Area(area) => self.shift(area, Kind::Held, Kind::Free),
+        }
+    }
+
+    /// Gives a unit that was set aside for good, with the next rank. `whose` is the subject and the hold's id.
+    pub(crate) fn confirm(
+        &mut self,
+        place: Place,
+        (subject, hold): (&str, &str),
+        at: Timestamp,
+    ) -> u32 {
+        let rank = self.rank(subject, at);
+        match place {
+            Place::Counted => self.held -= 1,
+            Place::Seat(seat) => {
+                let hall = self.hall_mut();
+                assert!(matches!(hall.standing(seat), Standing::Held(_)), "it was held");
+                hall.set(seat, Standing::Confirmed(rank));
+            }
+            Place::Area(area) => self.shift(area, Kind::Held, Kind::Confirmed),
+        }
+        self.grants.push(rank, place, hold);
+        rank
+    }
+
+    /// Makes the unit of a cancelled claim free.
+    pub(super) fn free_confirmed(&mut self, rank: u32) {
+        match self.grants.place(rank).unwrap_or(Place::Counted) {
+            Place::Counted => self.taken -= 1,
+            Place::Seat(seat) => {
+                let hall = self.hall_mut();
+                assert_eq!(
+                    hall.standing(seat),
+                    Standing::Confirmed(rank),
+                    "the claim has its seat"
+                );
+                hall.set(seat, Standing::Free);
+            }
+            Place::Area(area) => self.shift(area, Kind::Confirmed, Kind::Free),
+        }
+    }
+
+    fn shift(&mut self, area: u16, from: Kind, to: Kind) {
+        assert!(self.hall_mut().shift(area, 1, from, to), "an area has what was counted");
+    }
+}
