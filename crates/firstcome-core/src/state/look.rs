@@ -2,11 +2,12 @@
 
 use super::{Archived, Named, ResultRow, Stamp, State};
 use crate::Timestamp;
-use crate::campaign::Campaign;
-use crate::command::Mark;
+use crate::campaign::{Campaign, ToHold};
+use crate::command::{Command, Mark};
 use crate::names::{NodeId, Position, SpaceId};
-use crate::outcome::{Missing, Refusal};
+use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::Record;
+use crate::turn::{Deadlines, Deeds, Turn};
 
 impl State {
     /// Gives a campaign, or why there is none: `not_found` or `archived`.
@@ -18,6 +19,23 @@ impl State {
             Some(Named::Archived(_)) => Err(Refusal::Archived),
             None => Err(Refusal::NotFound(Missing::Campaign)),
         }
+    }
+
+    /// Says what a [`Command::Hold`] would get as far as that can be told without choosing units, and whether its
+    /// campaign lets a subject claim again; nothing if it may well be held, and for any other command.
+    ///
+    /// A unit counts as taken only if it is somebody else's for longer than `margin_us` of service time.
+    pub fn judge_hold(&self, command: &Command<'_>, margin_us: i64) -> Option<(Outcome, bool)> {
+        let Command::Hold { campaign, id, subject, picks } = command else { return None };
+        let campaign = match self.campaign(campaign) {
+            Ok(campaign) => campaign,
+            Err(refusal) => return Some((refusal.into(), false)),
+        };
+        let ask = ToHold { id, subject, picks, content: command.content() };
+        let (mut deadlines, mut deeds) = (Deadlines::new(), Deeds::default());
+        let (at, service) = (self.at(), self.service());
+        let turn = Turn { at, service, deadlines: &mut deadlines, deeds: &mut deeds };
+        campaign.judge_hold(&turn, &ask, margin_us).map(|outcome| (outcome, campaign.claim_again))
     }
 
     /// Gives the campaigns in memory, in order of creation.

@@ -3,7 +3,7 @@
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
 //! past the position the caller brought; the table is `from_memory`.
 
-use super::ask::{Answer, Ask, Decided, Waiting};
+use super::ask::{Answer, Ask, Decided, HoldAsk, Waiting};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::from_memory::{FromMemory, from_memory};
@@ -13,8 +13,9 @@ use super::replica::Replica;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
-use firstcome_core::State;
+use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
+use firstcome_core::{Outcome, State};
 use firstcome_journal::shared::Roll;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,9 @@ use tokio::time::{Instant, timeout_at};
 
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
+
+/// How long somebody else must have a unit still, in microseconds of service time, for this node to say so by itself.
+const TAKEN_FOR_US: i64 = 2_000_000;
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +96,48 @@ impl Intake {
     ) -> Result<Option<Answer>, Failure> {
         self.reach(min).await?;
         self.claim_from_memory(campaign, pool, subject).await.transpose()
+    }
+
+    /// Sets units aside for a subject.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the hold may or may not happen; asking again under the same id gives the same answer.
+    pub async fn hold(&self, ask: HoldAsk, min: Option<Position>) -> Result<Answer, Failure> {
+        match self.hold_early(&ask, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::Hold(Box::new(ask))).await,
+        }
+    }
+
+    /// Answers a hold without the journal, where that can be done; else, and whatever other command it is, it is for
+    /// [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::hold`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn hold_early(
+        &self,
+        ask: &HoldAsk,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        let command = ask.command();
+        let answer = self.from_memory(|state| {
+            // Service time went on since the last entry, by as much as a step counts at most.
+            let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
+            let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
+            state.judge_hold(&command, TAKEN_FOR_US + since)
+        });
+        answer.await.transpose()
     }
 
     /// Has the journal decide a command.
@@ -208,6 +254,22 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
     ) -> Option<Result<Answer, Failure>> {
+        self.from_memory(|state| match state.campaign(campaign) {
+            Ok(campaign) => {
+                let outcome = campaign.judge_claim(state.at(), pool, subject).err()?;
+                Some((outcome, campaign.lets_claim_again()))
+            }
+            Err(refusal) => Some((refusal.into(), false)),
+        })
+        .await
+    }
+
+    /// Answers what the state can be asked about without the journal, where that can be done. `judge` gives the
+    /// answer, and whether the campaign lets a subject claim again.
+    async fn from_memory(
+        &self,
+        judge: impl Fn(&State) -> Option<(Outcome, bool)>,
+    ) -> Option<Result<Answer, Failure>> {
         let judge = || {
             let fresh = self.health.condition() == Condition::Fresh;
             if !fresh && !is_off(Protection::StaleRefusals) {
@@ -215,14 +277,7 @@ impl Intake {
             }
             let latest = self.clock.latest();
             self.replica.look(|state| {
-                let mut again = false;
-                let outcome = match state.campaign(campaign) {
-                    Ok(campaign) => {
-                        again = campaign.lets_claim_again();
-                        campaign.judge_claim(state.at(), pool, subject).err()?
-                    }
-                    Err(refusal) => refusal.into(),
-                };
+                let (outcome, again) = judge(state)?;
                 let when = from_memory(&outcome, latest, again);
                 let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
                 Some((when, answer))

@@ -9,6 +9,7 @@ mod crashes;
 mod eligibility;
 mod forks;
 mod full;
+mod holding;
 mod inside;
 mod keys;
 mod kill;
