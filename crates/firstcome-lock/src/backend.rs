@@ -74,6 +74,18 @@ pub(crate) enum Undone {
     MayArrive(Duration),
 }
 
+#[cfg(feature = "sql")]
+impl Undone {
+    /// Says that there is nothing `now`, by the store's clock in µs, which may still come until `not_after`.
+    pub(crate) fn nothing_by(now: i64, not_after: NotAfter) -> Self {
+        let left = not_after.0.saturating_sub(now);
+        match left < 0 {
+            true => Self::Nothing,
+            false => Self::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)),
+        }
+    }
+}
+
 /// One hold to renew: the lock and its owner.
 pub(crate) type Renewal<'a> = (&'a Keys, &'a str);
 
@@ -223,6 +235,15 @@ impl Backend {
         }
     }
 
+    /// Tells whether there are semaphores and read/write locks.
+    pub(crate) fn has_permits(&self) -> bool {
+        match self {
+            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => true,
+        }
+    }
+
     /// Takes back what an acquire without an answer may have taken, down to `keep` holds.
     pub(crate) async fn undo(
         &self,
@@ -352,7 +373,8 @@ impl Backend {
     pub(crate) async fn reconnected(&self, seen: &mut u64) {
         match self {
             Self::Redis(store) => store.reconnected(seen).await,
-            // A database does not forget what it committed.
+            // A database does not forget what it committed; where a failover does, a new connection is no sign of it: those
+            // of a pool come and go, and one who is at rest makes none.
             #[cfg(feature = "sql")]
             Self::Sql(_) => std::future::pending().await,
             Self::Memory(_) => std::future::pending().await,

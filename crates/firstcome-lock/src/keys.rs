@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use crate::Failure;
 
 /// The longest name in bytes.
@@ -5,6 +7,9 @@ const LONGEST: usize = 4096;
 
 /// How long a fence counter outlives its last use: the store's clock keeps fences growing after that.
 const COUNTER_LIFE_MS: u64 = 86_400_000;
+
+/// How many may read together, and the most permits a semaphore can have: each stands in its row.
+pub(crate) const MOST_PERMITS: u32 = 1000;
 
 /// Which lock of a name is meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,6 +20,72 @@ pub(crate) enum Kind {
     Fenced,
     /// The lock of the SET NX PX family: a string.
     Token,
+    /// A permit of a semaphore that has so many.
+    Semaphore { permits: u32 },
+    /// A place among the readers of a read/write lock.
+    Read,
+    /// The place of its writer.
+    Write,
+}
+
+/// Which holds go into one request when they are renewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Sort {
+    Lock,
+    Token,
+    Permit,
+}
+
+impl Kind {
+    /// Gives how many may have it together, 0 for one who has to be alone; `None` for a lock.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have permits"))]
+    pub(crate) fn permits(self) -> Option<u32> {
+        match self {
+            Self::Plain | Self::Fenced | Self::Token => None,
+            Self::Semaphore { permits } => Some(permits),
+            Self::Read => Some(MOST_PERMITS),
+            Self::Write => Some(0),
+        }
+    }
+
+    /// Tells whether the same owner may have it several times, and whether it can be passed to the next one.
+    pub(crate) fn has_owners(self) -> bool {
+        self.sort() == Sort::Lock
+    }
+
+    pub(crate) fn sort(self) -> Sort {
+        match self {
+            Self::Plain | Self::Fenced => Sort::Lock,
+            Self::Token => Sort::Token,
+            Self::Semaphore { .. } | Self::Read | Self::Write => Sort::Permit,
+        }
+    }
+
+    fn shelf(self) -> &'static str {
+        match self {
+            Self::Plain | Self::Fenced | Self::Token => "",
+            Self::Semaphore { .. } => "semaphore:",
+            Self::Read | Self::Write => "rw:",
+        }
+    }
+}
+
+/// What is waited for in one line: a lock of any kind, a semaphore, or a read/write lock.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Line {
+    shelf: &'static str,
+    name: String,
+}
+
+impl Line {
+    /// Gives the name of its row, in a table that has no others beside it.
+    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have rows"))]
+    pub(crate) fn row(&self) -> Cow<'_, str> {
+        match self.shelf {
+            "" => Cow::Borrowed(&self.name),
+            shelf => Cow::Owned(format!("{shelf}{}", self.name)),
+        }
+    }
 }
 
 /// The keys and the channel of one lock.
@@ -22,6 +93,7 @@ pub(crate) enum Kind {
 pub(crate) struct Keys {
     pub(crate) kind: Kind,
     pub(crate) name: String,
+    pub(crate) line: Line,
     pub(crate) fence: String,
     /// How long the counter lives after its last use in milliseconds; 0 for ever.
     pub(crate) fence_life_ms: u64,
@@ -34,7 +106,9 @@ impl Keys {
         check(name)?;
         let (fence, fence_life_ms) = match kind {
             Kind::Fenced => (prefixed("redisson_lock_token", name), 0),
-            Kind::Plain | Kind::Token => (prefixed("fc:fence", name), COUNTER_LIFE_MS),
+            Kind::Plain | Kind::Token | Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
+                (prefixed("fc:fence", name), COUNTER_LIFE_MS)
+            }
         };
         Ok(Self {
             kind,
@@ -42,6 +116,7 @@ impl Keys {
             fence_life_ms,
             channel: prefixed("redisson_lock__channel", name),
             latch: prefixed("redisson_unlock_latch", name),
+            line: Line { shelf: kind.shelf(), name: name.to_owned() },
             name: name.to_owned(),
         })
     }

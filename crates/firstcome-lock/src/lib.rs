@@ -3,6 +3,7 @@
 mod attempt;
 mod backend;
 mod backoff;
+mod builder;
 mod clerk;
 mod election;
 mod failure;
@@ -32,6 +33,7 @@ mod watchdog;
 mod while_valid;
 
 pub use backoff::{Backoff, Pauses};
+pub use builder::Builder;
 pub use election::{Election, Leader, Term, Watch};
 pub use failure::Failure;
 pub use fence::Fence;
@@ -42,7 +44,7 @@ pub use guard::{Gate, Guard, Written};
 pub use hold::Loss;
 pub use lease::{Lease, Released, Tried};
 pub use lock::Lock;
-pub use locks::{Builder, Holder, Locks};
+pub use locks::{Holder, Locks};
 pub use memory::{Memory, Way};
 pub use owner::Owner;
 #[doc(hidden)]

@@ -77,10 +77,10 @@ impl Lock {
     /// Takes the lock as `owner`, who may hold it already.
     ///
     /// Taken again, a fixed lease is replaced by the new one even if that is shorter, as Redisson does; a renewed one
-    /// stays as it is. A token lock knows no owners and ignores this.
+    /// stays as it is. A token lock, a permit, a reader and a writer know no owners and ignore this.
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
-        if self.ask.keys.kind != Kind::Token {
+        if self.ask.keys.kind.has_owners() {
             self.ask.owner = Some(owner.clone());
         }
         self

@@ -23,6 +23,8 @@ pub enum Protection {
     ShortChain,
     /// A release that is sent again is recognised.
     Latch,
+    /// Permits are counted in the very step that gives one.
+    CountInStep,
 }
 
 /// Which protections are missing; none, outside of tests.

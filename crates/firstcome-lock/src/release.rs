@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use crate::attempt::{pause, undo};
 use crate::backend::{Left, NotAfter, Return, later};
 use crate::hold::{Grant, Hold, Loss};
-use crate::keys::Kind;
+use crate::keys::{Kind, Sort};
 use crate::owner::{Seat, SharedSeat};
 use crate::protection::Protection;
 use crate::rooms::Offer;
@@ -41,17 +41,22 @@ async fn give_back_all(shared: &Arc<Shared>, hold: &Hold) -> Result<Released, Fa
     shared.watchdog.leave(hold);
     let loss = hold.loss();
     hold.given_back();
-    let name = &hold.keys.name;
+    let line = &hold.keys.line;
     let chain_ended =
         hold.chain >= LONGEST_CHAIN && !shared.protections.lack(Protection::ShortChain);
     if loss.is_none()
         && !chain_ended
-        && hold.keys.kind != Kind::Token
-        && let Some(offer) = shared.rooms.offer(name)
+        && hold.keys.kind.has_owners()
+        && let Some(offer) = shared.rooms.offer(line)
     {
         return pass(shared, hold, offer).await;
     }
-    Ok(match release(shared, hold, false).await? {
+    let left = release(shared, hold, false).await;
+    if hold.keys.kind.sort() == Sort::Permit {
+        // The next one may be waiting for another number of them, so it looks for itself.
+        shared.rooms.call(line);
+    }
+    Ok(match left? {
         // This owner takes the lock once in its life: what the store still has of it was there all the time, even if
         // nobody here could rely on it any more. A store that denied it before has been through something.
         Left::Free if loss != Some(Loss::Taken) => Released::Free,
@@ -154,7 +159,7 @@ async fn release(shared: &Shared, hold: &Hold, reentrant: bool) -> Result<Left, 
 /// Passes the lock to the oldest in line, in one step at the store.
 async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Result<Released, Failure> {
     let next = shared.fresh_owner();
-    let name = &hold.keys.name;
+    let line = &hold.keys.line;
     let keep = offer.ask.keep;
     let keys = Arc::clone(&offer.ask.keys);
     let more = offer.more;
@@ -178,13 +183,13 @@ async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Result<Release
                 // One who came after that is not known to the store as one who waits, and asks.
                 let told = more || !shared.backend.tells_only_who_waits();
                 let held_until = told.then(|| later(Instant::now(), keep.lease));
-                shared.rooms.passed(name, offer.id(), held_until);
+                shared.rooms.passed(line, offer.id(), held_until);
                 // If the one in line has left, the lease comes back, is dropped, and so given back.
                 drop(offer.to.send(lease));
                 return Ok(Released::Free);
             }
             Ok(None) => {
-                shared.rooms.not_passed(name, offer);
+                shared.rooms.not_passed(line, offer);
                 // The next one's lease may have ended before this was sent again.
                 return doubt.map_or(Ok(Released::AlreadyLost), Err);
             }
@@ -207,7 +212,7 @@ async fn pass(shared: &Arc<Shared>, hold: &Hold, offer: Offer) -> Result<Release
     let left = release(shared, hold, false).await;
     let give_up = later(Instant::now(), keep.lease + shared.backend.answer_within());
     let undone = undo(Arc::clone(shared), keys, next, 0, NotAfter(0), give_up, None).await;
-    shared.rooms.not_passed(name, offer);
+    shared.rooms.not_passed(line, offer);
     match (left?, doubt) {
         (Left::Free, _) => Ok(Released::Free),
         // It had been passed, and came back.

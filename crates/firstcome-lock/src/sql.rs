@@ -7,6 +7,7 @@
 #[cfg(feature = "mysql")]
 mod mysql;
 mod name;
+mod permits;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod row;
@@ -23,7 +24,7 @@ use tokio::time::Instant;
 pub(crate) use self::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 pub(crate) use self::postgres::{PostgresEar, PostgresTable};
-use self::row::{Seen, Step};
+use self::row::{Rows, Seen, Step};
 #[cfg(feature = "sqlite")]
 pub(crate) use self::sqlite::SqliteTable;
 pub(crate) use self::table::Table;
@@ -89,7 +90,8 @@ pub(crate) struct SqlBackend {
 struct Sweep {
     every: Duration,
     last: Instant,
-    after: String,
+    /// The last names that were looked at, of locks and of permits.
+    after: (String, String),
 }
 
 impl SqlBackend {
@@ -97,7 +99,7 @@ impl SqlBackend {
         // Clients that are started together do not all look at once.
         let ago = sweep_every.mul_f64(fastrand::f64());
         let last = Instant::now().checked_sub(ago).unwrap_or_else(Instant::now);
-        let sweep = Mutex::new(Sweep { every: sweep_every, last, after: String::new() });
+        let sweep = Mutex::new(Sweep { every: sweep_every, last, after: Default::default() });
         Self { table, clock: StoreClock::default(), protections, sweep }
     }
 
@@ -115,13 +117,13 @@ impl SqlBackend {
         lease: Duration,
         waits: bool,
     ) -> Result<Answer, (Failure, NotAfter)> {
+        if let Some(most) = keys.kind.permits() {
+            return self.acquire_permit(keys, most.into(), owner, lease, waits).await;
+        }
         let (name, lease) = (name::stored(&keys.name), micros(lease));
         let mut late = false;
         for _ in 0..TRIES {
-            let not_after = match self.protections.lack(Protection::NotAfter) {
-                true => i64::MAX / 4,
-                false => self.clock.not_after(self.answer_within()),
-            };
+            let not_after = self.not_after();
             let (step, request) = (Step::Acquire { owner, lease, not_after, waits }, request());
             // A statement that began in time may take so much longer.
             let last = not_after.saturating_add(micros(self.answer_within()));
@@ -155,6 +157,9 @@ impl SqlBackend {
         keep: u64,
         not_after: NotAfter,
     ) -> Result<Undone, Failure> {
+        if keys.kind.permits().is_some() {
+            return self.undo_permit(keys, owner, not_after).await;
+        }
         let step = Step::Undo { owner, keep: signed(keep) };
         let request = request();
         let seen = self.settled(keys, request, &step, |seen| {
@@ -163,15 +168,16 @@ impl SqlBackend {
         let seen = seen.await?;
         Ok(match seen.changed_by(request) {
             Some(_) => Undone::TakenBack,
-            None if seen.now > not_after.0 => Undone::Nothing,
-            None => Undone::MayArrive(Duration::from_micros(
-                not_after.0.saturating_sub(seen.now).unsigned_abs() + 1,
-            )),
+            None if seen.carried_out => Undone::TakenBack,
+            None => Undone::nothing_by(seen.now, not_after),
         })
     }
 
     pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
         let Return { keys, owner, reentrant, lease, .. } = asked;
+        if keys.kind.permits().is_some() {
+            return self.release_permit(asked).await;
+        }
         let step = Step::Release { owner, all: !reentrant, lease: micros(lease) };
         let request = number(asked.request);
         let seen = self
@@ -180,6 +186,8 @@ impl SqlBackend {
         Ok(match seen.changed_by(request) {
             Some(row) if row.holds == 0 => Left::Free,
             Some(row) => Left::Holds(row.holds),
+            // The next owner has it already.
+            None if seen.carried_out => Left::Free,
             None => Left::Nothing,
         })
     }
@@ -205,6 +213,9 @@ impl SqlBackend {
         holds: &[Renewal<'_>],
         lease: Option<Duration>,
     ) -> Result<Vec<Kept>, Failure> {
+        if holds.first().is_some_and(|(keys, _)| keys.kind.permits().is_some()) {
+            return self.renew_permits(holds, lease).await;
+        }
         let names = holds.iter().map(|(keys, _)| name::stored(&keys.name)).collect();
         let owners = holds.iter().map(|(_, owner)| (*owner).to_owned()).collect();
         let answers = self.table.renew(names, owners, lease.map_or(0, micros)).await?;
@@ -244,25 +255,30 @@ impl SqlBackend {
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
         let request = request();
         let seen = self.settled(keys, request, &Step::Force, |seen| seen.held().is_none());
-        Ok(seen.await?.changed_by(request).is_some())
+        let seen = seen.await?;
+        Ok(seen.carried_out || seen.changed_by(request).is_some())
     }
 
     pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+        if let Some(most) = keys.kind.permits() {
+            return self.permit_taken_for(keys, most.into()).await;
+        }
         let seen = self.look(&keys.name).await?;
         Ok(seen.held().map(|row| Some(row.remaining(seen.now))))
     }
 
     pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
         let (kind, name) = match topic {
-            Topic::Lock(keys) => ("lock", keys.name.as_str()),
-            Topic::Leader(name) => ("leader", name),
+            Topic::Lock(keys) if keys.kind.permits().is_some() => ("permits", keys.line.row()),
+            Topic::Lock(keys) => ("lock", keys.line.row()),
+            Topic::Leader(name) => ("leader", name.into()),
         };
-        self.table.listen(format!("{kind} {}", name::stored(name))).await
+        self.table.listen(format!("{kind} {}", name::stored(&name))).await
     }
 
     /// Looks for old rows, once in a while: there are no latches to forget.
     pub(crate) async fn forget(&self, _latches: Vec<String>) -> Result<(), Failure> {
-        let after = {
+        let (locks, permits) = {
             let mut sweep = self.sweep();
             if sweep.last.elapsed() < sweep.every {
                 return Ok(());
@@ -270,8 +286,10 @@ impl SqlBackend {
             sweep.last = Instant::now();
             sweep.after.clone()
         };
-        let last = self.table.sweep(after, BITE).await?;
-        self.sweep().after = last.unwrap_or_default();
+        let locks = self.table.sweep(Rows::Locks, locks, BITE).await?;
+        self.sweep().after.0 = locks.unwrap_or_default();
+        let permits = self.table.sweep(Rows::Permits, permits, BITE).await?;
+        self.sweep().after.1 = permits.unwrap_or_default();
         Ok(())
     }
 
@@ -331,6 +349,14 @@ impl SqlBackend {
         self.table.close().await;
     }
 
+    /// Gives until when a request that is sent now may take effect, by the store's clock.
+    fn not_after(&self) -> i64 {
+        match self.protections.lack(Protection::NotAfter) {
+            true => i64::MAX / 4,
+            false => self.clock.not_after(self.answer_within()),
+        }
+    }
+
     async fn look(&self, name: &str) -> Result<Seen, Failure> {
         self.step(&name::stored(name), 0, &Step::Look).await
     }
@@ -348,7 +374,7 @@ impl SqlBackend {
         let name = name::stored(&keys.name);
         for _ in 0..TRIES {
             let seen = self.step(&name, request, step).await?;
-            if seen.changed_by(request).is_some() || nothing_to_do(&seen) {
+            if seen.carried_out || seen.changed_by(request).is_some() || nothing_to_do(&seen) {
                 return Ok(seen);
             }
             pause().await;

@@ -92,7 +92,7 @@ pub(crate) async fn in_line(
     let mut patience = Patience::new(shared);
     let mut remaining = None;
     // Whoever finds a line joins it: asking past it would cost a request and jump the queue.
-    if !shared.rooms.anybody(&ask.keys.name) {
+    if !shared.rooms.anybody(&ask.keys.line) {
         match attempt(shared, ask).await {
             Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
             Ok(Tried::Held { remaining: left }) => remaining = left,
@@ -161,9 +161,18 @@ async fn as_head(
             Some(then) => then,
             None => {
                 let listens = ear.as_ref().is_some_and(|ear| ear.is_live());
-                let asking = match listens {
-                    true => attempt_and_wait(shared, ask),
-                    false => attempt(shared, ask),
+                let asking = async {
+                    if listens {
+                        return attempt_and_wait(shared, ask).await;
+                    }
+                    // Where that is the usual way to wait, looking is cheaper for the store than trying.
+                    if shared.backend.polls()
+                        && ask.owner.is_none()
+                        && let Some(remaining) = shared.backend.taken_for(&ask.keys).await?
+                    {
+                        return Ok(Tried::Held { remaining });
+                    }
+                    attempt(shared, ask).await
                 };
                 let tried = tokio::select! {
                     biased;

@@ -12,16 +12,15 @@ use tokio::time::Instant;
 use crate::Failure;
 use crate::backend::{Backend, Kept};
 use crate::hold::{Hold, Loss};
-use crate::keys::Kind;
+use crate::keys::Sort;
 use crate::protection::{Protection, Protections};
 
 /// How many holds go into one request, and how many such requests are under way together.
 const BATCH: usize = 100;
 const TOGETHER: usize = 8;
 
-/// Holds that are renewed together: their length of lease, and whether they are token locks, which have a script of
-/// their own.
-type Group = (Duration, bool);
+/// Holds that are renewed together: their length of lease, and their sort, as each has a step of its own.
+type Group = (Duration, Sort);
 
 /// All holds of one client.
 #[derive(Debug, Default)]
@@ -128,7 +127,7 @@ impl Watchdog {
 }
 
 fn group(hold: &Hold) -> Group {
-    (hold.first_lease, hold.keys.kind == Kind::Token)
+    (hold.first_lease, hold.keys.kind.sort())
 }
 
 /// Renews until it is told to stop.
@@ -238,9 +237,8 @@ async fn renew_once(
 
 /// Looks, without renewing, whether holds are still there; those that are gone are lost.
 async fn look(backend: &Backend, holds: Vec<Arc<Hold>>) {
-    let (tokens, plain): (Vec<_>, Vec<_>) =
-        holds.into_iter().partition(|hold| hold.keys.kind == Kind::Token);
-    for holds in [plain, tokens] {
+    for sort in [Sort::Lock, Sort::Token, Sort::Permit] {
+        let holds: Vec<_> = holds.iter().filter(|hold| hold.keys.kind.sort() == sort).collect();
         for batch in holds.chunks(BATCH) {
             let asked: Vec<_> =
                 batch.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();

@@ -142,14 +142,33 @@ impl Sqlite {
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
         self.on_thread(move |connection| {
-            until(&place, limit, || {
-                let transaction =
-                    connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                // An error drops the transaction, which undoes it.
-                let done = work(&transaction)?;
-                transaction.commit()?;
-                Ok(done)
-            })
+            write(connection, &place, Instant::now() + limit, &mut work)
+        })
+        .await
+    }
+
+    /// Does `look`, which only reads and takes nothing from anybody, and, where that gives nothing, `work` as
+    /// [`Sqlite::write`] does.
+    ///
+    /// # Errors
+    ///
+    /// As [`Sqlite::write`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Sqlite::write`].
+    pub async fn look_or_write<T: Send + 'static>(
+        &self,
+        mut look: impl FnMut(&Connection) -> rusqlite::Result<Option<T>> + Send + 'static,
+        mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let (place, limit) = (self.place.clone(), self.answer_within);
+        self.on_thread(move |connection| {
+            let deadline = Instant::now() + limit;
+            if let Some(found) = until(&place, deadline, || look(connection))? {
+                return Ok(found);
+            }
+            write(connection, &place, deadline, &mut work)
         })
         .await
     }
@@ -168,7 +187,8 @@ impl Sqlite {
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
         let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| until(&place, limit, || work(connection))).await
+        self.on_thread(move |connection| until(&place, Instant::now() + limit, || work(connection)))
+            .await
     }
 
     async fn on_thread<T: Send + 'static>(
@@ -185,7 +205,7 @@ impl Sqlite {
 fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
     let place = path.display().to_string();
     let connection = Connection::open(path).map_err(|error| failure(&place, &error))?;
-    until(&place, limit, || {
+    until(&place, Instant::now() + limit, || {
         connection.busy_timeout(Duration::ZERO)?;
         let mode: String =
             connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
@@ -196,13 +216,27 @@ fn open(path: &Path, limit: Duration) -> Result<Connection, Failure> {
     Ok(connection)
 }
 
+fn write<T>(
+    connection: &mut Connection,
+    place: &str,
+    deadline: Instant,
+    work: &mut impl FnMut(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, Failure> {
+    until(place, deadline, || {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        // An error drops the transaction, which undoes it.
+        let done = work(&transaction)?;
+        transaction.commit()?;
+        Ok(done)
+    })
+}
+
 /// Tries until the file is free for it, or the time is over.
 fn until<T>(
     place: &str,
-    limit: Duration,
+    deadline: Instant,
     mut work: impl FnMut() -> rusqlite::Result<T>,
 ) -> Result<T, Failure> {
-    let deadline = Instant::now() + limit;
     loop {
         let error = match work() {
             Ok(done) => return Ok(done),

@@ -60,6 +60,12 @@ impl Certificates {
         (read("server.pem"), read("server.key"))
     }
 
+    /// Gives the file with the authority's certificate.
+    #[must_use]
+    pub fn authority_file(&self) -> PathBuf {
+        self.file("ca.pem")
+    }
+
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

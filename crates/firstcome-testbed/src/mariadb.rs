@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::{Folder, free_port, programs};
+use crate::{Certificates, Folder, free_port, programs};
 
 /// The user every [`MariaDb`] has, who may do everything.
 const USER: &str = "firstcome";
@@ -37,6 +37,8 @@ pub struct MariaDb {
     identity: Option<(u32, u32)>,
     port: u16,
     settings: Vec<String>,
+    /// What it needs to speak TLS; gone with it.
+    keys: Option<Folder>,
     removed_by_guard: bool,
     guard: Option<Child>,
 }
@@ -68,6 +70,7 @@ impl MariaDb {
             identity: crate::postgres::unprivileged(&UNPRIVILEGED),
             port: free_port(),
             settings: settings.iter().map(|setting| (*setting).to_owned()).collect(),
+            keys: None,
             removed_by_guard: false,
             guard: None,
         };
@@ -77,6 +80,35 @@ impl MariaDb {
             "CREATE USER {USER}@'127.0.0.1' IDENTIFIED BY '{PASSWORD}'; \
              GRANT ALL ON *.* TO {USER}@'127.0.0.1' WITH GRANT OPTION"
         ));
+        Some(server)
+    }
+
+    /// Starts a server that speaks TLS over TCP and nothing else; `None` after a loud skip where MariaDB is not installed.
+    ///
+    /// # Panics
+    ///
+    /// As [`MariaDb::with`].
+    #[must_use]
+    pub fn secured(certificates: &Certificates) -> Option<Self> {
+        let folder = Folder::new("mariadb-tls");
+        let identity = crate::postgres::unprivileged(&UNPRIVILEGED);
+        let mut settings = vec!["--require-secure-transport=ON".to_owned()];
+        for (setting, name) in
+            [("ssl-cert", "server.pem"), ("ssl-key", "server.key"), ("ssl-ca", "ca.pem")]
+        {
+            let copy = folder.path().join(name);
+            std::fs::copy(certificates.file(name), &copy).expect("the folder can be written to");
+            for path in [folder.path(), &copy] {
+                if let Some((user, group)) = identity {
+                    std::os::unix::fs::chown(path, Some(user), Some(group))
+                        .expect("root may give files");
+                }
+            }
+            settings.push(format!("--{setting}={}", copy.display()));
+        }
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let mut server = Self::with(&settings)?;
+        server.keys = Some(folder);
         Some(server)
     }
 
@@ -124,6 +156,8 @@ impl MariaDb {
 
     fn as_user(&self, mut command: Command) -> Command {
         command.current_dir(self.folder.path()).stdin(Stdio::null());
+        // Servers that share a folder for temporary tables remove each other's when they start.
+        command.env("TMPDIR", self.folder.path());
         if let Some((user, group)) = self.identity {
             command.uid(user).gid(group);
         }

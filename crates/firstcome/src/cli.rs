@@ -10,7 +10,7 @@ mod complaint;
 mod connect;
 mod demo;
 mod journal;
-#[cfg(feature = "redis")]
+#[cfg(feature = "locks")]
 mod lock;
 mod nodes;
 mod out;
@@ -81,17 +81,17 @@ enum Verb {
     /// Show the servers of the space, and help a store that lost it.
     Nodes(nodes::NodesArgs),
     /// Run a command under a lock.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     Lock(lock::LockArgs),
     /// Run a command on one of many candidates.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     Elect(lock::ElectArgs),
     /// Look at locks, and free them.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     #[command(subcommand)]
     Locks(lock::LocksVerb),
     /// Become a command that dies with its starter.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     #[command(hide = true)]
     RunBeside(lock::BesideArgs),
 }
@@ -135,13 +135,13 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Journal(verb) => journal::run(verb, json),
         Verb::Settle(verb) => settle::run(verb, json),
         Verb::Nodes(args) => on_one_core(nodes::run(args, json)),
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "locks")]
         Verb::Lock(args) => on_one_core(lock::run(args)),
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "locks")]
         Verb::Elect(args) => on_one_core(lock::elect(args)),
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "locks")]
         Verb::Locks(verb) => on_one_core(lock::locks(verb, json)),
-        #[cfg(feature = "redis")]
+        #[cfg(feature = "locks")]
         Verb::RunBeside(args) => lock::run_beside(args),
     }
 }

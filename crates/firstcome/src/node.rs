@@ -130,15 +130,16 @@ impl Node {
         });
         let mut recent = Recent::default();
         let several = shared.is_some();
-        let state = start::state(&given.journal, progress, |entry, name| {
+        let loaded = start::state(&given.journal, progress, |entry, name| {
             if several {
                 recent.push(entry, name);
             }
         });
+        let (state, asked) = loaded.await?;
         let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
-        let replica = Arc::new(Replica::new(state.await?, at_once));
+        let replica = Arc::new(Replica::new(state, at_once));
         let queue = Arc::new(Queue::new(given.limits.queue));
-        let health = Arc::new(Health::new(several, Instant::now()));
+        let health = Arc::new(Health::new(several, asked));
         let calls = Arc::new(Calls::default());
         let (seen, roll) = watch::channel(None);
         let intake = Arc::new(Intake {

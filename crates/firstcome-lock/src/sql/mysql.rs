@@ -1,10 +1,12 @@
 //! Locks in MariaDB and MySQL.
 
+mod permits;
+
 use std::time::Duration;
 
 use firstcome_store::mysql::{MySql, Options, Row as Found, bytes, cell, text};
 
-use super::row::{Row, Seen, Step};
+use super::row::{Row, Rows, Seen, Step};
 use super::unexpected;
 use crate::Failure;
 
@@ -46,11 +48,11 @@ impl MySqlTable {
         let ask = MySql::new(options.clone())?;
         let keep = MySql::new(options.connections(KEEPING))?;
         let there = "SELECT count(*) FROM information_schema.tables WHERE table_schema = DATABASE() \
-                     AND table_name IN ('firstcome_locks', 'firstcome_guards')";
+                     AND table_name IN ('firstcome_locks', 'firstcome_guards', 'firstcome_permits')";
         let found = ask.step(there).await?;
         let found = found.first().and_then(|rows| rows.first());
         let found: i64 = found.map_or(Ok(0), |row| cell(row, 0))?;
-        if make_tables && found < 2 {
+        if make_tables && found < 3 {
             ask.step(CREATE).await?;
         }
         Ok(Self { ask, keep })
@@ -109,7 +111,8 @@ impl MySqlTable {
         let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
         let there: Option<String> = cell(row, 0)?;
         let found = there.map(|_| lock(row, 0)).transpose()?;
-        Ok(Seen { row: found, now: cell(row, 6)? })
+        let carried_out = !matches!(step, Step::Look) && cell(row, 7)?;
+        Ok(Seen { row: found, now: cell(row, 6)?, carried_out })
     }
 
     pub(super) async fn renew(
@@ -179,9 +182,18 @@ impl MySqlTable {
         row.map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).transpose()
     }
 
-    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+    pub(super) async fn sweep(
+        &self,
+        rows: Rows,
+        after: String,
+        count: i64,
+    ) -> Result<Option<String>, Failure> {
+        let (look, remove) = match rows {
+            Rows::Locks => (OLD, SWEEP),
+            Rows::Permits => (permits::OLD, permits::SWEEP),
+        };
         let values = [("after", text(&after)), ("count", count.to_string())];
-        let sets = self.keep.step(&fill(OLD, &values)).await?;
+        let sets = self.keep.step(&fill(look, &values)).await?;
         let (mut last, mut old) = (None, Vec::new());
         for row in sets.first().into_iter().flatten() {
             let name: String = cell(row, 0)?;
@@ -191,7 +203,7 @@ impl MySqlTable {
             last = Some(name);
         }
         if !old.is_empty() {
-            self.keep.step(&fill(SWEEP, &[("names", old.join(", "))])).await?;
+            self.keep.step(&fill(remove, &[("names", old.join(", "))])).await?;
         }
         Ok(last)
     }

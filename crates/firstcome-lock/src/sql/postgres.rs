@@ -1,5 +1,7 @@
 //! Locks in PostgreSQL.
 
+mod permits;
+
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -9,7 +11,7 @@ use firstcome_store::postgres::{
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::row::{Row, Seen, Step};
+use super::row::{Row, Rows, Seen, Step};
 use super::unexpected;
 use crate::Failure;
 use crate::backend::{Ear, Heard};
@@ -69,7 +71,8 @@ impl PostgresTable {
 
     async fn make(&self) -> Result<(), Failure> {
         let there = "SELECT to_regclass('firstcome_locks') IS NOT NULL \
-                     AND to_regclass('firstcome_guards') IS NOT NULL";
+                     AND to_regclass('firstcome_guards') IS NOT NULL \
+                     AND to_regclass('firstcome_permits') IS NOT NULL";
         for _ in 0..MAKING {
             let rows = self.ask.step(there, &[]).await?;
             if rows.first().is_some_and(|row| row.get::<_, bool>(0)) {
@@ -178,8 +181,17 @@ impl PostgresTable {
         rows.first().map(|row| Ok((cell(row, 0)?, cell(row, 1)?))).transpose()
     }
 
-    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
-        let rows = self.keep.step(SWEEP, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
+    pub(super) async fn sweep(
+        &self,
+        rows: Rows,
+        after: String,
+        count: i64,
+    ) -> Result<Option<String>, Failure> {
+        let sql = match rows {
+            Rows::Locks => SWEEP,
+            Rows::Permits => permits::SWEEP,
+        };
+        let rows = self.keep.step(sql, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
         rows.first().map_or(Ok(None), |row| cell(row, 0))
     }
 
@@ -246,7 +258,7 @@ fn text<'a>(value: &'a &str) -> Value<'a> {
 fn seen(row: &Found) -> Result<Seen, Failure> {
     let there: Option<String> = cell(row, 0)?;
     let row_there = there.map(|_| lock(row, 0)).transpose()?;
-    Ok(Seen { row: row_there, now: cell(row, 6)? })
+    Ok(Seen { row: row_there, now: cell(row, 6)?, carried_out: false })
 }
 
 /// Reads a lock from six columns.

@@ -25,6 +25,13 @@ pub(super) enum Step<'a> {
     Announce { owner: &'a str, term: i64, node: &'a str },
 }
 
+/// Rows of which old ones are removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    Locks,
+    Permits,
+}
+
 /// A row as it stands.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
@@ -44,6 +51,9 @@ pub(super) struct Seen {
     pub(super) row: Option<Row>,
     /// The store's clock in µs.
     pub(super) now: i64,
+    /// The step changed the row, even if the row does not show it: where the look is a statement of its own, somebody else
+    /// may have come in between.
+    pub(super) carried_out: bool,
 }
 
 impl Seen {

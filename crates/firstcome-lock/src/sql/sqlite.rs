@@ -1,11 +1,13 @@
 //! Locks in a SQLite file that several processes share.
 
+mod permits;
+
 use std::time::Duration;
 
 use firstcome_store::sqlite::rusqlite::{self, Connection, OptionalExtension as _, params};
 use firstcome_store::sqlite::{Options, Sqlite};
 
-use super::row::{Row, Seen, Step};
+use super::row::{Row, Rows, Seen, Step};
 use crate::Failure;
 
 /// The tables, as they are made.
@@ -22,6 +24,10 @@ const RENEW: &str = include_str!("sqlite/renew.sql");
 const GUARD: &str = include_str!("sqlite/guard.sql");
 const SWEEP: &str = include_str!("sqlite/sweep.sql");
 const HELD: &str = include_str!("sqlite/held.sql");
+
+/// The last of the next rows in the order of their names.
+const BITE: &str = "SELECT max(name) FROM \
+    (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
 /// A file with the table of locks.
 #[derive(Debug)]
@@ -65,18 +71,28 @@ impl SqliteTable {
         };
         let mut all = vec![text(&name)];
         all.extend(values);
-        if let Step::Acquire { owner, .. } = step {
-            let (owner, looked_for) = (owner.to_string(), name.clone());
-            // Reading takes nothing from anybody: most of those who ask in vain never write.
-            let seen = self.file.read(move |file| look(file, &looked_for)).await?;
-            if seen.held().is_some_and(|row| row.owner != owner) {
-                return Ok(seen);
-            }
-        }
-        let done = self.file.write(move |file| {
-            file.prepare_cached(sql)?.execute(rusqlite::params_from_iter(&all))?;
-            look(file, &name)
-        });
+        let asks = match step {
+            Step::Acquire { owner, .. } => Some((*owner).to_owned()),
+            Step::Look
+            | Step::Release { .. }
+            | Step::Pass { .. }
+            | Step::Undo { .. }
+            | Step::Force
+            | Step::Announce { .. } => None,
+        };
+        let looked_for = name.clone();
+        let done = self.file.look_or_write(
+            move |file| {
+                // Most of those who ask in vain need not have the file for themselves.
+                let Some(owner) = &asks else { return Ok(None) };
+                let seen = look(file, &looked_for)?;
+                Ok(Some(seen).filter(|seen| seen.held().is_some_and(|row| row.owner != *owner)))
+            },
+            move |file| {
+                file.prepare_cached(sql)?.execute(rusqlite::params_from_iter(&all))?;
+                look(file, &name)
+            },
+        );
         Ok(done.await?)
     }
 
@@ -125,14 +141,21 @@ impl SqliteTable {
         Ok(written.await?)
     }
 
-    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
+    pub(super) async fn sweep(
+        &self,
+        rows: Rows,
+        after: String,
+        count: i64,
+    ) -> Result<Option<String>, Failure> {
+        let (bite, sweep) = match rows {
+            Rows::Locks => (BITE, SWEEP),
+            Rows::Permits => (permits::BITE, permits::SWEEP),
+        };
         let swept = self.file.write(move |file| {
-            let bite = "SELECT max(name) FROM \
-                (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
             let last: Option<String> =
                 file.query_row(bite, params![after, count], |row| row.get(0))?;
             if let Some(last) = &last {
-                file.execute(SWEEP, params![after, last])?;
+                file.execute(sweep, params![after, last])?;
             }
             Ok(last)
         });
@@ -169,7 +192,7 @@ fn look(file: &Connection, name: &str) -> rusqlite::Result<Seen> {
     file.prepare_cached(LOOK)?.query_row([name], |row| {
         let there: Option<String> = row.get(0)?;
         let found = there.map(|_| lock(row, 0)).transpose()?;
-        Ok(Seen { row: found, now: row.get(6)? })
+        Ok(Seen { row: found, now: row.get(6)?, carried_out: false })
     })
 }
 

@@ -2,9 +2,10 @@ use std::time::Duration;
 
 #[cfg(feature = "mysql")]
 use super::mysql::MySqlTable;
+use super::permits::{self, Out};
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
-use super::row::{Row, Seen, Step};
+use super::row::{Row, Rows, Seen, Step};
 #[cfg(feature = "sqlite")]
 use super::sqlite::SqliteTable;
 use crate::Failure;
@@ -68,9 +69,35 @@ impl Table {
         on_each!(self, table => table.guard(name, fence, owner, value).await)
     }
 
+    /// Carries out a step about permits for `owner`, and tells who has some after it.
+    pub(super) async fn permit(
+        &self,
+        name: &str,
+        owner: &str,
+        request: i64,
+        step: permits::Step,
+    ) -> Result<Out, Failure> {
+        on_each!(self, table => table.permit(name, owner, request, step).await)
+    }
+
+    /// Renews permits of one name, or with a lease of 0 only looks; gives the owners that have theirs.
+    pub(super) async fn renew_permits(
+        &self,
+        name: String,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<String>, Failure> {
+        on_each!(self, table => table.renew_permits(name, owners, lease).await)
+    }
+
     /// Removes old rows among the next `count`; gives the last name looked at.
-    pub(super) async fn sweep(&self, after: String, count: i64) -> Result<Option<String>, Failure> {
-        on_each!(self, table => table.sweep(after, count).await)
+    pub(super) async fn sweep(
+        &self,
+        rows: Rows,
+        after: String,
+        count: i64,
+    ) -> Result<Option<String>, Failure> {
+        on_each!(self, table => table.sweep(rows, after, count).await)
     }
 
     /// Lists the next `count` locks that are held.

@@ -216,24 +216,73 @@ async fn connections_that_mariadb_kills_make_no_second_owner() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_server_that_is_started_again_keeps_what_is_held() {
+async fn a_postgres_that_is_started_again_keeps_what_is_held() {
     let Some(mut server) = Postgres::start() else { return };
     let stage = Stage::Database(server.new_database());
+    what_is_held_is_kept_over(&stage, move || {
+        server.restart();
+        Box::new(server)
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mariadb_that_is_started_again_keeps_what_is_held() {
+    let Some(mut server) = MariaDb::start() else { return };
+    let stage = Stage::Database(server.new_database());
+    what_is_held_is_kept_over(&stage, move || {
+        server.restart();
+        Box::new(server)
+    })
+    .await;
+}
+
+/// The server, as it runs after it was started again.
+type Running = Box<dyn std::any::Any + Send>;
+
+async fn what_is_held_is_kept_over(
+    stage: &Stage,
+    restart: impl FnOnce() -> Running + Send + 'static,
+) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let lease = take(&ann.lock("x").unwrap().renewed(30 * SECOND)).await;
-    let lock = bob.lock("x").unwrap();
-    let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
-    let restarted = tokio::task::spawn_blocking(move || {
-        server.restart();
-        server
-    });
-    let _server = restarted.await.unwrap();
+    let permit = take(&ann.semaphore("x", 1).unwrap().renewed(30 * SECOND)).await;
+    let waiters = [bob.lock("x").unwrap(), bob.semaphore("x", 1).unwrap()]
+        .map(|lock| tokio::spawn(async move { lock.lock().await.unwrap() }));
+    let _server = tokio::task::spawn_blocking(restart).await.unwrap();
     until("there are answers again", async || bob.inspect("x").await.is_ok()).await;
-    assert!(lease.is_valid() && !waiter.is_finished());
-    let released = lease.release().await;
-    assert!(matches!(released, Ok(Released::Free)), "{released:?}");
-    let next = tokio::time::timeout(25 * SECOND, waiter).await.expect("it is told").unwrap();
-    assert!(next.is_valid());
+    assert!(lease.is_valid() && permit.is_valid());
+    assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+    for lease in [lease, permit] {
+        let released = lease.release().await;
+        assert!(matches!(released, Ok(Released::Free)), "{released:?}");
+    }
+    for waiter in waiters {
+        let next = tokio::time::timeout(25 * SECOND, waiter).await.expect("it comes").unwrap();
+        assert!(next.is_valid());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_over_tls() {
+    let certificates = firstcome_testbed::Certificates::new();
+    let Some(server) = MariaDb::secured(&certificates) else { return };
+    let url = server.new_database();
+    let authority = certificates.authority_file();
+    let url_with = |query: &str| format!("{url}?{query}");
+    let trusting = url_with(&format!("sslmode=verify-full&sslrootcert={}", authority.display()));
+    let stage = Stage::Database(trusting);
+    let (ann, bob) = (stage.client().await, stage.client().await);
+    let lease = take(&ann.lock("x").unwrap()).await;
+    assert!(bob.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
+    lease.release().await.unwrap();
+    let ciphers = "SELECT count(*) FROM information_schema.processlist p WHERE db IS NOT NULL";
+    assert_ne!(server.sql(ciphers), "0");
+
+    let unknown = Locks::connect(&url_with("sslmode=verify-full")).await.unwrap_err();
+    assert!(unknown.hint().is_some(), "{unknown}");
+    let plain = Locks::connect(&url_with("sslmode=disable")).await.unwrap_err();
+    assert!(plain.hint().is_some(), "{plain}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

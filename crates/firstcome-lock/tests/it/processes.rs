@@ -73,6 +73,7 @@ fn an_actor() {
             "hold" => hold(&locks).await,
             "lead" => lead(&locks).await,
             "careless" => careless(&locks).await,
+            "write in MariaDB" => crate::sql_guard::lead_and_write(&locks, &url).await,
             "reign" => crate::reigns::reign(&locks).await,
             other => match other.strip_prefix("write:") {
                 Some(path) => crate::sql_guard::write_when_told(&locks, path).await,

@@ -1,6 +1,8 @@
 //! The recipe for a guarded row in SQL, as the documentation prints it, in real databases.
 
-use firstcome_testbed::{Folder, Postgres, Redis};
+use firstcome_lock::{Election, Term};
+use firstcome_store::mysql::{self, MySql};
+use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
 use rusqlite::{Connection, named_params};
 
 use crate::processes::Actor;
@@ -181,6 +183,107 @@ async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
     // The twin: the same write without its condition.
     assert!(row.write_unguarded(13, old, owner));
     assert_eq!(row.quantity(), 13);
+}
+
+/// The guarded row in a MariaDB, over connections that do not say "found rows": a column that each write raises makes the
+/// one that changes nothing else count, too.
+struct Maria(MySql);
+
+impl Maria {
+    fn open(url: &str) -> Self {
+        Self(MySql::new(firstcome_store::mysql::Options::new(url)).unwrap())
+    }
+
+    async fn create(url: &str) -> Self {
+        let row = Self::open(url);
+        row.0.step(TABLE).await.unwrap();
+        row.0.step(&recipe().0).await.unwrap();
+        let version = "ALTER TABLE stock ADD COLUMN version bigint NOT NULL DEFAULT 0";
+        row.0.step(version).await.unwrap();
+        row
+    }
+
+    async fn run(&self, sql: &str, quantity: u64, fence: u64, owner: &str) -> bool {
+        let sql = sql
+            .trim_end_matches(';')
+            .replacen("SET ", "SET version = version + 1, ", 1)
+            .replace(":quantity", &quantity.to_string())
+            .replace(":fence", &fence.to_string())
+            .replace(":owner", &mysql::text(owner))
+            .replace(":id", "1");
+        let sets = self.0.step(&format!("{sql}; SELECT ROW_COUNT()")).await.unwrap();
+        mysql::cell::<i64>(&sets[0][0], 0).unwrap() == 1
+    }
+
+    async fn write(&self, quantity: u64, fence: u64, owner: &str) -> bool {
+        self.run(&recipe().1, quantity, fence, owner).await
+    }
+
+    async fn quantity(&self) -> u64 {
+        let sets = self.0.step("SELECT quantity FROM stock").await.unwrap();
+        mysql::cell(&sets[0][0], 0).unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mariadb_refuses_the_old() {
+    let Some(server) = MariaDb::shared() else { return };
+    let row = Maria::create(&server.new_database()).await;
+    let now = 1_800_000_000_000_000;
+    assert!(row.write(10, now, "ann:1").await);
+    assert!(row.write(11, now, "ann:1").await, "again by the same owner");
+    assert!(row.write(11, now, "ann:1").await, "the very same write again");
+    assert!(row.write(20, now + 1, "bob:2").await);
+    assert!(!row.write(12, now, "ann:1").await, "an older owner");
+    assert!(!row.write(30, now + 1, "eve:3").await, "the same number from somebody else");
+    assert_eq!(row.quantity().await, 20);
+    // The twin: without the condition the old one writes over the new one.
+    assert!(row.run(&unguarded(), 12, now, "ann:1").await);
+    assert_eq!(row.quantity().await, 12);
+}
+
+/// What the actor does: it leads, is paused, and writes when it goes on, without looking at anything.
+pub(crate) async fn lead_and_write(locks: &firstcome_lock::Locks, url: &str) {
+    let election = Election::new(locks, "boss").unwrap().lease(SECOND);
+    let row = Maria::open(url);
+    let row = &row;
+    let work = |term: Term| async move {
+        let (fence, owner) = (term.fence().get(), term.lease().owner().to_owned());
+        assert!(row.write(1, fence, &owner).await);
+        println!("\nheld {fence} {owner}");
+        // No step of it can be cancelled: it writes before anything else runs here when it goes on.
+        tokio::task::block_in_place(|| {
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+            let wrote = row.write(13, fence, &owner);
+            println!("\nwrote {}", tokio::runtime::Handle::current().block_on(wrote));
+        });
+    };
+    election.run(work).await.ok();
+}
+
+/// The lock and the row in the same MariaDB; the leader is paused beyond its term, and its late write changes nothing.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_leader_that_was_paused_changes_no_row_in_mariadb() {
+    let Some(server) = MariaDb::shared() else { return };
+    let url = server.new_database();
+    let row = Maria::create(&url).await;
+    let bob = firstcome_lock::Locks::connect(&url).await.unwrap();
+    let mut actor = Actor::start_at("write in MariaDB", &url);
+    let held = actor.hear("held").await;
+    let (old, owner) = held.split_once(' ').unwrap();
+    let old: u64 = old.parse().unwrap();
+    actor.signal("-STOP").await;
+    let lease = bob.lock("boss").unwrap().lock().await.unwrap();
+    assert!(lease.fence().get() > old);
+    assert!(row.write(2, lease.fence().get(), lease.owner()).await);
+    actor.tell("go on").await;
+    actor.signal("-CONT").await;
+    assert_eq!(actor.hear("wrote").await, "false");
+    assert_eq!(row.quantity().await, 2);
+    assert!(lease.is_valid());
+    // The twin: the same write without its condition.
+    assert!(row.run(&unguarded(), 13, old, owner).await);
+    assert_eq!(row.quantity().await, 13);
 }
 
 /// The page on the tables shows what is made.

@@ -1,6 +1,7 @@
 //! What most tests begin with.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use firstcome_lock::{Builder, Lease, Lock, Locks, Memory, Options};
@@ -130,15 +131,34 @@ pub(crate) struct Inside(Arc<(std::sync::atomic::AtomicI64, std::sync::atomic::A
 
 impl Inside {
     pub(crate) async fn visit(&self) {
-        use std::sync::atomic::Ordering::SeqCst;
+        self.enter();
+        tokio::task::yield_now().await;
+        self.leave();
+    }
+
+    /// Stays inside for so long.
+    pub(crate) async fn visit_for(&self, time: Duration) {
+        self.enter();
+        tokio::time::sleep(time).await;
+        self.leave();
+    }
+
+    pub(crate) fn enter(&self) {
         let now = self.0.0.fetch_add(1, SeqCst) + 1;
         self.0.1.fetch_max(now, SeqCst);
-        tokio::task::yield_now().await;
+    }
+
+    pub(crate) fn leave(&self) {
         self.0.0.fetch_sub(1, SeqCst);
+    }
+
+    /// Gives how many are inside.
+    pub(crate) fn now(&self) -> i64 {
+        self.0.0.load(SeqCst)
     }
 
     /// Gives the most that were ever inside together.
     pub(crate) fn most(&self) -> i64 {
-        self.0.1.load(std::sync::atomic::Ordering::SeqCst)
+        self.0.1.load(SeqCst)
     }
 }

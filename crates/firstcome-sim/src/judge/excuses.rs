@@ -151,9 +151,12 @@ impl<'h> Excuses<'h> {
         Lines(self.said(name).filter_map(Line::read).collect())
     }
 
-    /// Says whether the lists have it that a campaign is gone.
-    pub(super) fn is_gone(&self, campaign: &str) -> bool {
-        let begins = format!("campaign {campaign} is gone, ");
+    /// Says whether the lists have it that a campaign is gone, or is at this version again.
+    pub(super) fn went_back(&self, campaign: &str, now: Option<u32>) -> bool {
+        let begins = match now {
+            None => format!("campaign {campaign} is gone, "),
+            Some(version) => format!("campaign {campaign} has version {version}, "),
+        };
         self.lines.iter().any(|line| line.starts_with(&begins))
     }
 

@@ -29,6 +29,9 @@ const SLACK: Duration = Duration::from_millis(20);
 /// How long after the store's clock was set a server may not know what it says.
 const CLOCK_SETTLES: Duration = Duration::from_secs(2);
 
+/// How long a primary that was replaced may be there for those who still talk to it.
+const LINGERS: Duration = Duration::from_secs(5);
+
 /// How long a server may go on reading from a primary that became a copy and kept its connections.
 const DEMOTION_SHOWS: Duration = Duration::from_secs(3);
 
@@ -167,8 +170,9 @@ fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES);
     let of_late = |moment: Moment| since <= moment && moment <= exchange.heard_at;
     let set = history.clock_steps.iter().any(|(moment, _)| of_late(*moment));
-    // Another server has a clock of its own.
-    let mut servers = history.headed.iter().zip(history.headed.iter().skip(1));
-    let other = servers.any(|(one, next)| one.server != next.server && of_late(next.moment));
+    // Another server has a clock of its own, and some may still talk to the one it took over from.
+    let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES + LINGERS);
+    let other =
+        history.turns.iter().any(|(turned, _)| (since..=exchange.heard_at).contains(turned));
     !set && !other && exchange.clock_at >= *opens_at
 }

@@ -71,7 +71,9 @@ pub(super) fn check(
                 let found = walk.last.campaigns.get(campaign.as_str());
                 // Brought to another history it has done there what it could.
                 let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, walk));
-                if found.is_none() && excuses.is_gone(campaign) {
+                let now = found.map(|found| found.version);
+                let lower = now.is_none_or(|now| now < *version);
+                if lower && excuses.went_back(campaign, now) {
                     Fate::Listed
                 } else {
                     operator(found, &exchange.asked, *version, clamped(outcome), brought)

@@ -62,10 +62,10 @@ impl MySql {
             .ssl_opts(tls)
             .stmt_cache_size(0)
             // Whatever the server or the user is set to: the zone in which times are read, the rules by which a
-            // statement is understood, and that each is a transaction by itself.
+            // statement is understood, that each is a transaction by itself, and that a list is given whole.
             .setup(vec![format!(
                 "SET SESSION autocommit = 1, time_zone = '+00:00', innodb_lock_wait_timeout = {seconds}, \
-                 sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
+                 group_concat_max_len = 1048576, sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'"
             ), "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED".to_owned()]);
         let permits = Arc::new(Semaphore::new(options.connections));
         Ok(Self { opts: builder.into(), options, place, idle: Mutex::default(), permits })

@@ -95,7 +95,7 @@ impl Complaint {
     }
 
     /// Gives it the code that verbs use which pass on a command's codes, unless it has one of those already.
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     #[must_use]
     pub(super) fn of_our_own(mut self) -> Self {
         if matches!(self.exit, Exit::Usage | Exit::Unchanged | Exit::Unknown | Exit::Refused) {
@@ -169,7 +169,7 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     if let Some(crate::node::CannotStart::Journal(failure)) = error.downcast_ref() {
         return failure.hint().map(str::to_owned);
     }
-    #[cfg(feature = "redis")]
+    #[cfg(feature = "locks")]
     if let Some(failure) = error.downcast_ref::<firstcome_lock::Failure>() {
         return failure.hint().map(str::to_owned);
     }

@@ -49,7 +49,7 @@ impl Doubt {
              replaying the journal to see who is wrong"
         ));
         let replayed = match start::state(&self.journal, |_, _| {}, |_, _| {}).await {
-            Ok(state) => (state.position(), state.digest()),
+            Ok((state, _)) => (state.position(), state.digest()),
             Err(why) => {
                 (self.says)(&format!("the journal could not be replayed: {why}"));
                 self.last = None;

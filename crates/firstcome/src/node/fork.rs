@@ -57,7 +57,7 @@ impl Appender {
         );
         let loaded = self.patiently(batch.as_deref_mut(), async { Ok(loaded.await) });
         let state = match loaded.await {
-            Ok(Ok(state)) => state,
+            Ok(Ok((state, _))) => state,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
             Ok(Err(CannotStart::Entry(stop))) => return Err(stop),
             Ok(Err(CannotStart::Snapshot(why))) => {
@@ -74,17 +74,18 @@ impl Appender {
         if fork.is_none() {
             lost.retain(is_missing);
         }
-        let over = self.replica.look(|ours_then| Over::of(ours_then, fork, &lost));
+        let mut over = self.replica.look(|ours_then| Over::of(ours_then, fork, &lost));
         lost.retain(is_missing);
         for (entry, name) in tail {
             self.recent.push(entry, name);
         }
-        let position = self.replica.replace(state).position();
+        let state = self.replica.replace(state);
         self.calls.went_over();
-        if lost.is_empty() && fork.is_none_or(|fork| fork >= position) {
+        if lost.is_empty() && fork.is_none_or(|fork| fork >= state.position()) {
             // This node was only behind.
             return Ok(Ok(Step::Again));
         }
+        over.whole = fork.is_none().then_some(state);
         if !is_off(Protection::LostNotBrought) {
             self.lost.extend(lost);
         }

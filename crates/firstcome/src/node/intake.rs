@@ -135,7 +135,7 @@ impl Intake {
     ) -> Result<Option<Answer>, Failure> {
         self.reach(min).await?;
         let command = ask.command();
-        let answer = self.from_memory(|state| {
+        let answer = self.say_from_memory(|state| {
             // Service time went on since the last entry, by as much as a step counts at most.
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
@@ -339,7 +339,7 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
     ) -> Option<Result<Answer, Failure>> {
-        self.from_memory(|state| match state.campaign(campaign) {
+        self.say_from_memory(|state| match state.campaign(campaign) {
             Ok(campaign) => {
                 let outcome = campaign.judge_claim(state.at(), pool, subject).err()?;
                 Some((outcome, campaign.lets_claim_again()))
@@ -351,7 +351,7 @@ impl Intake {
 
     /// Answers what the state can be asked about without the journal, where that can be done. `judge` gives the
     /// answer, and whether the campaign lets a subject claim again.
-    async fn from_memory(
+    async fn say_from_memory(
         &self,
         judge: impl Fn(&State) -> Option<(Outcome, bool)>,
     ) -> Option<Result<Answer, Failure>> {

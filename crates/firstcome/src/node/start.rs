@@ -4,6 +4,7 @@ use super::replica::{Replica, Stop};
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
 use firstcome_journal::{Entry, Failure, Journal, Name};
+use tokio::time::Instant;
 
 /// Why a node cannot start.
 #[derive(Debug, thiserror::Error)]
@@ -20,12 +21,13 @@ pub enum CannotStart {
     Entry(#[from] Stop),
 }
 
-/// Puts the state together as of the head of the journal; `seen` gets the entries behind the snapshot.
+/// Puts the state together as of the head of the journal, and says when that was asked for; `seen` gets the entries
+/// behind the snapshot.
 pub(crate) async fn state(
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),
     mut seen: impl FnMut(Entry, Name),
-) -> Result<State, CannotStart> {
+) -> Result<(State, Instant), CannotStart> {
     let head = journal.head().await?;
     if head.level > LEVEL {
         return Err(Failure::TooNew(head.level).into());
@@ -42,9 +44,10 @@ pub(crate) async fn state(
     loop {
         let (applied, _) = replica.applied();
         progress(applied, head.position);
+        let asked = Instant::now();
         let entries = journal.read(applied).await?;
         if entries.is_empty() {
-            return Ok(replica.into_state());
+            return Ok((replica.into_state(), asked));
         }
         for entry in entries {
             outcomes.clear();

@@ -170,7 +170,8 @@ fn the_tables_can_be_made_by_hand() {
         server.sql(
             database,
             "CREATE ROLE small LOGIN PASSWORD 'x'; REVOKE CREATE ON SCHEMA public FROM public; \
-             GRANT SELECT, INSERT, UPDATE, DELETE ON firstcome_locks, firstcome_guards TO small",
+             GRANT SELECT, INSERT, UPDATE, DELETE ON firstcome_locks, firstcome_guards, firstcome_permits \
+             TO small",
         );
         let small = url.replacen("firstcome:secret-of-the-tests@", "small:x@", 1);
         at(small).can_do_everything();

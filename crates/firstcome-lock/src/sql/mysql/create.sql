@@ -19,3 +19,13 @@ CREATE TABLE IF NOT EXISTS firstcome_guards (
     owner VARCHAR(255) NOT NULL,
     value LONGBLOB NOT NULL
 ) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- Semaphores and read/write locks: whoever has a permit is in its row, so that one step sees them all.
+CREATE TABLE IF NOT EXISTS firstcome_permits (
+    name VARCHAR(255) NOT NULL PRIMARY KEY,    -- begins with "semaphore:" or "rw:"
+    fence BIGINT NOT NULL,                     -- grows with every permit that is given
+    holders JSON NOT NULL,                     -- of each: owner, until (the end of its lease), alone, fence
+    ends_at BIGINT NOT NULL,                   -- when the last of them ends, or when the last was given back
+    waiting_until BIGINT NOT NULL DEFAULT 0,   -- not used here: who waits asks again
+    request BIGINT NOT NULL                    -- the last request that gave one or took one back
+) ENGINE = InnoDB CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

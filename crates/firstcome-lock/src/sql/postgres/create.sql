@@ -19,3 +19,13 @@ CREATE TABLE IF NOT EXISTS firstcome_guards (
     owner text NOT NULL,
     value bytea NOT NULL
 );
+
+-- Semaphores and read/write locks: whoever has a permit is in its row, so that one step sees them all.
+CREATE TABLE IF NOT EXISTS firstcome_permits (
+    name text COLLATE "C" PRIMARY KEY,        -- begins with "semaphore:" or "rw:"
+    fence bigint NOT NULL,                    -- grows with every permit that is given
+    holders jsonb NOT NULL,                   -- of each: owner, until (the end of its lease), alone, fence
+    ends_at bigint NOT NULL,                  -- when the last of them ends, or when the last was given back
+    waiting_until bigint NOT NULL DEFAULT 0,  -- until then somebody waits who wants to be told
+    request bigint NOT NULL                   -- the last request that gave one or took one back
+) WITH (fillfactor = 50);

@@ -19,3 +19,13 @@ CREATE TABLE IF NOT EXISTS firstcome_guards (
     owner TEXT NOT NULL,
     value BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Semaphores and read/write locks: whoever has a permit is in its row, so that one step sees them all.
+CREATE TABLE IF NOT EXISTS firstcome_permits (
+    name TEXT PRIMARY KEY,                     -- begins with "semaphore:" or "rw:"
+    fence INTEGER NOT NULL,                    -- grows with every permit that is given
+    holders TEXT NOT NULL,                     -- JSON; of each: owner, until (the end of its lease), alone, fence
+    ends_at INTEGER NOT NULL,                  -- when the last of them ends, or when the last was given back
+    waiting_until INTEGER NOT NULL DEFAULT 0,  -- not used here: who waits asks again
+    request INTEGER NOT NULL                   -- the last request that gave one or took one back
+) STRICT, WITHOUT ROWID;

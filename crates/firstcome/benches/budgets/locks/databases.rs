@@ -236,7 +236,8 @@ async fn rest(name: &str, url: &str, place: &Place, table: &mut Table) -> Result
 }
 
 async fn count(place: &Place) -> f64 {
-    tokio::time::sleep(Duration::from_secs(1)).await;
+    // A connection at rest tells what it has done before only after a while.
+    tokio::time::sleep(Duration::from_secs(15)).await;
     let (begun, before) = (Instant::now(), place.statements().unwrap_or_default());
     tokio::time::sleep(REST).await;
     (place.statements().unwrap_or_default() - before) / begun.elapsed().as_secs_f64()

@@ -5,6 +5,7 @@ use crate::ledger::{SettledCancel, SettledClaim};
 
 on_each_store! {
     results_are_settled_and_read_back,
+    a_claim_has_the_seat_it_was_moved_to_and_its_result_the_one_it_was_won_with,
     a_batch_that_comes_twice_counts_once,
     a_leader_that_was_replaced_writes_nothing,
     after_a_lost_answer_through_says_whether_it_was_written,
@@ -18,6 +19,42 @@ on_each_database! {
     twin_without_the_comparison_there_is_a_gap,
     results_cannot_be_changed_by_mistake,
     a_ledger_of_another_space_or_a_newer_version_is_refused,
+}
+
+/// Makes of a result one about a seat of a hold.
+fn seat(row: Row, kind: Kind, unit: &str, moved_from: Option<&str>) -> Row {
+    let (unit, hold) = (Some(unit.into()), Some("h1".into()));
+    Row { kind, unit, hold, moved_from: moved_from.map(Into::into), ..row }
+}
+
+async fn a_claim_has_the_seat_it_was_moved_to_and_its_result_the_one_it_was_won_with(stage: Stage) {
+    let term = stage.ledger.mint_term().await.unwrap().term;
+    let claimed =
+        |number, rank, unit| seat(claim(number, "hall", rank, "ann"), Kind::Claim, unit, None);
+    let moved = |number, rank, unit, from| {
+        seat(claim(number, "hall", rank, "ann"), Kind::Moved, unit, Some(from))
+    };
+    let rows = vec![
+        moved(1, 0, "A2", "A1"),
+        claimed(2, 1, "A2"),
+        claimed(3, 2, "B1"),
+        moved(4, 1, "A3", "A2"),
+        moved(5, 1, "A4", "A3"),
+        seat(claim(6, "hall", 0, "bob"), Kind::RefundDue, "C1", None),
+    ];
+    stage.settle(term, 0, rows.clone()).await.unwrap();
+    let later = vec![moved(7, 2, "B2", "B1"), cancel(8, "hall", 1, "ann")];
+    stage.settle(term, 6, later.clone()).await.unwrap();
+    let all: Vec<Row> = rows.into_iter().chain(later).collect();
+    assert_eq!(stage.ledger.results(0, 100, None).await.unwrap(), all);
+    let stands = stage.ledger.claims("hall", None, 100).await.unwrap();
+    let stands =
+        stands.iter().map(|claim| (claim.rank, claim.unit.as_deref(), claim.cancel.is_some()));
+    assert_eq!(stands.collect::<Vec<_>>(), [(1, Some("A4"), true), (2, Some("B2"), false)]);
+    assert_eq!(stage.ledger.claim_counts("hall", "main").await.unwrap(), (2, 1));
+    // A move of a claim that is not there is another past.
+    let wrong = stage.settle(term, 8, vec![moved(9, 7, "D1", "D2")]).await;
+    assert!(matches!(wrong, Err(LedgerFailure::Differs { number: 9, .. })), "{wrong:?}");
 }
 
 async fn results_are_settled_and_read_back(stage: Stage) {

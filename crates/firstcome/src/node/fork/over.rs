@@ -22,6 +22,8 @@ pub(in crate::node) struct Over {
     forgotten: BTreeSet<Whose>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
+    /// The state it had, where what was lost is not known.
+    pub(super) whole: Option<State>,
     /// Entries too old to be brought: whether they ran cannot be told any more.
     pub(super) too_old: u64,
 }
@@ -58,6 +60,7 @@ impl Over {
             claimed: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             campaigns: BTreeMap::new(),
+            whole: None,
             too_old: 0,
         };
         for lost in lost {
@@ -118,6 +121,7 @@ impl Over {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
         self.forgotten.extend(later.forgotten);
+        self.whole = self.whole.take().or(later.whole);
         for (campaign, version) in later.campaigns {
             let known = self.campaigns.entry(campaign).or_default();
             *known = version.max(*known);
@@ -126,69 +130,27 @@ impl Over {
 
     /// Says who kept, changed or lost a rank, a line each.
     pub(super) fn compare(&self, now: &State) -> String {
-        let mut lines = String::new();
-        let (mut kept, mut changed, mut lost, mut revived) = (0, 0, 0, 0);
-        let each = self.claimed.iter().flat_map(|(whose, claimed)| {
-            let nothing = claimed.is_empty().then_some(None);
-            let was = claimed.iter().copied().map(Some).chain(nothing);
-            was.map(move |was| (whose, was))
-        });
-        for (whose, was) in each {
-            let is = Claimed::by(whose, now);
-            let what = match (was, is) {
-                (None, None | Some(Claimed { live: false, .. })) => continue,
-                (Some(was), Some(is)) if !was.live && was == is => continue,
-                (Some(was), Some(is)) if was.live && was == is => {
-                    kept += 1;
-                    format!("kept rank {}", was.rank)
-                }
-                (Some(was), Some(is)) if was.live && is.live => {
-                    changed += 1;
-                    format!("changed from rank {} to {}", was.rank, is.rank)
-                }
-                // Also one that was cancelled: its cancel is void with it, and they may claim again.
-                (Some(was), None | Some(Claimed { live: false, .. })) => {
-                    lost += 1;
-                    format!("lost rank {}", was.rank)
-                }
-                (None | Some(_), Some(is)) => {
-                    revived += 1;
-                    format!("has rank {} again", is.rank)
-                }
-            };
-            let Whose { campaign, pool, subject } = whose;
-            lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+        let mut list = List { now, lines: String::new(), kept: 0, changed: 0, lost: 0, revived: 0 };
+        for (whose, claimed) in &self.claimed {
+            if claimed.is_empty() {
+                list.claim(whose, None, true);
+            }
+            for was in claimed {
+                list.claim(whose, Some(*was), true);
+            }
         }
         for whose in &self.forgotten {
-            let what = match Claimed::by(whose, now).filter(|is| is.live) {
-                Some(is) => {
-                    revived += 1;
-                    format!("has rank {} again", is.rank)
-                }
-                None => {
-                    lost += 1;
-                    "may have lost a rank: the campaign had left memory".to_owned()
-                }
-            };
-            let Whose { campaign, pool, subject } = whose;
-            lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+            list.forgotten(whose);
         }
         for (campaign, had) in &self.campaigns {
-            match now.campaign(campaign) {
-                Err(Refusal::NotFound(_)) => {
-                    lines.push_str(&format!("campaign {campaign} is gone, it had version {had}\n"));
-                }
-                Ok(found) if found.version() < *had => {
-                    let has = found.version();
-                    lines.push_str(&format!(
-                        "campaign {campaign} has version {has}, it had {had}\n"
-                    ));
-                }
-                Ok(_) | Err(_) => {}
-            }
+            list.campaign(campaign, *had);
+        }
+        if let Some(whole) = &self.whole {
+            self.compare_whole(whole, &mut list);
         }
         let (from, to) = (self.applied, now.token());
         let fork = self.fork.map_or_else(|| "an unknown position".to_owned(), |at| at.to_string());
+        let List { lines, kept, changed, lost, revived, .. } = list;
         let mut report = format!(
             "the journal forked after {fork}: this node had applied {from}, and is at {to} now; \
              {kept} claims kept their rank, {changed} changed it, {lost} lost it, {revived} came back, \
@@ -204,5 +166,101 @@ impl Over {
             report.push('\n');
         }
         report
+    }
+
+    /// Goes through everything there was: the entries that were kept do not tell what was lost before them.
+    fn compare_whole(&self, whole: &State, list: &mut List<'_>) {
+        for campaign in whole.campaigns() {
+            if !self.campaigns.contains_key(campaign.name()) {
+                list.campaign(campaign.name(), campaign.version());
+            }
+            for pool in campaign.pools() {
+                for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
+                    let whose = Whose {
+                        campaign: campaign.name().into(),
+                        pool: pool.name().into(),
+                        subject: claim.subject.into(),
+                    };
+                    let latest = pool.latest(claim.subject) == Some(claim.rank);
+                    if latest && !self.claimed.contains_key(&whose) {
+                        let was = Claimed { rank: claim.rank, live: claim.cancel.is_none() };
+                        list.claim(&whose, Some(was), false);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The lines of a report, as they come to be.
+struct List<'a> {
+    now: &'a State,
+    lines: String,
+    kept: u64,
+    changed: u64,
+    lost: u64,
+    revived: u64,
+}
+
+impl List<'_> {
+    /// Says what became of a claim; of one that is what it was only if `each`.
+    fn claim(&mut self, whose: &Whose, was: Option<Claimed>, each: bool) {
+        let is = Claimed::by(whose, self.now);
+        let what = match (was, is) {
+            (None, None | Some(Claimed { live: false, .. })) => return,
+            (Some(was), Some(is)) if !was.live && was == is => return,
+            (Some(was), Some(is)) if was.live && was == is => {
+                self.kept += 1;
+                if !each {
+                    return;
+                }
+                format!("kept rank {}", was.rank)
+            }
+            (Some(was), Some(is)) if was.live && is.live => {
+                self.changed += 1;
+                format!("changed from rank {} to {}", was.rank, is.rank)
+            }
+            // Also one that was cancelled: its cancel is void with it, and they may claim again.
+            (Some(was), None | Some(Claimed { live: false, .. })) => {
+                self.lost += 1;
+                format!("lost rank {}", was.rank)
+            }
+            (None | Some(_), Some(is)) => {
+                self.revived += 1;
+                format!("has rank {} again", is.rank)
+            }
+        };
+        self.line(whose, &what);
+    }
+
+    fn forgotten(&mut self, whose: &Whose) {
+        let what = match Claimed::by(whose, self.now).filter(|is| is.live) {
+            Some(is) => {
+                self.revived += 1;
+                format!("has rank {} again", is.rank)
+            }
+            None => {
+                self.lost += 1;
+                "may have lost a rank: the campaign had left memory".to_owned()
+            }
+        };
+        self.line(whose, &what);
+    }
+
+    fn line(&mut self, whose: &Whose, what: &str) {
+        let Whose { campaign, pool, subject } = whose;
+        self.lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+    }
+
+    /// Says that a campaign is gone, or went back.
+    fn campaign(&mut self, name: &str, had: u32) {
+        let what = match self.now.campaign(name) {
+            Err(Refusal::NotFound(_)) => format!("is gone, it had version {had}"),
+            Ok(found) if found.version() < had => {
+                format!("has version {}, it had {had}", found.version())
+            }
+            Ok(_) | Err(_) => return,
+        };
+        self.lines.push_str(&format!("campaign {name} {what}\n"));
     }
 }

@@ -1,0 +1,67 @@
+use firstcome_store::mysql::{cell, text};
+
+use super::{MySqlTable, fill};
+use crate::Failure;
+use crate::sql::permits::{Out, Step};
+use crate::sql::unexpected;
+
+const LOOK: &str = include_str!("permits_look.sql");
+const ACQUIRE: &str = include_str!("permits_acquire.sql");
+const RELEASE: &str = include_str!("permits_release.sql");
+const RENEW: &str = include_str!("permits_renew.sql");
+const OWNERS: &str = include_str!("permits_owners.sql");
+pub(super) const OLD: &str = include_str!("permits_old.sql");
+pub(super) const SWEEP: &str = include_str!("permits_sweep.sql");
+
+impl MySqlTable {
+    pub(in crate::sql) async fn permit(
+        &self,
+        name: &str,
+        owner: &str,
+        request: i64,
+        step: Step,
+    ) -> Result<Out, Failure> {
+        let mut values =
+            vec![("name", text(name)), ("owner", text(owner)), ("request", request.to_string())];
+        let (pool, sql) = match step {
+            Step::Look => (&self.ask, ""),
+            Step::Acquire { lease, not_after, most, .. } => {
+                values.extend([
+                    ("lease", lease.to_string()),
+                    ("not_after", not_after.to_string()),
+                    ("most", most.to_string()),
+                    ("alone", i32::from(most == 0).to_string()),
+                ]);
+                (&self.ask, ACQUIRE)
+            }
+            Step::Return => (&self.keep, RELEASE),
+        };
+        // What changes the row and what looks at it travel together.
+        let sets = pool.step(&fill(&[sql, LOOK].concat(), &values)).await?;
+        let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
+        Ok(Out {
+            mine: cell(row, 0)?,
+            count: cell(row, 1)?,
+            alone: cell(row, 2)?,
+            first: cell(row, 3)?,
+            last: cell(row, 4)?,
+            request: cell(row, 5)?,
+            now: cell(row, 6)?,
+            carried_out: !matches!(step, Step::Look) && cell(row, 7)?,
+        })
+    }
+
+    pub(in crate::sql) async fn renew_permits(
+        &self,
+        name: String,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<String>, Failure> {
+        let owners: Vec<String> = owners.iter().map(|owner| text(owner)).collect();
+        let values =
+            [("name", text(&name)), ("owners", owners.join(", ")), ("lease", lease.to_string())];
+        let sql = if lease > 0 { [RENEW, OWNERS].concat() } else { OWNERS.to_owned() };
+        let sets = self.keep.step(&fill(&sql, &values)).await?;
+        sets.last().into_iter().flatten().map(|row| Ok(cell(row, 0)?)).collect()
+    }
+}

@@ -1,0 +1,65 @@
+use super::{PostgresTable, Type, Value, cell, text};
+use crate::Failure;
+use crate::sql::permits::{Out, Step};
+use crate::sql::unexpected;
+
+const LOOK: &str = include_str!("permits_look.sql");
+const ACQUIRE: &str = include_str!("permits_acquire.sql");
+const RELEASE: &str = include_str!("permits_release.sql");
+const RENEW: &str = include_str!("permits_renew.sql");
+pub(super) const SWEEP: &str = include_str!("permits_sweep.sql");
+
+impl PostgresTable {
+    pub(in crate::sql) async fn permit(
+        &self,
+        name: &str,
+        owner: &str,
+        request: i64,
+        step: Step,
+    ) -> Result<Out, Failure> {
+        let rows = match step {
+            Step::Look => self.ask.step(LOOK, &[text(&name), text(&owner)]).await,
+            Step::Acquire { lease, not_after, most, waits } => {
+                let waits = waits && !self.pooled;
+                let values: [Value<'_>; 7] = [
+                    text(&name),
+                    text(&owner),
+                    (&lease, Type::INT8),
+                    (&not_after, Type::INT8),
+                    (&request, Type::INT8),
+                    (&most, Type::INT8),
+                    (&waits, Type::BOOL),
+                ];
+                self.ask.step(ACQUIRE, &values).await
+            }
+            Step::Return => {
+                let values: [Value<'_>; 3] = [text(&name), text(&owner), (&request, Type::INT8)];
+                self.keep.step(RELEASE, &values).await
+            }
+        };
+        let rows = rows?;
+        let row = rows.first().ok_or_else(|| unexpected("a row"))?;
+        Ok(Out {
+            mine: cell(row, 0)?,
+            count: cell(row, 1)?,
+            alone: cell(row, 2)?,
+            first: cell(row, 3)?,
+            last: cell(row, 4)?,
+            request: cell(row, 5)?,
+            now: cell(row, 6)?,
+            carried_out: false,
+        })
+    }
+
+    pub(in crate::sql) async fn renew_permits(
+        &self,
+        name: String,
+        owners: Vec<String>,
+        lease: i64,
+    ) -> Result<Vec<String>, Failure> {
+        let values: [Value<'_>; 3] =
+            [(&name, Type::TEXT), (&owners, Type::TEXT_ARRAY), (&lease, Type::INT8)];
+        let rows = self.keep.step(RENEW, &values).await?;
+        rows.iter().map(|row| cell(row, 0)).collect()
+    }
+}
