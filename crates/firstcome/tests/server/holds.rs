@@ -198,12 +198,8 @@ async fn what_one_cannot_have_is_refused_by_name() {
     let longer = node.tell("holds/h1/extend", json!({"subject": "ann"})).await;
     longer.refuses("already_confirmed", "");
     let again = node.hold("h2", "ann", &["B1"]).await;
-    for (outcome, seconds) in [("too_many_holds", "60")] {
-        assert_eq!(
-            (again.outcome().as_str(), again.header("retry-after")),
-            (outcome, Some(seconds))
-        );
-    }
+    let said = [again.outcome(), again.header("retry-after").unwrap_or_default().to_owned()];
+    assert_eq!(said, ["too_many_holds", "60"]);
     node.open("drop", 3).await.says(201, "created");
     let path = "/v1/campaigns/drop/pools/main/seats";
     let seats = json!([{"name": "A1"}]).to_string();
