@@ -11,6 +11,7 @@ pub mod client;
 pub mod config;
 pub mod demo;
 pub mod entry_text;
+mod house;
 pub mod http;
 pub mod leader;
 pub mod ledger;
