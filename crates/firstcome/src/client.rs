@@ -7,6 +7,7 @@ mod address;
 mod answers;
 mod failure;
 mod routes;
+mod seating;
 mod wire;
 
 use std::time::Duration;
@@ -21,6 +22,9 @@ pub use answers::{
 };
 pub use failure::Failure;
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
+pub use seating::{
+    BlockDone, HoldAnswer, HoldShown, HoldStep, HoldUnit, Imported, Picks, SeatMoved,
+};
 
 use crate::config::Secret;
 use wire::{Connection, Sent};

@@ -51,7 +51,7 @@ pub enum ResultFormat {
     Csv,
 }
 
-fn campaign_path(campaign: &str) -> String {
+pub(super) fn campaign_path(campaign: &str) -> String {
     format!("/v1/campaigns/{}", encode_segment(campaign))
 }
 
