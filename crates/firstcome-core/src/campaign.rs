@@ -7,6 +7,7 @@ mod asked;
 mod choose;
 mod confirm;
 mod hold;
+mod judge;
 mod limits;
 mod look;
 mod operate;

@@ -30,8 +30,6 @@ mod row;
 mod run;
 pub mod settings;
 pub mod standing;
-#[cfg(test)]
-mod tests;
 
 pub use best::{Best, NoBest};
 pub use bytes::Chunk;
@@ -138,7 +136,8 @@ pub struct Hall {
     seats: Vec<Seat>,
     standings: Standings,
     rows: Vec<Row>,
-    rows_by_name: BTreeMap<(u32, Box<str>), u32>,
+    /// For each section, its rows by name.
+    rows_by_name: Vec<BTreeMap<Box<str>, u32>>,
     /// Rows by their best seat, then by their first.
     rows_by_best: Vec<u32>,
     sections: Interned<Box<str>>,
@@ -168,7 +167,7 @@ impl Hall {
             seats: Vec::new(),
             standings: Standings::default(),
             rows: Vec::new(),
-            rows_by_name: BTreeMap::new(),
+            rows_by_name: vec![BTreeMap::new()],
             rows_by_best: Vec::new(),
             sections: Interned::new("".into()),
             grades: Interned::new("".into()),

@@ -1,14 +1,17 @@
 //! Everything one node knows as of a position, and where entries are applied.
 
+mod look;
+
 use crate::campaign::{Campaign, Moved, ToHold};
-use crate::command::{Command, Expect, Mark, Order, Steer};
+use crate::command::{Command, Expect, Order, Steer};
 use crate::digest::Digest;
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
-use crate::names::{NodeId, Position, SpaceId};
+use crate::names::{NodeId, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
 use crate::turn::{Deadlines, Deed, Deeds, Turn};
+use crate::twins::counts_whole_steps;
 use crate::{Settings, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -149,7 +152,7 @@ impl State {
         assert!(stamp.at >= self.stamp.at, "journal time never goes back");
         if self.stamp.position > 0 {
             let step = stamp.at.micros_since(self.stamp.at);
-            self.service += step.min(SERVICE_STEP_US);
+            self.service += if counts_whole_steps() { step } else { step.min(SERVICE_STEP_US) };
         }
         self.stamp = stamp;
         self.scratch.clear();
@@ -446,142 +449,5 @@ impl State {
             Some(Named::Archived(_)) => Err(Refusal::Archived),
             None => Err(Refusal::NotFound(Missing::Campaign)),
         }
-    }
-
-    /// Gives a campaign, or why there is none: `not_found` or `archived`.
-    pub fn campaign(&self, name: &str) -> Result<&Campaign, Refusal> {
-        match self.names.get(name) {
-            Some(Named::Live(number)) => {
-                Ok(self.campaigns.get(number).expect("a live name has its campaign"))
-            }
-            Some(Named::Archived(_)) => Err(Refusal::Archived),
-            None => Err(Refusal::NotFound(Missing::Campaign)),
-        }
-    }
-
-    /// Gives the campaigns in memory, in order of creation.
-    pub fn campaigns(&self) -> impl Iterator<Item = &Campaign> {
-        self.campaigns.values()
-    }
-
-    /// Gives the names and ends of campaigns that left memory, by name.
-    pub fn archived(&self) -> impl Iterator<Item = (&str, &Archived)> {
-        self.names.iter().filter_map(|(name, named)| match named {
-            Named::Archived(archived) => Some((&**name, archived)),
-            Named::Live(_) => None,
-        })
-    }
-
-    /// Gives results that are not settled, beyond a number, in order.
-    ///
-    /// Results of campaigns that left memory unsettled are left out.
-    pub fn results_after(&self, number: u64) -> impl Iterator<Item = ResultRow<'_>> {
-        self.results.after(number).filter_map(|(number, record)| {
-            self.campaigns.get(&record.campaign)?.result(number, record)
-        })
-    }
-
-    /// Gives the number of the last result; 0 before the first.
-    pub fn last_result(&self) -> u64 {
-        self.results.last()
-    }
-
-    /// Gives the number up to which results are settled.
-    pub fn settled(&self) -> u64 {
-        self.results.settled
-    }
-
-    /// Gives how many results are kept because no ledger is known to have them.
-    pub fn unsettled(&self) -> usize {
-        self.results.len()
-    }
-
-    /// Gives the highest term seen in a settle mark.
-    pub fn term(&self) -> u64 {
-        self.results.term
-    }
-
-    /// Says whether a batch would be a copy: one of the same node with this number or a higher one ran.
-    pub fn has_run(&self, node: NodeId, number: u64) -> bool {
-        self.batches.last.get(&node).is_some_and(|last| number <= last.number)
-    }
-
-    /// Gives the space this is the state of.
-    pub fn space(&self) -> SpaceId {
-        self.space
-    }
-
-    /// Gives the position of the last entry applied; 0 before the first.
-    pub fn position(&self) -> u64 {
-        self.stamp.position
-    }
-
-    /// Gives the position as clients see it.
-    pub fn token(&self) -> Position {
-        let Stamp { epoch, position, .. } = self.stamp;
-        Position { shard: self.shard, epoch, position }
-    }
-
-    /// Gives the stamp of the last entry applied.
-    pub fn stamp(&self) -> Stamp {
-        self.stamp
-    }
-
-    /// Gives the time of the last entry applied.
-    pub fn at(&self) -> Timestamp {
-        self.stamp.at
-    }
-
-    /// Gives the service time in microseconds.
-    pub fn service(&self) -> i64 {
-        self.service
-    }
-
-    /// Gives the digest after the last entry applied.
-    pub fn digest(&self) -> u64 {
-        self.digest.0
-    }
-
-    /// Gives what this state says of itself to others.
-    pub fn mark(&self) -> Mark {
-        Mark { position: self.position(), digest: self.digest() }
-    }
-
-    /// Gives the digest as it was at a position, if that is among the last 4,096.
-    pub fn digest_at(&self, position: u64) -> Option<u64> {
-        let back = usize::try_from(self.position().checked_sub(position)?).ok()?;
-        let place = self.digests.len().checked_sub(back + 1)?;
-        self.digests.get(place).copied()
-    }
-
-    /// Gives the opening, the closing or the end of a hold that lies next after the last entry.
-    ///
-    /// That of a hold counts service time: it comes later if journal time jumps. Service time only goes on
-    /// with entries, at most 15 s with each, so while there are live holds entries must not be far apart.
-    pub fn next_deadline(&self) -> Option<Timestamp> {
-        let campaigns = self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min();
-        campaigns.into_iter().chain(self.next_expiry()).min()
-    }
-
-    /// Gives when the next hold is over if journal time goes on without a break; none without live holds.
-    pub fn next_expiry(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(deadline, ..)| self.moment(*deadline))
-    }
-
-    /// Gives the moment at which a service time comes, or came, if journal time goes on without a break.
-    pub fn moment(&self, service: i64) -> Timestamp {
-        self.at().plus_micros(service - self.service)
-    }
-
-    /// Gives how many holds are live.
-    pub fn live_holds(&self) -> usize {
-        self.deadlines.len()
-    }
-
-    /// Gives about how many bytes of memory the campaigns take.
-    pub fn memory(&self) -> usize {
-        self.campaigns.values().map(Campaign::memory).sum::<usize>()
-            + self.results.len() * size_of::<Record>()
-            + self.deadlines.len() * 32
     }
 }

@@ -161,12 +161,21 @@ impl Shared {
     /// # Errors
     ///
     /// [`Failure::Moved`] when the journal ends elsewhere; nothing was stored then.
+    ///
+    /// # Panics
+    ///
+    /// The first entry does not have the position behind that one.
     pub async fn put_back(
         &self,
         head: u64,
         name: Name,
         entries: Vec<Entry>,
     ) -> Result<(), Failure> {
+        let first = entries.first().map(|entry| entry.position);
+        assert!(
+            first.is_none_or(|first| first == head + 1),
+            "entries are put back behind the head"
+        );
         each!(self, store => store.put_back(head, name, entries))
     }
 

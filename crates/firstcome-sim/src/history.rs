@@ -110,6 +110,8 @@ pub struct Headed {
     pub server: usize,
     /// Its last entry, an index into [`History::stored`]; `None` where it has none.
     pub last: Option<usize>,
+    /// Whether what it had was replaced as a whole: the entry does not stand behind its last one.
+    pub replaced: bool,
 }
 
 /// How the store came to lose what it had acknowledged.
@@ -145,6 +147,8 @@ pub struct Life {
     pub began: Moment,
     /// When it died or was stopped; `None` if it lived to the end.
     pub ended: Option<Moment>,
+    /// When it was told to stop, if it was.
+    pub told: Option<Moment>,
     /// What it had applied last, and when that was seen: indexes into [`History::stored`].
     pub applied: Vec<(Moment, usize)>,
 }
@@ -227,6 +231,8 @@ pub struct History {
     pub losses: Vec<Loss>,
     /// When it went on from another server or an older file, and which server that is.
     pub turns: Vec<(Moment, usize)>,
+    /// When a primary became a copy and kept the connections it had.
+    pub demotions: Vec<Moment>,
     /// When its clock was set, and by how many microseconds.
     pub clock_steps: Vec<(Moment, i64)>,
     /// When the operator gave the ledger another content: a restored backup, or one rebuilt.

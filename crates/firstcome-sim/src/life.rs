@@ -228,6 +228,7 @@ impl Seats {
         tokio::spawn(async move {
             let Living { leader, node, front, .. } = living;
             seats.tell(format_args!("{} is told to stop", front.name()));
+            seats.record().told_to_stop(front.life, seats.around.trace.now());
             leader.stop().await;
             let stopped = node.stop().await;
             seats.tell(format_args!("{} stopped: {stopped:?}", front.name()));

@@ -115,6 +115,10 @@ impl Record {
         self.lock().history.turns.push((moment, server));
     }
 
+    pub(crate) fn demoted(&self, moment: Moment) {
+        self.lock().history.demotions.push(moment);
+    }
+
     pub(crate) fn clock_stepped(&self, moment: Moment, by: i64) {
         self.lock().history.clock_steps.push((moment, by));
     }
@@ -148,6 +152,12 @@ impl Record {
     pub(crate) fn applied(&self, life: usize, moment: Moment, entry: usize) {
         if let Some(life) = self.lock().history.lives.get_mut(life) {
             life.applied.push((moment, entry));
+        }
+    }
+
+    pub(crate) fn told_to_stop(&self, life: usize, moment: Moment) {
+        if let Some(life) = self.lock().history.lives.get_mut(life) {
+            life.told = Some(moment);
         }
     }
 

@@ -256,6 +256,13 @@ impl Road {
             self.gate.pass().await;
             return Err(unknown());
         }
+        if changes(call) && self.store.is_read_only(&connection) {
+            sleep(passage.back).await;
+            self.gate.pass().await;
+            // Who hears that looks for the primary.
+            self.reconnect();
+            return Err(Failure::Unavailable("it only copies, and takes nothing".into()));
+        }
         if worth_telling(call) {
             let server = connection.server;
             self.store
@@ -270,7 +277,7 @@ impl Road {
             let (store, connection) = (self.store.clone(), connection.clone());
             tokio::spawn(async move {
                 sleep(again).await;
-                if store.is_up(&connection) {
+                if store.is_up(&connection) && !store.is_read_only(&connection) {
                     work(connection.memory.clone()).await;
                     store.did(connection.server).await;
                 }

@@ -7,7 +7,7 @@ mod copies;
 mod turns;
 mod written;
 
-use crate::history::Durability;
+use crate::history::{Durability, Headed};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::trace::Trace;
@@ -65,6 +65,8 @@ struct Server {
     since: u64,
     /// Whether it was replaced, and has not been told to follow yet.
     lingers: bool,
+    /// It was a primary, and serves those who are still connected with what it copies.
+    read_only: bool,
     /// How far each of the others is with what this server did.
     copied: Vec<u64>,
     /// What its file has, oldest first, with when it was written.
@@ -119,6 +121,7 @@ impl Store {
                     up: true,
                     since: 0,
                     lingers: false,
+                    read_only: false,
                     copied: vec![0; plan.copies + 1],
                     files: Vec::new(),
                     synced: 0,
@@ -133,6 +136,7 @@ impl Store {
             random,
             mended: false,
         };
+        record.headed(Headed { moment: trace.now(), server: 0, last: None, replaced: false });
         let store = Self {
             inside: Arc::new(Mutex::new(inside)),
             turns: watch::Sender::new(0),
@@ -178,6 +182,11 @@ impl Store {
     pub(crate) fn is_up(&self, connection: &Connection) -> bool {
         let server = &self.lock().servers[connection.server];
         server.up && connection.turn >= server.since
+    }
+
+    /// Says whether who is connected to a server may only read there.
+    pub(crate) fn is_read_only(&self, connection: &Connection) -> bool {
+        self.lock().servers[connection.server].read_only
     }
 
     /// Gives the primary's clock.

@@ -141,6 +141,7 @@ fn empty(durability: Durability) -> History {
         headed: Vec::new(),
         losses: Vec::new(),
         turns: Vec::new(),
+        demotions: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
         settled_late: Vec::new(),

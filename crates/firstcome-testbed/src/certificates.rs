@@ -49,6 +49,17 @@ impl Certificates {
         &self.authority
     }
 
+    /// Gives the server's certificate and its key as PEM text.
+    ///
+    /// # Panics
+    ///
+    /// Panics where they cannot be read back.
+    #[must_use]
+    pub fn identity(&self) -> (String, String) {
+        let read = |name| std::fs::read_to_string(self.file(name)).expect("it was written");
+        (read("server.pem"), read("server.key"))
+    }
+
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -14,6 +14,8 @@ pub enum Effect {
     None,
     /// It may have happened: ask again with the same identity to learn.
     Unknown,
+    /// It was taken down for good, once.
+    Done,
 }
 
 impl Effect {
@@ -22,6 +24,7 @@ impl Effect {
         match self {
             Self::None => "no",
             Self::Unknown => "unknown",
+            Self::Done => "yes",
         }
     }
 }
@@ -48,6 +51,8 @@ pub enum Failure {
 pub enum Code {
     /// The rules said no.
     Refused(Refusal),
+    /// What was paid for too late is to be given back: a result, and nobody's yes.
+    RefundDue,
     /// See [`Failure::Busy`].
     Busy,
     /// See [`Failure::OutboxFull`].
@@ -80,6 +85,12 @@ pub enum Code {
     Timeout,
     /// No key, or one that is not known.
     Unauthorized,
+    /// The team's own service says no.
+    NotEligible,
+    /// What the team's own service says is not known.
+    EligibilityUnknown,
+    /// The time of the subject token is over.
+    TokenExpired,
     /// The key may not do this.
     Forbidden,
     /// There is no such route.
@@ -88,6 +99,8 @@ pub enum Code {
     MethodNotAllowed,
     /// As many connections are open as may be.
     TooManyConnections,
+    /// A subject, a key or an address asks more often than it may.
+    TooManyRequests,
 }
 
 /// How a code looks on the wire and what it means for the caller.
@@ -109,6 +122,7 @@ impl Code {
     /// Every code once.
     pub fn all() -> impl Iterator<Item = Self> {
         Refusal::ALL.into_iter().map(Self::Refused).chain([
+            Self::RefundDue,
             Self::Busy,
             Self::OutboxFull,
             Self::StoreFull,
@@ -125,10 +139,14 @@ impl Code {
             Self::TooLarge,
             Self::Timeout,
             Self::Unauthorized,
+            Self::NotEligible,
+            Self::EligibilityUnknown,
+            Self::TokenExpired,
             Self::Forbidden,
             Self::NoSuchRoute,
             Self::MethodNotAllowed,
             Self::TooManyConnections,
+            Self::TooManyRequests,
         ])
     }
 
@@ -140,6 +158,7 @@ impl Code {
         let (outcome, status, retry, effect, title) = match self {
             Self::Refused(refusal) => return refusal_row(refusal),
             //                        on the wire               status                      retry  effect title
+            Self::RefundDue        => ("refund_due",            S::CONFLICT,                false, Effect::Done, "It was paid for too late and cannot be had any more: give back what was paid"),
             Self::Busy             => ("busy",                  S::TOO_MANY_REQUESTS,       true,  No,  "Too many commands are waiting"),
             Self::OutboxFull       => ("outbox_full",           S::TOO_MANY_REQUESTS,       true,  No,  "Too many results wait for the ledger"),
             Self::StoreFull        => ("store_full",            S::INSUFFICIENT_STORAGE,    true,  No,  "The store has no room"),
@@ -156,10 +175,14 @@ impl Code {
             Self::TooLarge         => ("too_large",             S::PAYLOAD_TOO_LARGE,       false, No,  "The body is too large"),
             Self::Timeout          => ("timeout",               S::REQUEST_TIMEOUT,         true,  No,  "The body did not come in time"),
             Self::Unauthorized     => ("unauthorized",          S::UNAUTHORIZED,            false, No,  "A known key is needed"),
+            Self::NotEligible      => ("not_eligible",          S::FORBIDDEN,               false, No,  "The campaign's own check says no"),
+            Self::EligibilityUnknown => ("eligibility_unknown", S::SERVICE_UNAVAILABLE,     true,  No,  "The campaign's own check gave no answer"),
+            Self::TokenExpired     => ("token_expired",         S::UNAUTHORIZED,            false, No,  "The subject token is not good any more"),
             Self::Forbidden        => ("forbidden",             S::FORBIDDEN,               false, No,  "The key may not do this"),
             Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),
             Self::MethodNotAllowed => ("method_not_allowed",    S::METHOD_NOT_ALLOWED,      false, No,  "The route does not take this method"),
             Self::TooManyConnections => ("too_many_connections", S::SERVICE_UNAVAILABLE,    true,  No,  "As many connections are open as may be"),
+            Self::TooManyRequests  => ("too_many_requests",     S::TOO_MANY_REQUESTS,       true,  No,  "More requests came than may come in a while"),
         };
         Row { outcome, status, retry, effect, title }
     }

@@ -6,6 +6,7 @@
 mod address;
 mod answers;
 mod failure;
+mod holds;
 mod routes;
 mod seating;
 mod wire;
@@ -17,14 +18,13 @@ use serde_json::Value;
 
 pub use address::{Server, encode_segment};
 pub use answers::{
-    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, OperatorDone,
-    Problem, ResultLine, ResultPage, SubjectClaims, Won,
+    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, Minted,
+    OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
 };
 pub use failure::Failure;
+pub use holds::{Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved};
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
-pub use seating::{
-    BlockDone, HoldAnswer, HoldShown, HoldStep, HoldUnit, Imported, Picks, SeatMoved,
-};
+pub use seating::{HoldAnswer, HoldStep, MapArea, MapRow, Picks, SeatMap};
 
 use crate::config::Secret;
 use wire::{Connection, Sent};

@@ -3,7 +3,9 @@
 //! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
 
 mod database_url;
+mod eligibility;
 mod file;
+mod guards;
 mod keys;
 mod origin;
 mod printed;
@@ -17,6 +19,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use database_url::DatabaseUrl;
+pub use eligibility::EligibilitySetting;
+pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::{KeySetting, Role, Secret};
 pub use origin::Origin;
 pub use printed::{print, print_json};
@@ -63,6 +67,8 @@ pub struct Config {
     pub header_wait: Duration,
     /// How long a connection may stay open without a request.
     pub idle: Duration,
+    /// How long a hold may wait at most for seats that somebody has.
+    pub hold_wait: Duration,
     /// How long a stopping server finishes what it accepted.
     pub drain: Duration,
     /// The pause between two rounds of settling results.
@@ -81,6 +87,8 @@ pub struct Config {
     pub outbox_max: u64,
     /// Whether `/metrics` needs no key beyond loopback too.
     pub metrics_public: bool,
+    /// What stands before the rules.
+    pub guards: GuardSettings,
 }
 
 /// Where results are made durable for the user's own queries.

@@ -1,6 +1,7 @@
 //! A small house, made up for demonstrations and floods: three sections, rows with grades and prices.
 
 use firstcome_core::hall::{Chunk, Price, SeatSettings};
+use serde_json::{Value, json};
 
 /// One made-up seat.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +78,15 @@ impl HouseSeat {
             price: Some(Price { minor: self.price_minor, currency: *b"EUR" }),
             ..SeatSettings::named(&self.name)
         }
+    }
+
+    /// The seat as it travels over HTTP.
+    pub(crate) fn json(&self) -> Value {
+        json!({
+            "name": self.name, "section": self.section, "row": self.row, "number": self.number,
+            "x": self.x, "y": self.y, "quality": self.quality, "grade": self.grade,
+            "price_minor": self.price_minor, "currency": "EUR",
+        })
     }
 }
 

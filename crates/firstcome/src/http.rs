@@ -7,20 +7,26 @@ pub mod auth;
 mod campaigns;
 mod claims;
 pub mod clock_text;
+mod eligible;
 mod forks;
+mod guarded;
+mod holds;
 mod pages;
 mod patience;
 mod problem;
 mod request;
 mod results;
+mod seats;
 pub mod server;
 mod settling;
 mod status;
+mod tokens;
 
 pub use crate::config::Role;
 pub use auth::{Key, Keys};
 
 use crate::answer::{Code, Failure};
+use crate::guard::Guards;
 use crate::leader::Leader;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -52,6 +58,8 @@ pub struct Options {
     pub body_time: Duration,
     /// How long a connection may be idle between requests.
     pub idle_time: Duration,
+    /// How long a hold may wait at most for seats that somebody has.
+    pub hold_wait: Duration,
     /// Whether `/metrics` needs no key.
     pub metrics_public: bool,
     /// What an answer that left is safe against, in a sentence.
@@ -68,6 +76,8 @@ pub struct App {
     pub ledger: Option<Ledger>,
     /// The keys.
     pub keys: Keys,
+    /// What stands before the rules.
+    pub guards: Guards,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// What the HTTP face is told.
@@ -97,7 +107,19 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(campaigns::archive))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(holds::hold))
+        .routes(routes!(holds::view::show))
+        .routes(routes!(holds::steps::add))
+        .routes(routes!(holds::steps::drop))
+        .routes(routes!(holds::steps::extend))
+        .routes(routes!(holds::steps::confirm))
+        .routes(routes!(holds::steps::release))
+        .routes(routes!(seats::import))
+        .routes(routes!(seats::operate::block))
+        .routes(routes!(seats::operate::unblock))
+        .routes(routes!(seats::operate::move_seat))
         .routes(routes!(results::results))
+        .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
         .routes(routes!(status::nodes))
         .routes(routes!(status::reseed))

@@ -1,8 +1,8 @@
 //! Firstcome decides who was first.
 //!
 //! This crate is the server and the command line: [`node`] appends, follows and answers, [`leader`]
-//! settles results into the [`ledger`], [`http`] is the face; [`client`] and [`config`] serve the
-//! command line.
+//! settles results into the [`ledger`], [`http`] is the face, [`guard`] stands before it; [`client`]
+//! and [`config`] serve the command line.
 
 pub mod answer;
 pub mod audit;
@@ -11,6 +11,7 @@ pub mod client;
 pub mod config;
 pub mod demo;
 pub mod entry_text;
+pub mod guard;
 mod house;
 pub mod http;
 pub mod leader;

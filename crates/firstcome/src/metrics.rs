@@ -3,6 +3,7 @@
 //! Handles are kept: a count on the path of a claim is one atomic addition.
 
 use crate::answer::Code;
+use crate::guard::eligibility::CountsOfAll;
 use firstcome_core::Outcome;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -13,7 +14,7 @@ use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-type ByOutcome = Family<Vec<(&'static str, &'static str)>, Counter>;
+type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 
 /// Every count and gauge of a node.
 #[derive(Debug)]
@@ -30,6 +31,10 @@ pub struct Metrics {
     pub connections_unreadable: Counter,
     /// Connections ended because a request's head, or the next request, took too long.
     pub connections_too_slow: Counter,
+    /// Requests turned away because a subject, a key or an address asked too often.
+    pub rate_limited: RateLimited,
+    /// What came of checks with the teams' own services.
+    pub eligibility: CountsOfAll,
     /// Connections open.
     pub connections: Gauge,
     /// Transactions the ledger took.
@@ -51,6 +56,17 @@ pub struct Metrics {
     gauges: BTreeMap<&'static str, Gauge>,
 }
 
+/// Requests turned away because somebody asked too often, by who it was.
+#[derive(Clone, Debug)]
+pub struct RateLimited {
+    /// A subject.
+    pub subject: Counter,
+    /// A key.
+    pub key: Counter,
+    /// An address.
+    pub address: Counter,
+}
+
 /// Gauges that are set when somebody asks: name, unit-bearing help.
 const ASKED: [(&str, &str); 12] = [
     ("queue_waiting", "Commands that wait for the journal"),
@@ -70,13 +86,14 @@ const ASKED: [(&str, &str); 12] = [
 impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix("firstcome");
-        let by_outcome = ByOutcome::default();
+        let by_outcome = ByLabel::default();
         let counted = |outcome| {
             let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
             (outcome, counter)
         };
         let of_nodes = ["ticked", "settled"];
         let yeses = Outcome::YES.into_iter().filter(|yes| !of_nodes.contains(yes));
+        let yeses = yeses.chain(["minted"]);
         let refusals = Code::all().map(|code| code.row().outcome);
         let answers = yeses.chain(refusals).map(counted).collect();
         registry.register("answers", "Answers given, by outcome", by_outcome);
@@ -116,6 +133,16 @@ impl Default for Metrics {
             "reseeds",
             "Times this node wrote its state into a store that lost more than entries",
         );
+        let by_limit = ByLabel::default();
+        let limited = |limit| by_limit.get_or_create(&vec![("limit", limit)]).clone();
+        let rate_limited = RateLimited {
+            subject: limited("subject"),
+            key: limited("key"),
+            address: limited("address"),
+        };
+        registry.register("rate_limited", "Requests turned away as too many", by_limit);
+        let eligibility = CountsOfAll::default();
+        eligibility.register(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
@@ -137,6 +164,8 @@ impl Default for Metrics {
             connections_refused,
             connections_unreadable,
             connections_too_slow,
+            rate_limited,
+            eligibility,
             connections,
             settlements,
             settle_failures,

@@ -16,6 +16,7 @@ mod from_memory;
 mod heal;
 pub mod health;
 pub mod intake;
+mod line;
 mod pace;
 mod queue;
 mod recent;
@@ -148,6 +149,7 @@ impl Node {
             clock: Arc::clone(&clock),
             calls: Arc::clone(&calls),
             limits: given.limits,
+            lines: Arc::default(),
             roll: roll.clone(),
         });
         let since = clock.now();

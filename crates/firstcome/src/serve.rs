@@ -2,15 +2,22 @@
 
 mod store;
 
-use crate::config::{Config, Ledger as LedgerKind};
+use crate::config::{Config, EligibilitySetting, GuardSettings, Ledger as LedgerKind};
+use crate::guard::Guards;
+use crate::guard::cors::Origins;
+use crate::guard::eligibility::{Check, Checks};
+use crate::guard::peer::Proxies;
+use crate::guard::rate::{Limiter, Pace, Rate};
 use crate::http::{self, App, Key, Keys, Options, Role, server};
-use crate::leader::{Leader, Pace};
+use crate::leader::{self, Leader};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::node::{Given, Limits, Node};
 use anyhow::{Context, bail};
 use firstcome_core::SpaceId;
 use firstcome_journal::folder::DataFolder;
+use prometheus_client::metrics::counter::Counter;
+use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -38,7 +45,8 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         Some(_) if !config.has_data => None,
         Some(_) | None => Some(DataFolder::take(&config.data)?),
     };
-    let keys = keys(&config, folder.as_ref())?;
+    let metrics = Arc::new(Metrics::default());
+    let keys = keys(&config, folder.as_ref(), &metrics)?;
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr()?;
     let generated = config.admin_key.is_none();
@@ -54,7 +62,6 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let journal = store.journal();
     let head = journal.head().await?;
     let ledger = ledger(&config, folder.as_ref(), head.space, head.shard).await?;
-    let metrics = Arc::new(Metrics::default());
     let given = Given {
         journal: journal.clone(),
         clock: store.clock(),
@@ -74,6 +81,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         leader,
         ledger,
         keys,
+        guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, address, store.promise()),
         openapi: http::openapi(),
@@ -256,8 +264,8 @@ fn limits(config: &Config) -> Limits {
     }
 }
 
-fn pace(config: &Config) -> Pace {
-    Pace {
+fn pace(config: &Config) -> leader::Pace {
+    leader::Pace {
         settle_interval: config.settle_interval,
         keep_for: config.keep_for,
         snapshot_bytes: config.snapshot_mib << 20,
@@ -272,12 +280,37 @@ fn options(config: &Config, address: SocketAddr, durability: String) -> Options 
         header_time: config.header_wait,
         body_time: config.header_wait,
         idle_time: config.idle,
+        hold_wait: config.hold_wait,
         metrics_public: config.metrics_public || address.ip().is_loopback(),
         durability,
     }
 }
 
-fn keys(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<Keys> {
+fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards> {
+    let check = |setting: &EligibilitySetting| {
+        let counts = metrics.eligibility.of(setting.campaign());
+        let check = setting.terms().and_then(|terms| Check::new(terms, counts));
+        let of = || format!("the eligibility of {}", setting.campaign());
+        check.map_err(anyhow::Error::msg).with_context(of)
+    };
+    let checks = settings.eligibility.iter().map(check).collect::<anyhow::Result<_>>()?;
+    let limiter = |rate: Option<Rate>, refused: &Counter| {
+        rate.map(|rate| Limiter::new(rate, settings.rate_entries, refused.clone()))
+    };
+    Ok(Guards {
+        subjects: limiter(settings.rate_subject, &metrics.rate_limited.subject),
+        addresses: limiter(settings.rate_address, &metrics.rate_limited.address),
+        origins: Origins(settings.cors_origins.clone()),
+        tokens: settings.token_keys(),
+        proxies: Proxies {
+            trusted: settings.trusted_proxies.clone(),
+            header: settings.proxy_header,
+        },
+        checks: Checks::new(checks),
+    })
+}
+
+fn keys(config: &Config, folder: Option<&DataFolder>, metrics: &Metrics) -> anyhow::Result<Keys> {
     let mut keys = Keys::default();
     let admin = match (&config.admin_key, folder) {
         (Some(key), _) => key.reveal().to_owned(),
@@ -288,12 +321,19 @@ fn keys(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<Keys> {
         ),
     };
     keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+    let pace = |rate| Pace::new(rate, metrics.rate_limited.key.clone());
+    if let Some(rate) = config.guards.rate_key {
+        keys.pace(Sha256::digest(&admin).into(), pace(rate));
+    }
     for setting in &config.keys {
         let hash = hex32(&setting.sha256).with_context(|| {
             format!("key {:?}: sha256 is not 64 hexadecimal digits", setting.name)
         })?;
         let campaigns = setting.campaigns.as_deref().map(Into::into);
         keys.add(hash, Key { name: setting.name.as_str().into(), role: setting.role, campaigns });
+        if let Some(rate) = setting.rate.unwrap_or(config.guards.rate_key) {
+            keys.pace(hash, pace(rate));
+        }
     }
     Ok(keys)
 }

@@ -59,6 +59,8 @@ pub enum Protection {
     TermNotCompared,
     /// In `settle`, before a batch is written.
     ResultsDroppedEarly,
+    /// In the rules, when time passes.
+    ServiceWithoutBound,
 }
 
 #[cfg(not(feature = "twins"))]
@@ -72,6 +74,7 @@ pub use switched::{is_off, without};
 #[cfg(feature = "twins")]
 mod switched {
     use super::Protection;
+    use firstcome_core::twins::count_whole_steps;
     use std::cell::Cell;
 
     thread_local! {
@@ -82,7 +85,9 @@ mod switched {
     fn named() -> Option<Protection> {
         let name = std::env::var("FIRSTCOME_TWIN").ok()?;
         let found = Protection::ALL.into_iter().find(|protection| protection.name() == name);
-        Some(found.unwrap_or_else(|| panic!("there is no protection {name:?}")))
+        let found = found.unwrap_or_else(|| panic!("there is no protection {name:?}"));
+        count_whole_steps(found == Protection::ServiceWithoutBound);
+        Some(found)
     }
 
     /// Goes without a protection on this thread from now on, or with all of them.
@@ -90,6 +95,7 @@ mod switched {
     /// Only what runs on this thread does: a simulation on one thread, a test on a runtime of one thread.
     pub fn without(protection: Option<Protection>) {
         OFF.set(protection);
+        count_whole_steps(protection == Some(Protection::ServiceWithoutBound));
     }
 
     /// Says whether this thread goes without a protection.
@@ -101,7 +107,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -126,6 +132,7 @@ impl Protection {
         Self::SettleWithoutLook,
         Self::TermNotCompared,
         Self::ResultsDroppedEarly,
+        Self::ServiceWithoutBound,
     ];
 
     /// Gives its stable name, as `FIRSTCOME_TWIN` has it.
@@ -229,6 +236,10 @@ impl Protection {
             Self::ResultsDroppedEarly => (
                 "results_dropped_early",
                 "results are marked as settled before the ledger has answered",
+            ),
+            Self::ServiceWithoutBound => (
+                "service_without_bound",
+                "a jump of the store's clock counts as service time, all of it",
             ),
         }
     }

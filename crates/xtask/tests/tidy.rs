@@ -114,9 +114,10 @@ fn nothing_is_left_over() {
 
 /// Gives the strings between quotes on lines that map an outcome to its string.
 fn outcome_strings() -> Vec<String> {
-    let outcome = fs::read_to_string(root().join("crates/firstcome-core/src/outcome.rs"));
-    let answer = fs::read_to_string(root().join("crates/firstcome/src/answer.rs"));
-    let (outcome, answer) = (outcome.expect("outcome.rs"), answer.expect("answer.rs"));
+    let read = |path: &str| fs::read_to_string(root().join(path)).expect(path);
+    let core = "crates/firstcome-core/src";
+    let outcome = ["outcome.rs", "outcome/refusal.rs"].map(|file| read(&format!("{core}/{file}")));
+    let (outcome, answer) = (outcome.concat(), read("crates/firstcome/src/answer.rs"));
     let mut strings = Vec::new();
     for line in outcome.lines().filter(|line| line.contains("=> \"")) {
         strings.extend(line.split('"').nth(1).map(str::to_owned));

@@ -17,11 +17,7 @@ impl Campaign {
         number: u32,
         asked: &Asked<'_>,
     ) -> Result<Vec<Take>, Outcome> {
-        let free = |(pool, seat): &&(u16, u32)| {
-            let hall = self.pools[usize::from(*pool)].hall();
-            !hall.is_some_and(|hall| hall.standing(*seat).is_free())
-        };
-        let taken: Vec<_> = asked.seats.iter().filter(free).collect();
+        let taken = self.taken(asked);
         if !taken.is_empty() {
             let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
@@ -57,6 +53,13 @@ impl Campaign {
         }
         takes.sort_unstable_by_key(|take| (take.pool, take.place));
         Ok(takes)
+    }
+
+    /// Gives the seats asked for by name that are not free.
+    pub(super) fn taken(&self, asked: &Asked<'_>) -> Vec<(u16, u32)> {
+        let hall = |pool: u16| self.pools[usize::from(pool)].hall();
+        let is_free = |pool, seat| hall(pool).is_some_and(|hall| hall.standing(seat).is_free());
+        asked.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()
     }
 
     fn choose_best(

@@ -4,6 +4,7 @@ use super::Campaign;
 use super::asked::{Asked, For};
 use crate::Timestamp;
 use crate::command::{Pick, Step};
+use crate::hall::Standing;
 use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
 use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
@@ -35,40 +36,7 @@ impl Campaign {
     }
 
     fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
-        for pick in ask.picks {
-            self.pool_of(pick)?;
-        }
-        if let Some(known) = self.holds.find(ask.id) {
-            if known.content != ask.content {
-                return Err(Refusal::IdReused.into());
-            }
-            return Ok(self.as_it_stands(turn, known));
-        }
-        for pick in ask.picks {
-            self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
-        }
-        self.admit(turn.at, ask.subject)?;
-        let asked = self.asked(ask.picks, For::Holding);
-        let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
-        if let Ok(asked) = &asked
-            && let Some(same) =
-                live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
-        {
-            return Ok(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
-        }
-        if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
-            let hold = Some(self.holds.at(*first).id.clone());
-            let (refusal, units) = (Refusal::HasHold, Vec::new());
-            let named = RefusedFor { refusal, hold, units, seat: None };
-            return Err(Outcome::RefusedFor(Box::new(named)));
-        }
-        let asked = asked?;
-        check_size(0, &asked)?;
-        self.check_limits(ask.subject, &asked)?;
-        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
-        if recently >= self.holding.per_hour as usize {
-            return Err(Refusal::TooManyHolds.into());
-        }
+        let asked = self.may_hold(turn, ask)?;
         let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
         let takes = self.choose(ask.subject, number, &asked)?;
         if self.holds.holder(ask.subject).is_none() {
@@ -91,6 +59,85 @@ impl Campaign {
             refunded_at: None,
         });
         Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+    }
+
+    /// Says what a hold would get without being given anything; nothing if it may well be held.
+    ///
+    /// A unit counts as taken only if it is somebody else's for longer than `margin` of service time.
+    pub(crate) fn judge_hold(
+        &self,
+        turn: &Turn<'_>,
+        ask: &ToHold<'_>,
+        margin: i64,
+    ) -> Option<Outcome> {
+        let asked = match self.may_hold(turn, ask) {
+            Ok(asked) => asked,
+            Err(outcome) => return Some(outcome),
+        };
+        let mut taken = Vec::new();
+        for (pool, seat) in &asked.seats {
+            let standing = self.pools[usize::from(*pool)].hall()?.standing(*seat);
+            let lasts = match standing {
+                Standing::Free => continue,
+                Standing::Confirmed(_) => true,
+                Standing::Held(number) => {
+                    let hold = self.holds.at(number);
+                    *hold.subject != *ask.subject && hold.deadline - turn.service > margin
+                }
+                Standing::Blocked => false,
+            };
+            // One that may be free soon, or is the subject's own, is for the journal.
+            if !lasts {
+                return None;
+            }
+            taken.push(self.unit_name(*pool, Place::Seat(*seat)));
+        }
+        if !taken.is_empty() {
+            return Some(Outcome::refused_for(Refusal::UnitTaken, taken));
+        }
+        let enough = |(pool, place, count): &(u16, Place, u32)| {
+            self.pools[usize::from(*pool)].free(*place) >= *count
+        };
+        (!asked.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
+    }
+
+    /// Gives what is asked for, if nothing speaks against it but that it may be taken.
+    fn may_hold<'a>(&self, turn: &Turn<'_>, ask: &ToHold<'a>) -> Result<Asked<'a>, Outcome> {
+        for pick in ask.picks {
+            self.pool_of(pick)?;
+        }
+        if let Some(known) = self.holds.find(ask.id) {
+            if known.content != ask.content {
+                return Err(Refusal::IdReused.into());
+            }
+            return Err(self.as_it_stands(turn, known));
+        }
+        for pick in ask.picks {
+            self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
+        }
+        self.admit(turn.at, ask.subject)?;
+        let asked = self.asked(ask.picks, For::Holding);
+        let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
+        if let Ok(asked) = &asked
+            && let Some(same) =
+                live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
+        {
+            return Err(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
+        }
+        if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
+            let hold = Some(self.holds.at(*first).id.clone());
+            let (refusal, units) = (Refusal::HasHold, Vec::new());
+            let named = RefusedFor { refusal, hold, units, seat: None };
+            return Err(Outcome::RefusedFor(Box::new(named)));
+        }
+        let asked = asked?;
+        check_size(0, &asked)?;
+        self.check_limits(ask.subject, &asked)?;
+        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
+        if recently >= self.holding.per_hour as usize {
+            return Err(Refusal::TooManyHolds.into());
+        }
+        Ok(asked)
     }
 
     /// Adds units to a hold and drops others from it.

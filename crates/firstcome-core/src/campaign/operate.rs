@@ -5,7 +5,7 @@ use super::asked::For;
 use crate::Timestamp;
 use crate::command::Pick;
 use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
-use crate::hold::{Fate, Place};
+use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
 use crate::results::Kind;
 use crate::turn::{Deed, Turn};
@@ -219,15 +219,13 @@ impl Campaign {
             *had.expect("whoever has a seat is known to") = new;
         }
         // The hold may be forgotten, and its id given anew.
-        if let Some(number) = hold
-            && let Some(take) = self
-                .holds
-                .at_mut(number)
-                .takes
-                .iter_mut()
-                .find(|take| (take.pool, take.place, take.fate) == (place, from, fate))
+        let had = Take { pool: place, place: from, fate };
+        let takes = hold.map(|number| &mut self.holds.at_mut(number).takes);
+        if let Some(takes) = takes
+            && let Some(take) = takes.iter_mut().find(|take| **take == had)
         {
             take.place = to;
+            takes.sort_by_key(|take| (take.pool, take.place));
         }
         let (reason, who) = (reason.into(), who.into());
         Moved { pool: place, from, to, rank, subject, hold: id, at, reason, who }

@@ -44,10 +44,11 @@ impl Hall {
         for area in areas {
             self.add_area(area);
         }
-        let first = |row: &u32| self.rows[*row as usize].seats[0];
-        let mut rows: Vec<u32> = (0..self.rows.len() as u32).collect();
-        rows.sort_unstable_by_key(|row| (self.rows[*row as usize].best, first(row)));
-        self.rows_by_best = rows;
+        let first = |row: u32| self.rows[row as usize].seats[0];
+        let new = self.rows_by_best.len() as u32..self.rows.len() as u32;
+        self.rows_by_best.extend(new);
+        // What was in order already costs little to sort again.
+        self.rows_by_best.sort_by_key(|row| (self.rows[*row as usize].best, first(*row)));
         Ok(())
     }
 
@@ -152,7 +153,7 @@ impl Hall {
 
     fn row_named(&self, section: &str, row: &str) -> Option<&Row> {
         let section = self.sections.find(section)?;
-        let row = self.rows_by_name.get(&(section, row.into()))?;
+        let row = self.rows_by_name[section as usize].get(row)?;
         self.rows.get(*row as usize)
     }
 
@@ -233,15 +234,16 @@ impl Hall {
     fn row(&mut self, seat: &SeatSettings<'_>) -> u32 {
         let section = self.sections.number(seat.section);
         let new = self.rows.len() as u32;
-        let row = if seat.row.is_empty() {
-            new
-        } else {
-            *self.rows_by_name.entry((section, seat.row.into())).or_insert(new)
-        };
-        if row == new {
-            self.rows.push(Row::new(seat.row, section));
+        self.rows_by_name.resize_with(self.sections.len() + 1, BTreeMap::new);
+        let named = &mut self.rows_by_name[section as usize];
+        if let Some(row) = named.get(seat.row) {
+            return *row;
         }
-        row
+        if !seat.row.is_empty() {
+            named.insert(seat.row.into(), new);
+        }
+        self.rows.push(Row::new(seat.row, section));
+        new
     }
 
     fn push_to_run(&mut self, wanted: &SeatSettings<'_>, seat: u32) {

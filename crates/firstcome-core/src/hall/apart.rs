@@ -1,11 +1,309 @@
 //! Seats that are not next to each other, as near as is reasonable.
 
-use super::Hall;
 use super::best::Wanted;
+use super::{ACCESSIBLE, Hall};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// How many seats can be taken: bit *t* is set if *t* can. There is room for 127, and nobody asks for more.
+type Amounts = u128;
+
+/// Neighbouring seats whose taking bears on no other seats: a stretch, as far as orphans go.
+#[derive(Clone, Debug)]
+struct Patch {
+    section: u32,
+    row: u32,
+    places: Range<usize>,
+    can_give: Amounts,
+}
+
+/// Patches put in order at first, from the nearest on.
+const NEAR: usize = 256;
+
+impl Patch {
+    /// Gives the most it can give of so many.
+    fn most(&self, of: usize) -> u32 {
+        let some = self.can_give & up_to(of);
+        some.checked_ilog2().unwrap_or(0)
+    }
+}
 
 impl Hall {
-    /// Gives seats apart; with `strict`, only such as leave no orphan.
-    pub(super) fn apart(&self, _wanted: &Wanted, _strict: bool) -> Option<Vec<u32>> {
-        None
+    /// Gives seats apart, in ascending order; with `strict`, only such as leave no orphan. None, if there is no such choice.
+    ///
+    /// They are of one row, if a row has as many: of the first such row, by its best seat. Otherwise they are of one section,
+    /// if a section has as many: of the first, in the order of adding. Within the row, the section or the
+    /// hall it begins where most can be had at once, and goes on with what is nearest to there: in the same section before
+    /// others, then by rows between, then by places, then in the order of adding. From each it takes as many as it
+    /// can without spoiling the rest.
+    pub(super) fn apart(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
+        if wanted.accessible {
+            return self.near_accessible(wanted);
+        }
+        let mut patches = Vec::new();
+        for row in &self.rows_by_best {
+            if (self.rows[*row as usize].left as usize) < wanted.quantity {
+                continue;
+            }
+            patches.clear();
+            self.patches(*row, wanted, strict, &mut patches);
+            if reach(&patches, wanted.quantity) {
+                return Some(self.gather(&mut patches, wanted, strict));
+            }
+        }
+        let mut sections: BTreeMap<u32, (u32, Vec<u32>)> = BTreeMap::new();
+        for (number, row) in self.rows.iter().enumerate().filter(|(_, row)| row.left > 0) {
+            let (left, rows) = sections.entry(row.section).or_default();
+            *left += row.left;
+            rows.push(number as u32);
+        }
+        let mut sections: Vec<(u32, Vec<u32>)> = sections.into_values().collect();
+        sections.sort_unstable_by_key(|(_, rows)| rows[0]);
+        let mut all = Vec::new();
+        for (left, rows) in &sections {
+            patches.clear();
+            for row in rows {
+                self.patches(*row, wanted, strict, &mut patches);
+            }
+            if *left as usize >= wanted.quantity && reach(&patches, wanted.quantity) {
+                return Some(self.gather(&mut patches, wanted, strict));
+            }
+            all.append(&mut patches);
+        }
+        reach(&all, wanted.quantity).then(|| self.gather(&mut all, wanted, strict))
     }
+
+    /// Gives the best accessible seat and those nearest to it.
+    fn near_accessible(&self, wanted: &Wanted) -> Option<Vec<u32>> {
+        let mut seats = Vec::new();
+        for row in &self.rows {
+            let mut from = 0;
+            while let Some(run) = row.next_run(from) {
+                from = run.end;
+                let fits = |seat: &u32| wanted.fits(&self.seats[*seat as usize]);
+                seats.extend(row.seats[run].iter().copied().filter(fits));
+            }
+        }
+        let best = seats
+            .iter()
+            .filter(|seat| self.seats[**seat as usize].marks & ACCESSIBLE != 0)
+            .min_by_key(|seat| (self.seats[**seat as usize].quality, **seat));
+        let best = self.seats[*best? as usize];
+        let section = |row: u32| self.rows[row as usize].section;
+        seats.sort_unstable_by_key(|number| {
+            let seat = &self.seats[*number as usize];
+            let itself = (seat.row, seat.place) != (best.row, best.place);
+            let elsewhere = section(seat.row) != section(best.row);
+            let rows = seat.row.abs_diff(best.row);
+            (itself, elsewhere, rows, seat.place.abs_diff(best.place), *number)
+        });
+        seats.truncate(wanted.quantity);
+        seats.sort_unstable();
+        (seats.len() == wanted.quantity).then_some(seats)
+    }
+
+    /// Adds the patches of a row that can give a seat.
+    fn patches(&self, number: u32, wanted: &Wanted, strict: bool, found: &mut Vec<Patch>) {
+        let row = &self.rows[number as usize];
+        let mut from = 0;
+        while let Some(run) = row.next_run(from) {
+            from = run.end;
+            let mut start = run.start;
+            while start < run.end {
+                let grade = self.stretch(number, start);
+                let other = |place: &usize| self.stretch(number, *place) != grade;
+                let end = (start + 1..run.end).find(other).unwrap_or(run.end);
+                let places = start..end;
+                start = end;
+                let can_give = match grade {
+                    Some(_) => self.can_give(number, places.clone(), wanted, strict),
+                    None => 1,
+                };
+                if can_give != 1 {
+                    found.push(Patch { section: row.section, row: number, places, can_give });
+                }
+            }
+        }
+    }
+
+    /// Gives how many seats a stretch can give.
+    fn can_give(&self, row: u32, places: Range<usize>, wanted: &Wanted, strict: bool) -> Amounts {
+        let many = places.len();
+        let fitting = places.clone().filter(|place| self.fits_at(row, *place, wanted)).count();
+        if !strict || fitting == 0 {
+            return up_to(fitting);
+        }
+        if fitting == many {
+            // All but one leaves that one alone; anything less can be taken from an end.
+            let alone = if (2..=128).contains(&many) { 1 << (many - 1) } else { 0 };
+            return up_to(many) & !alone;
+        }
+        let mut after = Left::end(many, strict);
+        for place in places.rev() {
+            after = after.before(self.fits_at(row, place, wanted), strict);
+        }
+        after.none
+    }
+
+    /// Takes as many as are wanted from patches that can give as many together.
+    fn gather(&self, patches: &mut [Patch], wanted: &Wanted, strict: bool) -> Vec<u32> {
+        let quantity = wanted.quantity;
+        let first = |patch: &Patch| self.rows[patch.row as usize].seats[patch.places.start];
+        let anchor = patches
+            .iter()
+            .max_by_key(|patch| (patch.most(quantity), std::cmp::Reverse(first(patch))))
+            .expect("patches that give something are some")
+            .clone();
+        let distance = |patch: &Patch| {
+            let itself = (patch.row, patch.places.start) != (anchor.row, anchor.places.start);
+            let rows = patch.row.abs_diff(anchor.row);
+            let places = patch.places.start.abs_diff(anchor.places.start);
+            (itself, patch.section != anchor.section, rows, places, first(patch))
+        };
+        let (mut taken, mut missing, mut near) = (Vec::with_capacity(quantity), quantity, NEAR);
+        let mut later = patches;
+        while missing > 0 {
+            assert!(!later.is_empty(), "patches give what they can give together");
+            // Most of a large hall is too far away to be put in order.
+            near = near.min(later.len());
+            if near < later.len() {
+                later.select_nth_unstable_by_key(near, distance);
+            }
+            let (now, rest) = later.split_at_mut(near);
+            now.sort_unstable_by_key(distance);
+            missing = self.gather_from(now, rest, missing, wanted, strict, &mut taken);
+            (later, near) = (rest, near * 4);
+        }
+        taken.sort_unstable();
+        taken
+    }
+
+    /// Takes from patches in their order, as much from each as the others can complete, and gives how many are missing.
+    fn gather_from(
+        &self,
+        patches: &[Patch],
+        later: &[Patch],
+        missing: usize,
+        wanted: &Wanted,
+        strict: bool,
+        taken: &mut Vec<u32>,
+    ) -> usize {
+        let mut missing = missing;
+        let mut rest = vec![together(later, missing, up_to(missing)); patches.len() + 1];
+        for (i, patch) in patches.iter().enumerate().rev() {
+            rest[i] = sums(patch.can_give, rest[i + 1], missing);
+        }
+        for (patch, rest) in patches.iter().zip(&rest[1..]) {
+            let fits =
+                |take: &usize| patch.can_give >> take & 1 == 1 && rest >> (missing - take) & 1 == 1;
+            let take = (0..=missing).rev().find(fits).expect("the rest can give the rest");
+            if take > 0 {
+                self.take(patch, take, wanted, strict, taken);
+                missing -= take;
+            }
+            if missing == 0 {
+                break;
+            }
+        }
+        missing
+    }
+
+    /// Takes so many from a patch that can give them: the best that are next to each other, or else the leftmost.
+    fn take(
+        &self,
+        patch: &Patch,
+        quantity: usize,
+        wanted: &Wanted,
+        strict: bool,
+        taken: &mut Vec<u32>,
+    ) {
+        let seats = &self.rows[patch.row as usize].seats;
+        let some = Wanted { quantity, ..*wanted };
+        if let Some((_, place)) =
+            self.best_window(patch.row, patch.places.clone(), &some, strict, None)
+        {
+            taken.extend_from_slice(&seats[place..place + quantity]);
+            return;
+        }
+        let mut after = vec![Left::end(patch.places.len(), strict)];
+        for place in patch.places.clone().rev() {
+            let next =
+                after[after.len() - 1].before(self.fits_at(patch.row, place, wanted), strict);
+            after.push(next);
+        }
+        after.pop();
+        let (mut left, mut missing) = (0, quantity);
+        for (place, after) in patch.places.clone().zip(after.iter().rev()) {
+            let fits = self.fits_at(patch.row, place, wanted) && !(strict && left == 1);
+            if fits && missing > 0 && after.none >> (missing - 1) & 1 == 1 {
+                taken.push(seats[place]);
+                (left, missing) = (0, missing - 1);
+            } else {
+                left = 2.min(left + 1);
+            }
+        }
+        assert_eq!(missing, 0, "a patch gives what it can give");
+    }
+
+    fn fits_at(&self, row: u32, place: usize, wanted: &Wanted) -> bool {
+        wanted.fits(&self.seats[self.rows[row as usize].seats[place] as usize])
+    }
+}
+
+/// How many seats can be taken of the rest of a stretch, by how many were left since its beginning or the last one taken.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    none: Amounts,
+    one: Amounts,
+    more: Amounts,
+}
+
+impl Left {
+    /// Where a stretch of so many seats ends: one that is left alone must have been so before.
+    fn end(many: usize, strict: bool) -> Self {
+        Self { none: 1, one: Amounts::from(many == 1 || !strict), more: 1 }
+    }
+
+    /// One seat further to the left.
+    fn before(self, fits: bool, strict: bool) -> Self {
+        let taken = if fits { self.none << 1 } else { 0 };
+        Self {
+            none: taken | self.one,
+            one: self.more | if strict { 0 } else { taken },
+            more: taken | self.more,
+        }
+    }
+}
+
+/// Gives every amount from 0 to this one.
+fn up_to(amount: usize) -> Amounts {
+    Amounts::MAX.checked_shr(127_u32.saturating_sub(amount as u32)).unwrap_or(0)
+}
+
+/// Gives every amount up to `most` that two together can give.
+fn sums(one: Amounts, other: Amounts, most: usize) -> Amounts {
+    let (mut sums, mut rest) = (0, one & up_to(most));
+    while rest != 0 {
+        sums |= other << rest.trailing_zeros();
+        rest &= rest - 1;
+    }
+    sums & up_to(most)
+}
+
+/// Gives every amount up to `most` that patches can give together, or at least those in `enough`.
+fn together(patches: &[Patch], most: usize, enough: Amounts) -> Amounts {
+    let mut given = 1;
+    for patch in patches {
+        given = sums(patch.can_give, given, most);
+        if given & enough == enough {
+            break;
+        }
+    }
+    given
+}
+
+/// Says whether patches can give this many together.
+fn reach(patches: &[Patch], quantity: usize) -> bool {
+    let wanted = 1 << quantity;
+    together(patches, quantity, wanted) & wanted != 0
 }

@@ -55,6 +55,9 @@ pub enum NoBest {
     Orphan,
 }
 
+/// What a choice of neighbours is measured by, less is better: the sum of their qualities, and the first of them.
+pub(super) type Measure = (u64, u32);
+
 /// What is asked, in the hall's own numbers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
@@ -107,16 +110,21 @@ impl Hall {
         if let Some(found) = found {
             return Ok(found);
         }
+        let found = if ask.adjacent {
+            None
+        } else {
+            apart(strict).or_else(|| (strict && lenient).then(|| apart(false)).flatten())
+        };
+        if let Some(found) = found {
+            return Ok(found);
+        }
         let left = self.left(&wanted);
         if (left as usize) < wanted.quantity {
             return Err(NoBest::TooFew { left });
         }
-        if ask.adjacent {
-            let orphan = !lenient && self.together(&wanted, false).is_some();
-            return Err(if orphan { NoBest::Orphan } else { NoBest::Apart });
-        }
-        let found = apart(strict).or_else(|| (strict && lenient).then(|| apart(false)).flatten());
-        found.ok_or(NoBest::Orphan)
+        // Every choice leaves an orphan, or there would be one.
+        let orphan = !ask.adjacent || (!lenient && self.together(&wanted, false).is_some());
+        Err(if orphan { NoBest::Orphan } else { NoBest::Apart })
     }
 
     /// Translates what is asked, unless it names what the hall does not have.
@@ -155,7 +163,7 @@ impl Hall {
 
     /// Gives the best seats next to each other; with `strict`, of those that leave no orphan.
     pub(super) fn together(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
-        let mut best: Option<((u64, u32), u32, usize)> = None;
+        let mut best: Option<(Measure, u32, usize)> = None;
         for number in &self.rows_by_best {
             let row = &self.rows[*number as usize];
             // No choice of this row is better than this, nor one of any later row.
@@ -163,7 +171,7 @@ impl Hall {
             if best.is_some_and(|(key, ..)| key < bound) {
                 break;
             }
-            if (row.left as usize) < wanted.quantity {
+            if !row.has_run(wanted.quantity) {
                 continue;
             }
             let known = best.map(|(key, ..)| key);
@@ -181,8 +189,8 @@ impl Hall {
         number: u32,
         wanted: &Wanted,
         strict: bool,
-        known: Option<(u64, u32)>,
-    ) -> Option<((u64, u32), usize)> {
+        known: Option<Measure>,
+    ) -> Option<(Measure, usize)> {
         let row = &self.rows[number as usize];
         let (mut best, mut found, mut from) = (known, None, 0);
         while let Some(run) = row.next_run(from) {
@@ -190,31 +198,49 @@ impl Hall {
             if run.len() < wanted.quantity {
                 continue;
             }
-            let (mut fitting, mut sum, mut accessible) = (0, 0, 0);
-            for place in run {
-                let seat = &self.seats[row.seats[place] as usize];
-                if !wanted.fits(seat) {
-                    (fitting, sum, accessible) = (0, 0, 0);
-                    continue;
-                }
-                fitting += 1;
-                sum += u64::from(seat.quality);
-                accessible += u32::from(seat.marks & ACCESSIBLE);
-                if fitting > wanted.quantity {
-                    let gone = &self.seats[row.seats[place - wanted.quantity] as usize];
-                    sum -= u64::from(gone.quality);
-                    accessible -= u32::from(gone.marks & ACCESSIBLE);
-                }
-                if fitting < wanted.quantity || (wanted.accessible && accessible == 0) {
-                    continue;
-                }
-                let first = place + 1 - wanted.quantity;
-                let key = (sum, row.seats[first]);
-                if best.is_none_or(|best| key < best)
-                    && !(strict && self.orphans_beside(number, first..place + 1))
-                {
-                    (best, found) = (Some(key), Some((key, first)));
-                }
+            if let Some(better) = self.best_window(number, run, wanted, strict, best) {
+                (best, found) = (Some(better.0), Some(better));
+            }
+        }
+        found
+    }
+
+    /// Gives the best choice of neighbours within open places, as [`Hall::together_in`] does.
+    pub(super) fn best_window(
+        &self,
+        number: u32,
+        run: Range<usize>,
+        wanted: &Wanted,
+        strict: bool,
+        known: Option<Measure>,
+    ) -> Option<(Measure, usize)> {
+        let seats = &self.rows[number as usize].seats;
+        let seat = |place: usize| &self.seats[seats[place] as usize];
+        let (mut best, mut found) = (known, None);
+        let (mut fitting, mut sum, mut accessible) = (0, 0, 0);
+        for place in run {
+            let coming = seat(place);
+            if !wanted.fits(coming) {
+                (fitting, sum, accessible) = (0, 0, 0);
+                continue;
+            }
+            fitting += 1;
+            sum += u64::from(coming.quality);
+            accessible += u32::from(coming.marks & ACCESSIBLE);
+            if fitting > wanted.quantity {
+                let going = seat(place - wanted.quantity);
+                sum -= u64::from(going.quality);
+                accessible -= u32::from(going.marks & ACCESSIBLE);
+            }
+            if fitting < wanted.quantity || (wanted.accessible && accessible == 0) {
+                continue;
+            }
+            let first = place + 1 - wanted.quantity;
+            let measure = (sum, seats[first]);
+            if best.is_none_or(|best| measure < best)
+                && !(strict && self.orphans_beside(number, first..place + 1))
+            {
+                (best, found) = (Some(measure), Some((measure, first)));
             }
         }
         found

@@ -46,7 +46,7 @@ impl Hall {
             left.map(|place| self.rows[row as usize].seats[place]).min()
         };
         let orphan = places.iter().filter_map(beside).min()?;
-        if orphans == Orphans::LastResort && self.together(&self.like(taken), false).is_none() {
+        if orphans == Orphans::LastResort && self.together(&self.like(taken), true).is_none() {
             return None;
         }
         Some(orphan)

@@ -58,6 +58,19 @@ impl Row {
         Some(start..end.min(self.seats.len()))
     }
 
+    /// Says whether so many neighbouring places are open.
+    pub(super) fn has_run(&self, places: usize) -> bool {
+        let mut before = 0;
+        for word in &self.open {
+            let begins = word.trailing_ones() as usize;
+            if before + begins >= places || longest_is(*word, places) {
+                return true;
+            }
+            before = if begins == 64 { before + 64 } else { word.leading_ones() as usize };
+        }
+        false
+    }
+
     /// Gives the first place from `from` on whose bit is set in what `of` makes of its word.
     fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
         let mut mask = u64::MAX << (from % 64);
@@ -74,4 +87,17 @@ impl Row {
     pub(super) fn memory(&self) -> usize {
         self.name.len() * 2 + self.seats.capacity() * 4 + self.open.capacity() * 8
     }
+}
+
+/// Says whether so many neighbouring bits of a word are set.
+fn longest_is(word: u64, bits: usize) -> bool {
+    let (mut runs, mut missing) = (word, bits.saturating_sub(1));
+    let mut step = 1;
+    while missing > 0 && runs != 0 {
+        // A bit that stays has `step` set bits above it: twice as many are looked at next.
+        let by = step.min(missing);
+        runs &= runs.checked_shr(by as u32).unwrap_or(0);
+        (missing, step) = (missing - by, step * 2);
+    }
+    runs != 0
 }

@@ -1,6 +1,6 @@
 //! What an operator says of seats and areas, and what makes it acceptable.
 
-use crate::limits::{AREAS, CHUNK_BYTES, CHUNK_SEATS, EXTRA_BYTES, UNIT_NAME_BYTES};
+use crate::limits::{CHUNK_SEATS, EXTRA_BYTES, UNIT_NAME_BYTES};
 use crate::names::{BadName, check_length, check_text};
 
 /// A price in the smallest unit of its currency. The rules only compare it.
@@ -186,11 +186,8 @@ pub struct BadSeat {
 #[non_exhaustive]
 pub enum Unfit {
     /// The chunk has too many seats, counted with this one.
-    #[error("at most {CHUNK_SEATS} seats and {AREAS} areas are added at once")]
+    #[error("at most {CHUNK_SEATS} seats are added at once")]
     ChunkFull,
-    /// The chunk has too many bytes, counted with this one.
-    #[error("what is added at once may have {CHUNK_BYTES} bytes")]
-    ChunkBytes,
     /// Its name is not acceptable.
     #[error("its name {0}")]
     Name(BadName),

@@ -59,7 +59,6 @@ fn overlapping_baskets_are_granted_whole_or_not_at_all() {
         0s   joe holds h4 hall A1 A4 + vip V1                   -> unit_taken A1 A4 vip/V1
              look units hall/main                               -> 0 free, 4 held, 0 confirmed, 0 blocked
         1s   ann releases h1 hall                               -> released A1 A2 vip/V1
-        1s   bob holds h2 hall A2 + vip V1                      -> orphan_left A1
         1s   bob holds h2 hall A1 A2 + vip V1                   -> held A1 A2 vip/V1 until 61s
     ",
     );
@@ -124,7 +123,6 @@ fn giving_some_back_leaves_the_rest_as_it_was() {
         "
         0s   op  puts hall: main seated; vip 9              -> created 1
         0s   op  adds hall/main: A1 A2 A3 A4                -> imported 4 seats 0 areas
-        0s   ann holds h1 hall A1 A2 A3 + vip 3             -> orphan_left A4
         0s   ann holds h1 hall A1 A2 A3 A4 + vip 3          -> held A1 A2 A3 A4 vip*3 until 480s
         1s   ann releases h1 hall A4                        -> released A4 left 6
         1s   ann releases h1 hall A4                        -> released A4 left 6

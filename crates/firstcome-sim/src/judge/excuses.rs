@@ -10,8 +10,8 @@
 //! | an older file, and none did | what the file lacks | what the file lacks | nothing |
 //! | an emptied one, and none did | everything | everything | everything: the disk is lost |
 //!
-//! "A server lived" means longer than [`TO_MEND`] after the loss: so long it may take to put back what
-//! is missing.
+//! "A server lived" means longer than [`TO_MEND`] after the loss, and was not told to stop meanwhile: so long
+//! it may take to put back what is missing.
 
 use super::tree::Tree;
 use super::walk::Walk;
@@ -46,6 +46,7 @@ enum Line {
     Changed(u32, u32),
     Lost(u32),
     Again(u32),
+    MayHaveLost,
 }
 
 /// The lines about one subject in one pool.
@@ -73,6 +74,9 @@ impl Line {
         if let Some(rest) = what.strip_prefix("lost rank ") {
             return Some(Self::Lost(rank(rest)?));
         }
+        if what == "may have lost a rank: the campaign had left memory" {
+            return Some(Self::MayHaveLost);
+        }
         let rest = what.strip_prefix("has rank ")?.strip_suffix(" again")?;
         Some(Self::Again(rank(rest)?))
     }
@@ -86,7 +90,7 @@ impl Lines {
         // Whoever comes back is named with the rank they have: from wherever they came.
         next.extend(self.0.iter().filter_map(|line| match line {
             Line::Again(rank) => Some(*rank),
-            Line::Kept(_) | Line::Changed(..) | Line::Lost(_) => None,
+            Line::Kept(_) | Line::Changed(..) | Line::Lost(_) | Line::MayHaveLost => None,
         }));
         while let Some(rank) = next.pop() {
             if !listed.ranks.insert(rank) {
@@ -96,6 +100,7 @@ impl Lines {
                 match line {
                     Line::Changed(from, to) if *from == rank => next.push(*to),
                     Line::Lost(from) if *from == rank => listed.lost = true,
+                    Line::MayHaveLost => listed.lost = true,
                     Line::Kept(_) | Line::Changed(..) | Line::Lost(_) | Line::Again(_) => {}
                 }
             }
@@ -107,7 +112,7 @@ impl Lines {
     pub(super) fn is_named(&self, rank: u32) -> bool {
         self.0.iter().any(|line| match line {
             Line::Kept(to) | Line::Changed(_, to) | Line::Again(to) => *to == rank,
-            Line::Lost(_) => false,
+            Line::Lost(_) | Line::MayHaveLost => false,
         })
     }
 }
@@ -144,6 +149,12 @@ impl<'h> Excuses<'h> {
     /// Gives what the lists say of a subject: campaign, pool, subject.
     pub(super) fn listed(&self, name: (&str, &str, &str)) -> Lines {
         Lines(self.said(name).filter_map(Line::read).collect())
+    }
+
+    /// Says whether the lists have it that a campaign is gone.
+    pub(super) fn is_gone(&self, campaign: &str) -> bool {
+        let begins = format!("campaign {campaign} is gone, ");
+        self.lines.iter().any(|line| line.starts_with(&begins))
     }
 
     /// Tells people what the lists say of a subject.
@@ -217,7 +228,8 @@ impl<'h> Excuses<'h> {
 
 /// Says whether a life that was there when the store lost something lived long enough to mend it.
 fn outlives(life: &Life, loss: Moment) -> bool {
-    life.began <= loss && life.ended.is_none_or(|ended| ended > loss + TO_MEND)
+    let gone = life.told.or(life.ended);
+    life.began <= loss && gone.is_none_or(|gone| gone > loss + TO_MEND)
 }
 
 /// The table above, for a loss that no server outlived.

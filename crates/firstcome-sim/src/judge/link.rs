@@ -2,7 +2,7 @@
 
 use super::Broken;
 use super::tree::tell;
-use crate::history::{Moment, Stored};
+use crate::history::{History, Stored};
 use firstcome_core::command::Body;
 use firstcome_core::{Command, NodeId};
 use firstcome_journal::Name;
@@ -22,32 +22,30 @@ pub(super) fn read(stored: &Stored) -> Result<Vec<Command<'_>>, String> {
 #[derive(Default)]
 pub(super) struct Links(BTreeMap<Option<usize>, BTreeSet<usize>>);
 
-type Heads = Vec<(Moment, Option<usize>)>;
-
 impl Links {
     /// Finds them: on servers and in the final journal, where they stood behind one another, else by name.
-    pub(super) fn find<'h>(
-        stored: &[Stored],
-        servers: impl Iterator<Item = &'h Heads>,
-        journal: &[usize],
-        wrong: &mut Vec<Broken>,
-    ) -> Self {
+    pub(super) fn find(history: &History, wrong: &mut Vec<Broken>) -> Self {
+        let stored = &history.stored[..];
         let mut links = Self::default();
         let mut linked = vec![false; stored.len()];
-        let mut along = |chain: &mut dyn Iterator<Item = Option<usize>>| {
-            let mut before = None;
-            for next in chain {
-                if let Some(next) = next.filter(|next| fits(stored, before, *next)) {
-                    links.0.entry(before).or_default().insert(next);
-                    linked[next] = true;
-                }
-                before = next;
+        let mut link = |before: Option<usize>, next: Option<usize>| {
+            if let Some(next) = next.filter(|next| fits(stored, before, *next)) {
+                links.0.entry(before).or_default().insert(next);
+                linked[next] = true;
             }
         };
-        for heads in servers {
-            along(&mut heads.iter().map(|(_, last)| *last));
+        let mut last: BTreeMap<usize, Option<usize>> = BTreeMap::new();
+        for headed in &history.headed {
+            let before = last.insert(headed.server, headed.last).flatten();
+            if !headed.replaced {
+                link(before, headed.last);
+            }
         }
-        along(&mut journal.iter().copied().map(Some));
+        let mut before = None;
+        for next in history.end.journal.iter().copied().map(Some) {
+            link(before, next);
+            before = next;
+        }
         links.by_name(stored, &linked, wrong);
         links.check_time(stored, wrong);
         links

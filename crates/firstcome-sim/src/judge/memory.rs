@@ -26,8 +26,11 @@ use std::time::Duration;
 /// timers may add.
 const FRESH: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_millis(20);
-/// How long after the store's clock was set nobody can know what it says.
-const CLOCK_SETTLES: Duration = Duration::from_secs(3);
+/// How long after the store's clock was set a server may not know what it says.
+const CLOCK_SETTLES: Duration = Duration::from_secs(2);
+
+/// How long a server may go on reading from a primary that became a copy and kept its connections.
+const DEMOTION_SHOWS: Duration = Duration::from_secs(3);
 
 /// What a row of the table demands of the position.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -134,21 +137,23 @@ pub(super) fn check(
     let was_head =
         |from: Moment| so.iter().any(|(place, _)| tree.was_head(*place, from, exchange.heard_at));
     let row = row(outcome, seen.again);
+    let (first, heard_at) = (exchange.asked_at.saturating_sub(DEMOTION_SHOWS), exchange.heard_at);
+    let by_a_copy = history.demotions.iter().any(|one| (first..=heard_at).contains(one));
     match row {
         Row::Any => {}
         Row::Fresh | Row::NotOpen => {
-            if !was_head(exchange.asked_at.saturating_sub(FRESH + SLACK)) {
+            if !by_a_copy && !was_head(exchange.asked_at.saturating_sub(FRESH + SLACK)) {
                 return broken("memory_fresh", "no server had ended there for more than a second");
             }
         }
         Row::CaughtUp => {
-            if !was_head(exchange.asked_at) {
+            if !by_a_copy && !was_head(exchange.asked_at) {
                 return broken("memory_caught_up", "no server ended there since the question");
             }
         }
         Row::Never => return broken("memory_never_decides", "only the journal may say that"),
     }
-    if row == Row::NotOpen && has_opened(history, exchange, outcome) {
+    if row == Row::NotOpen && !by_a_copy && has_opened(history, exchange, outcome) {
         return broken("memory_not_open_yet", "the store's clock had reached the opening");
     }
     found

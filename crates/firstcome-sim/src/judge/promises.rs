@@ -71,7 +71,11 @@ pub(super) fn check(
                 let found = walk.last.campaigns.get(campaign.as_str());
                 // Brought to another history it has done there what it could.
                 let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, walk));
-                operator(found, &exchange.asked, *version, clamped(outcome), brought)
+                if found.is_none() && excuses.is_gone(campaign) {
+                    Fate::Listed
+                } else {
+                    operator(found, &exchange.asked, *version, clamped(outcome), brought)
+                }
             }
             (
                 Asked::Claim { .. }
@@ -151,10 +155,12 @@ fn cancel(
     if row.is_some_and(|row| row.undone.is_some()) {
         return Fate::Kept;
     }
+    let listed = excuses.listed(name);
     match live {
         // The claim is gone altogether: nothing of it stands.
         None => Fate::Kept,
-        Some(live) if excuses.listed(name).is_named(live) => Fate::Listed,
+        // A cancel is void with the rank it undid.
+        Some(live) if listed.is_named(live) || listed.after(rank).lost => Fate::Listed,
         Some(live) => {
             let told = excuses.tell(name);
             Fate::Gone(format!("{subject:?} has rank {live} all the same, and {told}"))

@@ -49,7 +49,7 @@ impl<'a> Tree<'a> {
         for headed in &history.headed {
             heads.entry(headed.server).or_default().push((headed.moment, headed.last));
         }
-        let links = Links::find(stored, heads.values(), &history.end.journal, &mut wrong);
+        let links = Links::find(history, &mut wrong);
         let mut tree = Self {
             stored,
             commands,
@@ -148,9 +148,10 @@ impl<'a> Tree<'a> {
         stored.map_or(0, |index| self.stored[index].entry.position)
     }
 
-    /// Says whether a place was the end of what some server had at a moment between two.
+    /// Says whether a place was the end of what some server had at a moment between two, or beyond it.
     ///
-    /// A server that takes several entries in one step passes those between at that moment.
+    /// A server that takes several entries in one step passes those between at that moment. Who knows more than the
+    /// server it asks is not behind: it puts that back.
     pub(super) fn was_head(&self, place: usize, from: Moment, to: Moment) -> bool {
         let wanted = self.places[place].stored;
         let position = self.position(wanted);
@@ -158,14 +159,18 @@ impl<'a> Tree<'a> {
             let began = heads.partition_point(|(moment, _)| *moment <= from);
             let until = heads.partition_point(|(moment, _)| *moment <= to).max(began);
             let mut last = began.checked_sub(1).and_then(|before| heads[before].1);
-            if last == wanted {
+            let beyond = |head: Option<usize>| {
+                self.position(head) <= position
+                    && self.back_from(place).any(|back| self.places[back].stored == head)
+            };
+            if beyond(last) && began > 0 {
                 return true;
             }
             heads[began..until].iter().any(|(_, head)| {
                 let passed = self.position(last) < position && position < self.position(*head);
                 last = *head;
                 let through = || head.is_some_and(|head| self.is_before(place, head, position));
-                *head == wanted || passed && through()
+                beyond(*head) || passed && through()
             })
         })
     }

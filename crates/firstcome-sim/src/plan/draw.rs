@@ -193,8 +193,8 @@ fn clock_step(random: &mut Rng) -> i64 {
         0 => random.i64(0..2_000_000),
         1 => random.i64(0..60_000_000),
         2 => random.i64(0..3_000_000_000),
-        // Far enough for what is kept for ten minutes to go.
-        _ => random.i64(600_000_000..1_300_000_000),
+        // Far enough for what is kept for ten minutes to go, or for an hour.
+        _ => random.i64(600_000_000..9_000_000_000),
     };
     if random.u32(0..3) == 0 { -by } else { by }
 }

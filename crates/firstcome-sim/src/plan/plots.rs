@@ -14,11 +14,12 @@ impl Plan {
         }
         for _ in 0..random.u32(1..3) {
             let at = random_moment(random, ms(1_500), self.ends);
-            match random.u32(0..6) {
+            match random.u32(0..7) {
                 0 | 1 => self.loses_its_tail(random, at),
                 2 => self.leader_is_held(random, at),
                 3 => self.nodes_are_held(random, at),
                 4 => self.snapshot_is_slow(random, at),
+                5 => self.sent_again_hours_later(random, at),
                 _ => self.joins_in_the_middle(random, at),
             }
         }
@@ -60,7 +61,8 @@ impl Plan {
             Durability::Memory if self.copies == 0 => Fault::OldFile { age: ms(600) },
             _ if self.copies == 0 => Fault::Restart { down },
             Durability::Memory | Durability::Copies { .. } | Durability::Fsync => {
-                let lingers = (random.u32(0..3) == 0).then(|| between(random, 10, 2_000));
+                let longest = *random.choice([20, 200, 2_000].iter()).unwrap_or(&20);
+                let lingers = random.bool().then(|| between(random, 10, longest));
                 Fault::Promote { copy, lingers }
             }
         };
@@ -116,7 +118,8 @@ impl Plan {
         self.claims_around(random, gone, 0, 600);
         let copy = random.usize(..self.copies.max(1));
         if self.copies > 0 {
-            self.befalls(gone, Fault::Promote { copy, lingers: None });
+            let lingers = random.bool().then(|| between(random, 1, 50));
+            self.befalls(gone, Fault::Promote { copy, lingers });
         } else if self.durability == Durability::Memory {
             self.befalls(gone, Fault::OldFile { age: between(random, 100, 1_000) });
         }
@@ -169,5 +172,25 @@ impl Plan {
             let at = gone + between(random, 0, 300);
             self.befalls(at, Fault::Crash { seat, down: between(random, 500, 3_000) });
         }
+    }
+
+    /// The clock jumps by hours between a batch whose answer is lost and its copy.
+    fn sent_again_hours_later(&mut self, random: &mut Rng, at: Duration) {
+        for seat in 0..self.nodes {
+            let at = at + between(random, 0, 300);
+            let time = between(random, 600, 2_500);
+            self.befalls(at, Fault::Cut { seat, time, way: Cut::Back });
+        }
+        self.claims_around(random, at, 0, 900);
+        let campaign = random.usize(..self.campaigns.len());
+        for _ in 0..random.u32(1..3) {
+            let paused = at + between(random, 0, 900);
+            self.ask(random, paused, Want::Pause(campaign));
+            let resumed = paused + between(random, 10, 400);
+            self.ask(random, resumed, Want::Resume(campaign));
+        }
+        let jumps = at + between(random, 100, 1_000);
+        self.befalls(jumps, Fault::Clock { by: random.i64(3_600_000_000..9_000_000_000) });
+        self.claims_around(random, jumps, 0, 2_000);
     }
 }

@@ -1,7 +1,7 @@
 //! From the primary to its copies and into its file: late, whole and in order; and when that counts as durable.
 
 use super::{Connection, FILE_EVERY, Image, Server, Store};
-use crate::history::Durability;
+use crate::history::{Durability, Headed};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -42,7 +42,16 @@ impl Store {
         server.memory.restore(&image.kept);
         server.version = image.version;
         server.chain = image.chain;
+        let (read, last) = (server.read_only, server.chain.last().copied());
         drop(inside);
+        if read {
+            self.record.headed(Headed {
+                moment: self.trace.now(),
+                server: copy,
+                last,
+                replaced: true,
+            });
+        }
         self.progress.send_modify(|times| *times += 1);
     }
 

@@ -20,6 +20,7 @@ impl Store {
         let Some(new) = new.filter(|new| inside.servers[*new].version > 0) else { return };
         inside.primary = new;
         inside.servers[new].up = true;
+        inside.servers[new].read_only = false;
         // Who was connected to it as it was before has to come again.
         inside.servers[new].since = *self.turns.borrow() + 1;
         inside.servers[new].copied.fill(0);
@@ -39,7 +40,7 @@ impl Store {
         // Another server has another clock.
         self.record.clock_stepped(moment, step);
         self.record.turned(moment, new);
-        self.record.headed(Headed { moment, server: new, last: to });
+        self.record.headed(Headed { moment, server: new, last: to, replaced: true });
         if from != to {
             self.record.lost(moment, Cause::Promotion, from, to);
         }
@@ -52,24 +53,39 @@ impl Store {
                 sleep(time).await;
             }
             // Told to follow the new one, it takes no more entries.
-            store.follows(old);
+            store.follows(old, lingers.is_some());
         });
     }
 
     /// Has a primary that was replaced follow the one that took its place: what it took since is gone.
-    fn follows(&self, old: usize) {
+    ///
+    /// One that was told to keeps the connections it has: who reads there has the other's entries from now on,
+    /// and who writes is turned away.
+    fn follows(&self, old: usize, told: bool) {
         let (primary, from, to) = {
             let mut inside = self.lock();
             let primary = inside.primary;
             let last = |server: usize| inside.servers[server].chain.last().copied();
             let (from, to) = (last(old), last(primary));
             inside.servers[old].lingers = false;
-            inside.servers[old].up = primary == old;
+            if primary != old {
+                let image = Self::image(&inside.servers[primary]);
+                let server = &mut inside.servers[old];
+                server.up = told;
+                server.read_only = told;
+                server.memory.restore(&image.kept);
+                server.version = image.version;
+                server.chain = image.chain;
+            }
             (primary, from, to)
         };
         if primary != old {
             let moment = self.trace.now();
             self.record.lost(moment, Cause::Promotion, from, to);
+            self.record.headed(Headed { moment, server: old, last: to, replaced: true });
+            if told {
+                self.record.demoted(moment);
+            }
         }
         self.send_to_copies(primary);
     }
@@ -143,7 +159,7 @@ impl Store {
         drop(inside);
         let moment = self.trace.now();
         self.record.turned(moment, server);
-        self.record.headed(Headed { moment, server, last: to });
+        self.record.headed(Headed { moment, server, last: to, replaced: true });
         if from != to {
             self.record.lost(moment, Cause::OlderFile, from, to);
         }

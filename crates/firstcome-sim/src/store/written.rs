@@ -100,7 +100,7 @@ impl Store {
     fn heads(&self, server: usize, chain: Arc<Vec<usize>>) {
         let last = chain.last().copied();
         self.lock().servers[server].chain = chain;
-        self.record.headed(Headed { moment: self.trace.now(), server, last });
+        self.record.headed(Headed { moment: self.trace.now(), server, last, replaced: false });
     }
 }
 

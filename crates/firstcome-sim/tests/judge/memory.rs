@@ -137,6 +137,11 @@ fn not_open_is_said_only_before_the_opening() {
     // Nor that of another server that nodes came to talk to.
     let mut history = not_open(70.0, None);
     let last = history.headed[1].last;
-    history.headed.push(Headed { moment: Duration::from_secs(9), server: 1, last });
+    history.headed.push(Headed {
+        moment: Duration::from_secs(9),
+        server: 1,
+        last,
+        replaced: false,
+    });
     passes(&history);
 }

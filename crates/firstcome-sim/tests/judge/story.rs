@@ -91,7 +91,7 @@ fn command(asked: &Asked) -> Command<'_> {
 impl Story {
     /// Begins with one node and an empty store.
     pub(crate) fn new(durability: Durability) -> Self {
-        let headed = Headed { moment: Moment::ZERO, server: 0, last: None };
+        let headed = Headed { moment: Moment::ZERO, server: 0, last: None, replaced: false };
         Self {
             history: History {
                 durability,
@@ -100,6 +100,7 @@ impl Story {
                 headed: vec![headed],
                 losses: Vec::new(),
                 turns: Vec::new(),
+                demotions: Vec::new(),
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
                 settled_late: Vec::new(),
@@ -165,7 +166,7 @@ impl Story {
     /// The store's last entry is another.
     fn heads(&mut self, last: Option<usize>) {
         self.head = last;
-        self.history.headed.push(Headed { moment: self.now, server: 0, last });
+        self.history.headed.push(Headed { moment: self.now, server: 0, last, replaced: false });
     }
 
     /// The first node appends what somebody asks for.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, HoldAnswer, HoldShown, HoldStep, HoldUnit, Picks};
+use crate::client::{Ask, HeldUnit, Hold, HoldAnswer, HoldStep, Picks};
 use crate::config::duration_from_text;
 
 /// What can be done with holds.
@@ -220,18 +220,8 @@ impl PickArgs {
     fn picks(self) -> Result<Picks, Complaint> {
         let Self { units, pool, best, grade, price, apart, accessible, quantity, area, channel } =
             self;
-        let picks = Picks {
-            pool,
-            units,
-            quantity,
-            area,
-            best,
-            grade,
-            price,
-            apart,
-            accessible,
-            channel,
-        };
+        let picks =
+            Picks { pool, units, quantity, area, best, grade, price, apart, accessible, channel };
         if picks.is_empty() {
             let complaint = Complaint::usage("no units are asked for");
             return Err(complaint.hint("name them, or say --best COUNT or --quantity COUNT"));
@@ -257,27 +247,25 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
         HoldVerb::Take(args) => {
             let id = args.id.unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)));
             let picks = args.picks.picks()?;
-            (args.server, Ask::hold(&args.campaign, &args.subject, &picks, &id, args.wait))
+            let wait_ms = u64::try_from(args.wait.as_millis()).unwrap_or(u64::MAX);
+            let ask = Ask::hold(&args.campaign, &id, &args.subject, &picks.json(), wait_ms);
+            (args.server, ask)
         }
         HoldVerb::Show(args) => return show(args, json).await,
-        HoldVerb::Add(args) => {
-            (args.server, Ask::hold_add(&args.step.step(), &args.picks.picks()?))
-        }
+        HoldVerb::Add(args) => (args.server, args.step.step().add(&args.picks.picks()?)),
         HoldVerb::Drop(args) => {
             if args.named.units.is_empty() {
                 let complaint = Complaint::usage("no units are named");
                 return Err(complaint.hint("`firstcome hold release` gives all of them back"));
             }
-            (args.server, Ask::hold_drop(&args.step.step(), &args.named.picks()))
+            (args.server, args.step.step().drop(&args.named.picks()))
         }
-        HoldVerb::Extend(args) => (args.server, Ask::hold_extend(&args.step.step(), args.by)),
+        HoldVerb::Extend(args) => (args.server, args.step.step().extend(args.by)),
         HoldVerb::Confirm(args) => {
             let retake = args.late == Late::Retake;
-            (args.server, Ask::hold_confirm(&args.step.step(), &args.named.picks(), retake))
+            (args.server, args.step.step().confirm(&args.named.picks(), retake))
         }
-        HoldVerb::Release(args) => {
-            (args.server, Ask::hold_release(&args.step.step(), &args.named.picks()))
-        }
+        HoldVerb::Release(args) => (args.server, args.step.step().release(&args.named.picks())),
     };
     let (answer, raw) = yes(server.client()?.ask::<HoldAnswer>(ask).await?)?;
     if json {
@@ -289,8 +277,8 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
-    let ask = Ask::hold_shown(&args.campaign, &args.hold, args.subject.as_deref());
-    let (shown, raw) = yes(args.server.client()?.ask::<HoldShown>(ask).await?)?;
+    let ask = Ask::hold_of(&args.campaign, &args.hold, args.subject.as_deref());
+    let (shown, raw) = yes(args.server.client()?.ask::<Hold>(ask).await?)?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
@@ -300,7 +288,7 @@ async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     for unit in &shown.units {
         let state = unit.state.as_deref().unwrap_or("held");
         let rank = unit.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
-        out::line(format!("  {}: {state}{rank}{}", unit.words(), price(unit)));
+        out::line(format!("  {}: {state}{rank}{}", words(unit), price(unit)));
     }
     Ok(Exit::Yes)
 }
@@ -308,7 +296,7 @@ async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
 fn sentence(answer: &HoldAnswer) -> String {
     let HoldAnswer { outcome, hold, subject, units, expires_at, retaken, left, .. } = answer;
     let until = expires_at.as_deref().unwrap_or("its end");
-    let names = || units.iter().map(HoldUnit::words).collect::<Vec<_>>().join(", ");
+    let names = || units.iter().map(words).collect::<Vec<_>>().join(", ");
     let rest = match left {
         Some(left @ 1..) => format!("; {left} are held still"),
         Some(0) | None => String::new(),
@@ -318,9 +306,9 @@ fn sentence(answer: &HoldAnswer) -> String {
         "already_held" => format!("{subject} already holds {} until {until}: hold {hold}", names()),
         "extended" => format!("hold {hold} of {subject} lasts until {until}"),
         "confirmed" => {
-            let ranked = |unit: &HoldUnit| match unit.rank {
-                Some(rank) => format!("{} (rank {rank})", unit.words()),
-                None => unit.words(),
+            let ranked = |unit: &HeldUnit| match unit.rank {
+                Some(rank) => format!("{} (rank {rank})", words(unit)),
+                None => words(unit),
             };
             let ranked: Vec<_> = units.iter().map(ranked).collect();
             let again = if *retaken { ", taken again after the hold had expired" } else { "" };
@@ -331,7 +319,16 @@ fn sentence(answer: &HoldAnswer) -> String {
     }
 }
 
-fn price(unit: &HoldUnit) -> String {
+/// Its name, with how many where they are not told apart.
+fn words(unit: &HeldUnit) -> String {
+    let name = unit.unit.as_deref().or(unit.area.as_deref()).unwrap_or(&unit.pool);
+    match unit.quantity {
+        Some(count) => format!("{count} of {name}"),
+        None => name.to_owned(),
+    }
+}
+
+fn price(unit: &HeldUnit) -> String {
     match (unit.price_minor, &unit.currency) {
         (Some(minor), Some(currency)) => format!(", {minor} {currency} (minor units)"),
         _ => String::new(),

@@ -5,11 +5,12 @@ mod import;
 mod show;
 
 use clap::{Args, Subcommand};
+use serde_json::json;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, BlockDone, SeatMoved};
+use crate::client::{Ask, SeatsBlocked, SeatsMoved};
 
 /// What can be done with seats.
 #[derive(Debug, Subcommand)]
@@ -93,9 +94,10 @@ pub(super) async fn run(verb: SeatsVerb, json: bool) -> Result<Exit, Complaint> 
 
 async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Complaint> {
     let PoolArgs { campaign, pool } = &args.pool;
-    let ask =
-        Ask::block(campaign, pool, &args.units, blocked, &args.why.reason, &args.why.id());
-    let (done, raw) = yes(args.server.client()?.ask::<BlockDone>(ask).await?)?;
+    let verb = if blocked { "block" } else { "unblock" };
+    let body = json!({"units": args.units, "reason": args.why.reason});
+    let ask = Ask::operate_seats(campaign, pool, verb, body, &args.why.id());
+    let (done, raw) = yes(args.server.client()?.ask::<SeatsBlocked>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
@@ -108,13 +110,13 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
 
 async fn exchange(args: MoveArgs, json: bool) -> Result<Exit, Complaint> {
     let PoolArgs { campaign, pool } = &args.pool;
-    let seats = (args.from.as_str(), args.to.as_str());
-    let ask = Ask::move_seat(campaign, pool, seats, &args.why.reason, &args.why.id());
-    let (moved, raw) = yes(args.server.client()?.ask::<SeatMoved>(ask).await?)?;
+    let body = json!({"from": args.from, "to": args.to, "reason": args.why.reason});
+    let ask = Ask::operate_seats(campaign, pool, "move", body, &args.why.id());
+    let (moved, raw) = yes(args.server.client()?.ask::<SeatsMoved>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
-        let SeatMoved { from, to, rank } = moved;
+        let SeatsMoved { from, to, rank } = moved;
         let whose = rank.map_or("a hold".to_owned(), |rank| format!("rank {rank}"));
         out::line(format!("moved {whose} from {from} to {to} in {campaign}/{pool}"));
     }

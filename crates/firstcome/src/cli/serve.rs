@@ -85,6 +85,9 @@ pub(super) struct ServeArgs {
     /// Milliseconds a connection may be idle [default: 75000].
     #[arg(long, value_name = "MS")]
     idle_ms: Option<String>,
+    /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
+    #[arg(long, value_name = "MS")]
+    hold_wait_ms: Option<String>,
     /// Milliseconds a stopping server finishes its work [default: 10000].
     #[arg(long, value_name = "MS")]
     drain_ms: Option<String>,
@@ -112,6 +115,27 @@ pub(super) struct ServeArgs {
     /// Whether /metrics needs no key beyond loopback [default: false].
     #[arg(long, value_name = "BOOL")]
     metrics_public: Option<String>,
+    /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none].
+    #[arg(long, value_name = "RATE")]
+    rate_subject: Option<String>,
+    /// How often a key without a rate of its own may ask, or none [default: none].
+    #[arg(long, value_name = "RATE")]
+    rate_key: Option<String>,
+    /// How often an address may ask, or none [default: none].
+    #[arg(long, value_name = "RATE")]
+    rate_address: Option<String>,
+    /// Subjects, and addresses, whose asking is remembered [default: 65536].
+    #[arg(long, value_name = "COUNT")]
+    rate_entries: Option<String>,
+    /// Proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas [default: none].
+    #[arg(long, value_name = "ADDRESSES")]
+    trusted_proxies: Option<String>,
+    /// The header they write it in: x-forwarded-for or forwarded [default: x-forwarded-for].
+    #[arg(long, value_name = "NAME")]
+    proxy_header: Option<String>,
+    /// Origins of pages that a browser may call from, by commas, or * [default: none].
+    #[arg(long, value_name = "ORIGINS")]
+    cors_origins: Option<String>,
     /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
@@ -135,6 +159,7 @@ impl ServeArgs {
             ("body_bytes", &self.body_bytes),
             ("header_ms", &self.header_ms),
             ("idle_ms", &self.idle_ms),
+            ("hold_wait_ms", &self.hold_wait_ms),
             ("drain_ms", &self.drain_ms),
             ("settle_interval_ms", &self.settle_interval_ms),
             ("keep_for", &self.keep_for),
@@ -144,6 +169,13 @@ impl ServeArgs {
             ("memory_limit_mib", &self.memory_limit_mib),
             ("outbox_max", &self.outbox_max),
             ("metrics_public", &self.metrics_public),
+            ("rate_subject", &self.rate_subject),
+            ("rate_key", &self.rate_key),
+            ("rate_address", &self.rate_address),
+            ("rate_entries", &self.rate_entries),
+            ("trusted_proxies", &self.trusted_proxies),
+            ("proxy_header", &self.proxy_header),
+            ("cors_origins", &self.cors_origins),
         ];
         let flags: BTreeMap<_, _> =
             given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect();

@@ -228,6 +228,15 @@ pub struct Cancelled {
     pub by: String,
 }
 
+/// A subject token.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Minted {
+    /// What its bearer sends.
+    pub token: String,
+    /// From when on it is not good any more.
+    pub expires_at: String,
+}
+
 /// One page of results.
 #[derive(Debug, Clone, Deserialize)]
 pub struct ResultPage {

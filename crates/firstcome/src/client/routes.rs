@@ -51,8 +51,16 @@ pub enum ResultFormat {
     Csv,
 }
 
-pub(super) fn campaign_path(campaign: &str) -> String {
+fn campaign_path(campaign: &str) -> String {
     format!("/v1/campaigns/{}", encode_segment(campaign))
+}
+
+fn hold_path(campaign: &str, hold: &str) -> String {
+    format!("{}/holds/{}", campaign_path(campaign), encode_segment(hold))
+}
+
+fn pool_path(campaign: &str, pool: &str) -> String {
+    format!("{}/pools/{}", campaign_path(campaign), encode_segment(pool))
 }
 
 impl Ask {
@@ -119,6 +127,68 @@ impl Ask {
         Self::change("DELETE", path)
     }
 
+    /// Sets units aside; `picks` as the route takes them.
+    pub fn hold(campaign: &str, id: &str, subject: &str, picks: &Value, wait_ms: u64) -> Self {
+        let mut ask = Self::change("POST", format!("{}/holds", campaign_path(campaign)));
+        let mut body = json!({"id": id, "subject": subject, "picks": picks});
+        if wait_ms > 0 {
+            body["wait_ms"] = wait_ms.into();
+        }
+        ask.body = Some(body);
+        ask
+    }
+
+    /// Reads a hold.
+    pub fn hold_of(campaign: &str, hold: &str, subject: Option<&str>) -> Self {
+        let mut path = hold_path(campaign, hold);
+        if let Some(subject) = subject {
+            path.push_str(&format!("?subject={}", encode_segment(subject)));
+        }
+        Self::get(path)
+    }
+
+    /// Takes a step on a hold: `add`, `drop`, `extend`, `confirm` or `release`, with a body that names its subject.
+    ///
+    /// With an id of its own a step that names quantities is the same when it is sent again.
+    pub fn hold_step(
+        campaign: &str,
+        hold: &str,
+        verb: &str,
+        body: Value,
+        id: Option<&str>,
+    ) -> Self {
+        let mut ask = Self::change("POST", format!("{}/{verb}", hold_path(campaign, hold)));
+        ask.body = Some(body);
+        ask.headers.extend(id.map(|id| ("idempotency-key", id.to_owned())));
+        ask
+    }
+
+    /// Adds up to 4,000 seats and areas, a JSON array of them, to a seated pool.
+    pub fn import_seats(campaign: &str, pool: &str, seats: Value) -> Self {
+        let mut ask = Self::change("POST", format!("{}/seats", pool_path(campaign, pool)));
+        ask.body = Some(seats);
+        ask
+    }
+
+    /// Blocks or unblocks units (`block`, `unblock`), or moves somebody (`move`).
+    pub fn operate_seats(campaign: &str, pool: &str, verb: &str, body: Value, id: &str) -> Self {
+        let mut ask = Self::change("POST", format!("{}/{verb}", pool_path(campaign, pool)));
+        ask.body = Some(body);
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
+    /// Reads the map of a seated pool, or only how its seats stand.
+    pub fn seats(campaign: &str, pool: &str, standing_only: bool) -> Self {
+        let query = if standing_only { "?standing=1" } else { "" };
+        Self::get(format!("{}/seats{query}", pool_path(campaign, pool)))
+    }
+
+    /// Reads the holds and claims of a subject over all campaigns.
+    pub fn subject(subject: &str) -> Self {
+        Self::get(format!("/v1/subjects/{}", encode_segment(subject)))
+    }
+
     /// Reads results.
     pub fn results(campaign: &str, range: ResultRange, format: ResultFormat) -> Self {
         let path = campaign_path(campaign);
@@ -130,6 +200,15 @@ impl Ask {
             ResultFormat::Csv => "text/csv",
         };
         ask.headers.push(("accept", accept.to_owned()));
+        ask
+    }
+
+    /// Has a subject token minted.
+    pub fn mint(campaign: &str, subject: &str, seconds: u64, cancel: bool) -> Self {
+        let mut ask = Self::change("POST", "/v1/tokens");
+        ask.body = Some(json!({
+            "campaign": campaign, "subject": subject, "expires_in_s": seconds, "cancel": cancel,
+        }));
         ask
     }
 

@@ -1,11 +1,11 @@
-//! Requests about holds and seats, one each, and their answers as the server writes them.
+//! Which units a request is about, and steps on a hold, as the command line and a rush have them.
+
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Ask;
-use super::address::encode_segment;
-use super::routes::campaign_path;
+use super::{Ask, HeldUnit};
 
 /// Which units of a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl Picks {
     }
 
     /// Each of what is picked as a request has it.
-    fn json(&self) -> Vec<Value> {
+    pub fn json(&self) -> Value {
         let pick = |more: Value| {
             let mut pick = more;
             if let Some(pool) = &self.pool {
@@ -88,7 +88,7 @@ impl Picks {
             }
             picks.push(pick(seats));
         }
-        picks
+        picks.into()
     }
 }
 
@@ -104,165 +104,42 @@ pub struct HoldStep {
 }
 
 impl HoldStep {
-    fn ask(&self, verb: &str, more: Value) -> Ask {
-        let path = campaign_path(&self.campaign);
-        let mut ask =
-            Ask::change("POST", format!("{path}/holds/{}/{verb}", encode_segment(&self.hold)));
+    fn ask(&self, verb: &str, picks: &Picks, more: Value) -> Ask {
         let mut body = more;
         body["subject"] = self.subject.as_str().into();
-        ask.body = Some(body);
-        ask
-    }
-}
-
-fn some(picks: &Picks) -> Value {
-    if picks.is_empty() { json!({}) } else { json!({"picks": picks.json()}) }
-}
-
-impl Ask {
-    /// Sets units aside for a subject. The id makes the hold the same when it is asked for again.
-    pub fn hold(
-        campaign: &str,
-        subject: &str,
-        picks: &Picks,
-        id: &str,
-        wait: std::time::Duration,
-    ) -> Self {
-        let mut ask = Self::change("POST", format!("{}/holds", campaign_path(campaign)));
-        let mut body = json!({"id": id, "subject": subject, "picks": picks.json()});
-        if !wait.is_zero() {
-            body["wait_ms"] = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).into();
+        if !picks.is_empty() {
+            body["picks"] = picks.json();
         }
-        ask.body = Some(body);
-        ask
+        // Steps that name their units, or all of them, are the same when they are sent again; a quantity is not.
+        let again = picks.quantity.is_some() || picks.best.is_some();
+        let id = again.then(|| format!("step-{:032x}", fastrand::u128(..)));
+        Ask::hold_step(&self.campaign, &self.hold, verb, body, id.as_deref())
     }
 
-    /// Reads a hold as it stands.
-    pub fn hold_shown(campaign: &str, hold: &str, subject: Option<&str>) -> Self {
-        let path = campaign_path(campaign);
-        let mut path = format!("{path}/holds/{}", encode_segment(hold));
-        if let Some(subject) = subject {
-            path.push_str(&format!("?subject={}", encode_segment(subject)));
-        }
-        Self::get(path)
+    /// Adds units.
+    pub fn add(&self, picks: &Picks) -> Ask {
+        self.ask("add", picks, json!({}))
     }
 
-    /// Adds units to a hold.
-    pub fn hold_add(step: &HoldStep, picks: &Picks) -> Self {
-        step.ask("add", some(picks))
+    /// Gives some units back.
+    pub fn drop(&self, picks: &Picks) -> Ask {
+        self.ask("drop", picks, json!({}))
     }
 
-    /// Gives some units of a hold back.
-    pub fn hold_drop(step: &HoldStep, picks: &Picks) -> Self {
-        step.ask("drop", some(picks))
+    /// Gives units back; all of them, if nothing is picked.
+    pub fn release(&self, picks: &Picks) -> Ask {
+        self.ask("release", picks, json!({}))
     }
 
-    /// Gives units of a hold back; all of them, if nothing is picked.
-    pub fn hold_release(step: &HoldStep, picks: &Picks) -> Self {
-        step.ask("release", some(picks))
-    }
-
-    /// Moves a hold's deadline; by the campaign's time for a hold, if no time is given.
-    pub fn hold_extend(step: &HoldStep, by: Option<std::time::Duration>) -> Self {
+    /// Moves the deadline; by the campaign's time for a hold, if no time is given.
+    pub fn extend(&self, by: Option<Duration>) -> Ask {
         let ms = by.map(|by| u64::try_from(by.as_millis()).unwrap_or(u64::MAX));
-        step.ask("extend", ms.map_or(json!({}), |ms| json!({"ttl_ms": ms})))
+        self.ask("extend", &Picks::default(), ms.map_or(json!({}), |ms| json!({"ttl_ms": ms})))
     }
 
-    /// Makes units of a hold the subject's for good; all of them, if nothing is picked.
-    pub fn hold_confirm(step: &HoldStep, picks: &Picks, retake: bool) -> Self {
-        let mut body = some(picks);
-        if retake {
-            body["late"] = "retake".into();
-        }
-        step.ask("confirm", body)
-    }
-
-    /// Adds seats and areas to a pool: at most 4,000, all of them or none.
-    pub fn import_seats(campaign: &str, pool: &str, seats: Vec<Value>) -> Self {
-        let mut ask = Self::change("POST", pool_path(campaign, pool, "seats"));
-        ask.body = Some(seats.into());
-        ask
-    }
-
-    /// Reads the map of a pool.
-    pub fn seat_map(campaign: &str, pool: &str) -> Self {
-        Self::get(pool_path(campaign, pool, "seats"))
-    }
-
-    /// Takes units out of sale, or puts them back.
-    pub fn block(
-        campaign: &str,
-        pool: &str,
-        units: &[String],
-        blocked: bool,
-        reason: &str,
-        id: &str,
-    ) -> Self {
-        let verb = if blocked { "block" } else { "unblock" };
-        let mut ask = Self::change("POST", pool_path(campaign, pool, verb));
-        ask.body = Some(json!({"units": units, "reason": reason}));
-        ask.headers.push(("idempotency-key", id.to_owned()));
-        ask
-    }
-
-    /// Exchanges a seat that is held or confirmed for a free one.
-    pub fn move_seat(
-        campaign: &str,
-        pool: &str,
-        (from, to): (&str, &str),
-        reason: &str,
-        id: &str,
-    ) -> Self {
-        let mut ask = Self::change("POST", pool_path(campaign, pool, "move"));
-        ask.body = Some(json!({"from": from, "to": to, "reason": reason}));
-        ask.headers.push(("idempotency-key", id.to_owned()));
-        ask
-    }
-}
-
-fn pool_path(campaign: &str, pool: &str, verb: &str) -> String {
-    format!("{}/pools/{}/{verb}", campaign_path(campaign), encode_segment(pool))
-}
-
-/// A unit of a hold; units that are not told apart come together.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub struct HoldUnit {
-    /// The pool.
-    pub pool: String,
-    /// The seat.
-    #[serde(default)]
-    pub unit: Option<String>,
-    /// The area.
-    #[serde(default)]
-    pub area: Option<String>,
-    /// How many, where they are not told apart.
-    #[serde(default)]
-    pub quantity: Option<u32>,
-    /// What became of it.
-    #[serde(default)]
-    pub state: Option<String>,
-    /// Its rank, once it is confirmed.
-    #[serde(default)]
-    pub rank: Option<u64>,
-    /// Its grade.
-    #[serde(default)]
-    pub grade: Option<String>,
-    /// The price of one, in the smallest unit of its currency.
-    #[serde(default)]
-    pub price_minor: Option<i64>,
-    /// The currency.
-    #[serde(default)]
-    pub currency: Option<String>,
-}
-
-impl HoldUnit {
-    /// Its name, with how many where they are not told apart.
-    pub fn words(&self) -> String {
-        let name = self.unit.as_deref().or(self.area.as_deref()).unwrap_or(&self.pool);
-        match self.quantity {
-            Some(count) => format!("{count} of {name}"),
-            None => name.to_owned(),
-        }
+    /// Makes units the subject's for good; all of them, if nothing is picked.
+    pub fn confirm(&self, picks: &Picks, retake: bool) -> Ask {
+        self.ask("confirm", picks, if retake { json!({"late": "retake"}) } else { json!({}) })
     }
 }
 
@@ -277,7 +154,7 @@ pub struct HoldAnswer {
     pub subject: String,
     /// The units it is about.
     #[serde(default)]
-    pub units: Vec<HoldUnit>,
+    pub units: Vec<HeldUnit>,
     /// When they are free again.
     #[serde(default)]
     pub expires_at: Option<String>,
@@ -287,57 +164,105 @@ pub struct HoldAnswer {
     /// How many units the hold has set aside still.
     #[serde(default)]
     pub left: Option<u64>,
-    /// The position this is as of.
-    #[serde(default)]
-    pub position: Option<String>,
 }
 
-/// A hold as it stands.
-#[derive(Debug, Clone, Deserialize)]
-pub struct HoldShown {
-    /// Its id.
-    pub hold: String,
-    /// Whose it is.
-    pub subject: String,
-    /// `live`, `confirmed`, `expired`, `released` or `refund_due`.
-    pub state: String,
-    /// When its units are free again, if it is live.
+/// The map of a seated pool: its rows and areas, and how they stand.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct SeatMap {
+    /// A letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed, `b` blocked.
+    pub standing: String,
+    /// Left, held, confirmed and blocked of each area.
     #[serde(default)]
-    pub expires_at: Option<String>,
-    /// Its units, whatever became of them.
-    pub units: Vec<HoldUnit>,
+    pub area_standing: Vec<[u64; 4]>,
+    /// Its rows.
+    #[serde(default)]
+    pub rows: Vec<MapRow>,
+    /// Its areas.
+    #[serde(default)]
+    pub areas: Vec<MapArea>,
 }
 
-/// What one request of an import added.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Imported {
-    /// Seats that were not there before.
-    pub seats: u64,
-    /// Areas that were not there before.
+/// A row of a map.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct MapRow {
+    /// The section it is in.
     #[serde(default)]
-    pub areas: u64,
-    /// Units of the pool now.
+    pub section: String,
+    /// Its name.
+    #[serde(default)]
+    pub row: String,
+    /// The number of its first seat, where all follow each other.
+    #[serde(default)]
+    pub first: Option<usize>,
+    /// The numbers of its seats, where they do not.
+    #[serde(default)]
+    pub seats: Vec<usize>,
+    /// What all its seats' names begin with.
+    #[serde(default)]
+    pub prefix: String,
+    /// The rest of their names.
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+/// An area of a map.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct MapArea {
+    /// Its name.
+    pub name: String,
+    /// Its places.
     #[serde(default)]
     pub capacity: u64,
 }
 
-/// What a block changed.
-#[derive(Debug, Clone, Deserialize)]
-pub struct BlockDone {
-    /// `blocked` or `unblocked`.
-    pub outcome: String,
-    /// How many units stand otherwise now.
-    pub units: u64,
+impl MapRow {
+    /// The names of its seats.
+    pub fn seat_names(&self) -> Vec<String> {
+        self.names.iter().map(|rest| format!("{}{rest}", self.prefix)).collect()
+    }
+
+    /// How its seats stand, a letter each; a seat the map says nothing of counts as not for sale.
+    pub fn letters(&self, standing: &str) -> String {
+        let numbers: Vec<usize> = match self.first {
+            Some(first) => (first..first + self.names.len()).collect(),
+            None => self.seats.clone(),
+        };
+        let letter =
+            |number: &usize| standing.as_bytes().get(*number).map_or('-', |l| char::from(*l));
+        numbers.iter().map(letter).collect()
+    }
 }
 
-/// A seat that was exchanged.
-#[derive(Debug, Clone, Deserialize)]
-pub struct SeatMoved {
-    /// The seat that is free now.
-    pub from: String,
-    /// The seat in its place.
-    pub to: String,
-    /// The rank of its claim; none if it is held.
-    #[serde(default)]
-    pub rank: Option<u64>,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_map_gives_names_and_letters_of_its_rows() {
+        let map: SeatMap = serde_json::from_value(json!({
+            "standing": ".hcb-", "position": "0.1",
+            "rows": [
+                {"section": "L", "row": "1", "first": 1, "prefix": "L1-", "names": ["1", "2"]},
+                {"section": "R", "row": "1", "seats": [0, 4, 9], "prefix": "", "names": ["A", "B", "C"]},
+            ],
+        }))
+        .unwrap();
+        let read: Vec<_> =
+            map.rows.iter().map(|row| (row.seat_names(), row.letters(&map.standing))).collect();
+        assert_eq!(read[0], (vec!["L1-1".to_owned(), "L1-2".to_owned()], "hc".to_owned()));
+        assert_eq!(read[1].1, ".--");
+    }
+
+    #[test]
+    fn picks_are_written_as_requests_have_them() {
+        let mut picks = Picks::best(Some("main"), 2);
+        picks.price = Some((9_000, "EUR".to_owned()));
+        picks.units = vec!["A1".to_owned()];
+        let written = json!([
+            {"pool": "main", "units": ["A1"]},
+            {"pool": "main", "best": 2, "price_minor": 9000, "currency": "EUR"},
+        ]);
+        assert_eq!(picks.json(), written);
+        assert!(Picks::default().is_empty());
+    }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::{KEY_FIELDS, KeySetting, Role, read_field};
+use super::eligibility::{ELIGIBILITY, EligibilitySetting};
+use super::guards::{TOKEN_KEYS, TokenKeySetting};
+use super::keys::{KEYS, KeySetting};
 use super::origin::Origin;
 use super::{ConfigError, table};
 
@@ -14,8 +16,40 @@ use super::{ConfigError, table};
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) scalars: BTreeMap<String, (Origin, String)>,
-    pub(super) keys: Vec<KeySetting>,
-    pub(super) keys_origin: Option<Origin>,
+    pub(super) keys: Section<KeySetting>,
+    pub(super) token_keys: Section<TokenKeySetting>,
+    pub(super) eligibility: Section<EligibilitySetting>,
+}
+
+/// The `[[entries]]` of a setting, and where they begin.
+#[derive(Debug)]
+pub(super) struct Section<E> {
+    pub(super) entries: Vec<E>,
+    pub(super) origin: Origin,
+}
+
+impl<E> Default for Section<E> {
+    fn default() -> Self {
+        Self { entries: Vec::new(), origin: Origin::Default }
+    }
+}
+
+/// How the `[[entries]]` of a setting are read.
+pub(super) struct Entries<E> {
+    /// The setting.
+    pub(super) setting: &'static str,
+    /// The fields an entry may have, in the order they are documented.
+    pub(super) fields: &'static [&'static str],
+    /// Those it must have.
+    pub(super) required: &'static [&'static str],
+    /// Gives an entry in which nothing is said yet.
+    pub(super) begin: fn() -> E,
+    /// Reads one field into an entry, or says what the field must be.
+    pub(super) read: fn(&mut E, &str, &str) -> Result<(), String>,
+    /// Says what is wrong with an entry as a whole.
+    pub(super) whole: fn(&E) -> Result<(), String>,
+    /// Gives what no two entries may share.
+    pub(super) name: fn(&E) -> &str,
 }
 
 /// Reads a file and refuses what no setting knows, so that a slip of the pen is not silently a default.
@@ -32,9 +66,12 @@ pub(super) fn read(path: &Path) -> Result<Contents, ConfigError> {
     for (key, value) in document.get_ref() {
         let name = key.get_ref().as_ref();
         let line = page.line(key.span().start);
-        if name == "keys" {
-            contents.keys = page.keys(value, line)?;
-            contents.keys_origin = Some(page.origin(line));
+        if name == KEYS.setting {
+            contents.keys = page.entries(&KEYS, value, line)?;
+        } else if name == TOKEN_KEYS.setting {
+            contents.token_keys = page.entries(&TOKEN_KEYS, value, line)?;
+        } else if name == ELIGIBILITY.setting {
+            contents.eligibility = page.entries(&ELIGIBILITY, value, line)?;
         } else if table::SETTINGS.iter().any(|setting| setting.key == name) {
             let text = page.scalar(name, value, line)?;
             contents.scalars.insert(name.to_owned(), (page.origin(line), text));
@@ -105,54 +142,56 @@ impl Page<'_> {
         Err(self.bad(key, line, format!("{reason}, not a {}", value.type_str())))
     }
 
-    fn keys(
+    /// Reads the `[[entries]]` of a setting, none of them twice.
+    fn entries<E>(
         &self,
+        form: &Entries<E>,
         value: &Spanned<DeValue<'_>>,
         line: usize,
-    ) -> Result<Vec<KeySetting>, ConfigError> {
-        let Some(entries) = value.get_ref().as_array() else {
-            return Err(self.bad("keys", line, "must be written as `[[keys]]` entries"));
+    ) -> Result<Section<E>, ConfigError> {
+        let wrong = |line| {
+            let reason = format!("must be written as `[[{}]]` entries", form.setting);
+            self.bad(form.setting, line, reason)
         };
-        let mut keys: Vec<KeySetting> = Vec::new();
-        for entry in entries.iter() {
+        let mut entries: Vec<E> = Vec::new();
+        for entry in value.get_ref().as_array().ok_or_else(|| wrong(line))?.iter() {
             let line = self.line(entry.span().start);
-            let Some(fields) = entry.get_ref().as_table() else {
-                return Err(self.bad("keys", line, "must be written as `[[keys]]` entries"));
-            };
-            let key = self.key(fields, line)?;
-            if keys.iter().any(|other| other.name == key.name) {
-                let reason = format!("has two entries named `{}`", key.name);
-                return Err(self.bad("keys", line, reason));
+            let fields = entry.get_ref().as_table().ok_or_else(|| wrong(line))?;
+            let entry = self.entry(form, fields, line)?;
+            let name = (form.name)(&entry);
+            if entries.iter().any(|other| (form.name)(other) == name) {
+                let reason = format!("has two entries named `{name}`");
+                return Err(self.bad(form.setting, line, reason));
             }
-            keys.push(key);
+            entries.push(entry);
         }
-        Ok(keys)
+        Ok(Section { entries, origin: self.origin(line) })
     }
 
-    fn key(&self, fields: &DeTable<'_>, line: usize) -> Result<KeySetting, ConfigError> {
-        let mut entry = KeySetting {
-            name: String::new(),
-            sha256: String::new(),
-            role: Role::Read,
-            campaigns: None,
-        };
+    fn entry<E>(
+        &self,
+        form: &Entries<E>,
+        fields: &DeTable<'_>,
+        line: usize,
+    ) -> Result<E, ConfigError> {
+        let mut entry = (form.begin)();
         for (field, value) in fields {
             let name = field.get_ref().as_ref();
             let line = self.line(field.span().start);
-            if !KEY_FIELDS.contains(&name) {
-                return Err(self.unknown(name, line, KEY_FIELDS.into_iter()));
+            if !form.fields.contains(&name) {
+                return Err(self.unknown(name, line, form.fields.iter().copied()));
             }
-            let full = format!("keys.{name}");
+            let full = format!("{}.{name}", form.setting);
             let text = self.scalar(&full, value, line)?;
-            read_field(&mut entry, name, &text).map_err(|reason| self.bad(&full, line, reason))?;
+            (form.read)(&mut entry, name, &text).map_err(|reason| self.bad(&full, line, reason))?;
         }
-        let missing = ["name", "sha256", "role"]
-            .into_iter()
-            .find(|&field| !fields.iter().any(|(given, _)| given.get_ref().as_ref() == field));
-        match missing {
-            Some(field) => Err(self.bad("keys", line, format!("has an entry without `{field}`"))),
-            None => Ok(entry),
+        let given = |field: &str| fields.iter().any(|(given, _)| given.get_ref().as_ref() == field);
+        if let Some(field) = form.required.iter().find(|field| !given(field)) {
+            let reason = format!("has an entry without `{field}`");
+            return Err(self.bad(form.setting, line, reason));
         }
+        (form.whole)(&entry).map_err(|reason| self.bad(form.setting, line, reason))?;
+        Ok(entry)
     }
 }
 

@@ -1,5 +1,7 @@
 //! Keys as the configuration names them: the hash of the key, its role, and the campaigns it is for.
 
+use super::file::Entries;
+use crate::guard::rate::Rate;
 use std::fmt;
 
 /// A secret that does not show itself: its `Debug` and the printed configuration hide it.
@@ -83,17 +85,33 @@ pub struct KeySetting {
     pub role: Role,
     /// The campaigns it is for, by the beginning of their names; `None` is all of them.
     pub campaigns: Option<String>,
+    /// How often it may ask, in place of what holds for all keys; `Some(None)` is as often as it likes.
+    pub rate: Option<Option<Rate>>,
 }
 
-/// The fields of a `[[keys]]` entry, in the order they are documented.
-pub(crate) const KEY_FIELDS: [&str; 4] = ["name", "sha256", "role", "campaigns"];
+/// How `[[keys]]` entries are read.
+pub(super) const KEYS: Entries<KeySetting> = Entries {
+    setting: "keys",
+    fields: &["name", "sha256", "role", "campaigns", "rate"],
+    required: &["name", "sha256", "role"],
+    begin: || KeySetting {
+        name: String::new(),
+        sha256: String::new(),
+        role: Role::Read,
+        campaigns: None,
+        rate: None,
+    },
+    read: read_field,
+    whole: |_| Ok(()),
+    name: |key| &key.name,
+};
 
 /// Reads one field into an entry under construction.
 ///
 /// # Errors
 ///
 /// Says what the field must be.
-pub(crate) fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), String> {
+fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), String> {
     match field {
         "name" if text.is_empty() || text.len() > 64 || text.chars().any(char::is_control) => {
             Err("must have 1 to 64 characters".to_owned())
@@ -113,6 +131,10 @@ pub(crate) fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Res
         "role" => {
             entry.role = Role::from_text(text)
                 .ok_or_else(|| format!("must be admin, operator, backend or read, not `{text}`"))?;
+            Ok(())
+        }
+        "rate" => {
+            entry.rate = Some(super::guards::rate(text)?);
             Ok(())
         }
         _ => {

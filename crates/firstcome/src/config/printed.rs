@@ -28,6 +28,10 @@ pub fn print(resolved: &Resolved) -> String {
         if let Some(campaigns) = &key.campaigns {
             page.push_str(&format!("campaigns = {}\n", quoted(campaigns)));
         }
+        if let Some(rate) = &key.rate {
+            let text = rate.map_or("none".to_owned(), |rate| rate.to_string());
+            page.push_str(&format!("rate = {}\n", quoted(&text)));
+        }
     }
     page
 }
@@ -42,6 +46,9 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
             ("ledger", None) => json!({"without_password": config.ledger.to_string()}),
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
+            ("token_secret", None) => json!({"given": config.guards.token_secret.is_some()}),
+            ("token_keys", None) => config.guards.token_keys.iter().map(|key| json!({"id": key.id})).collect(),
+            ("eligibility", None) => config.guards.eligibility.iter().map(|entry| json!({"campaign": entry.campaign(), "url": entry.terms.url.to_string()})).collect(),
             (_, None) => serde_json::Value::Null,
         };
         let origin = resolved.origins.get(key).map(ToString::to_string);
@@ -73,6 +80,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "connections" => config.connections.to_string(),
         "body_bytes" => config.body_bytes.to_string(),
         "header_ms" => config.header_wait.as_millis().to_string(),
+        "hold_wait_ms" => config.hold_wait.as_millis().to_string(),
         "idle_ms" => config.idle.as_millis().to_string(),
         "drain_ms" => config.drain.as_millis().to_string(),
         "settle_interval_ms" => config.settle_interval.as_millis().to_string(),
@@ -83,7 +91,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "memory_limit_mib" => config.memory_limit_mib.to_string(),
         "outbox_max" => config.outbox_max.to_string(),
         "metrics_public" => config.metrics_public.to_string(),
-        _ => return None,
+        "rate_entries" => config.guards.rate_entries.to_string(),
+        _ => quoted(&config.guards.shown(key)?),
     };
     Some(text)
 }
@@ -95,6 +104,16 @@ fn unshown(config: &Config, key: &str) -> String {
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
         "ledger" => format!("{}, its password not shown", config.ledger),
         "admin_key" => "generated into the data folder".to_owned(),
+        "token_secret" if config.guards.token_secret.is_some() => "given, not shown".to_owned(),
+        "token_keys" if !config.guards.token_keys.is_empty() => {
+            let ids: Vec<_> = config.guards.token_keys.iter().map(|key| &*key.id).collect();
+            format!("{}, not shown", ids.join(", "))
+        }
+        "eligibility" if !config.guards.eligibility.is_empty() => {
+            let of: Vec<_> =
+                config.guards.eligibility.iter().map(|entry| entry.campaign()).collect();
+            format!("of {}, not shown", of.join(", "))
+        }
         "keys" if !config.keys.is_empty() => format!("{} below", config.keys.len()),
         _ => "none".to_owned(),
     }

@@ -42,7 +42,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 26] = [
+pub const SETTINGS: [Setting; 37] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -99,6 +99,11 @@ pub const SETTINGS: [Setting; 26] = [
     Setting::new("header_ms", "10000", "milliseconds to send a request's header, 1 to 600000"),
     Setting::new("idle_ms", "75000", "milliseconds a connection may be idle, 1 to 3600000"),
     Setting::new(
+        "hold_wait_ms",
+        "3000",
+        "milliseconds a hold may wait at most for seats that somebody has, 0 to 60000",
+    ),
+    Setting::new(
         "drain_ms",
         "10000",
         "milliseconds a stopping server finishes its work, 0 to 600000",
@@ -123,6 +128,53 @@ pub const SETTINGS: [Setting; 26] = [
     ),
     Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
     Setting::new("metrics_public", "false", "whether /metrics needs no key beyond loopback"),
+    Setting::new(
+        "rate_subject",
+        "none",
+        "how often a subject may ask, such as 5/s or 300/m burst 20, or none",
+    ),
+    Setting::new("rate_key", "none", "how often a key without a rate of its own may ask, or none"),
+    Setting::new("rate_address", "none", "how often an address may ask, or none"),
+    Setting::new(
+        "rate_entries",
+        "65536",
+        "subjects, and addresses, whose asking is remembered, 1024 to 16777216",
+    ),
+    Setting::new(
+        "trusted_proxies",
+        "none",
+        "proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas",
+    ),
+    Setting::new(
+        "proxy_header",
+        "x-forwarded-for",
+        "the header they write it in: x-forwarded-for or forwarded",
+    ),
+    Setting::new(
+        "cors_origins",
+        "none",
+        "pages a browser may call from, such as https://shop.example, by commas, or *",
+    ),
+    Setting {
+        secret: true,
+        ..Setting::new("token_secret", "none", "signs subject tokens, at least 32 characters")
+    },
+    Setting {
+        file_only: true,
+        ..Setting::new(
+            "token_keys",
+            "none",
+            "further keys to check subject tokens with, as [[token_keys]] entries of the file",
+        )
+    },
+    Setting {
+        file_only: true,
+        ..Setting::new(
+            "eligibility",
+            "none",
+            "services to ask whether a subject may claim, as [[eligibility]] entries of the file",
+        )
+    },
 ];
 
 /// The setting of that name; names are written in this program only, so a missing one is a bug.
@@ -152,13 +204,14 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             str::parse,
         )?,
         admin_key: layers.take("admin_key", || None, |text| Secret::new(text).map(Some))?,
-        keys: std::mem::take(&mut layers.contents.keys),
+        keys: std::mem::take(&mut layers.contents.keys.entries),
         queue: layers.take("queue", || 16_384, |text| size(text, 1, 1_000_000))?,
         command_wait: layers.take("command_wait_ms", || ms(5_000), |t| wait(t, 1, 600_000))?,
         connections: layers.take("connections", || 10_000, |text| size(text, 1, 1_000_000))?,
         body_bytes: layers.take("body_bytes", || 65_536, |text| size(text, 1_024, 16_777_216))?,
         header_wait: layers.take("header_ms", || ms(10_000), |text| wait(text, 1, 600_000))?,
         idle: layers.take("idle_ms", || ms(75_000), |text| wait(text, 1, 3_600_000))?,
+        hold_wait: layers.take("hold_wait_ms", || ms(3_000), |text| wait(text, 0, 60_000))?,
         drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
         settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
         keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,
@@ -169,9 +222,11 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
             .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
         outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
         metrics_public: layers.take("metrics_public", || false, truth)?,
+        guards: super::guards::settings_from(layers)?,
     };
-    let keys_origin = layers.contents.keys_origin.take().unwrap_or(super::Origin::Default);
-    layers.origins.insert("keys", keys_origin);
+    layers.origins.insert("keys", layers.contents.keys.origin.clone());
+    layers.origins.insert("token_keys", layers.contents.token_keys.origin.clone());
+    layers.origins.insert("eligibility", layers.contents.eligibility.origin.clone());
     if shared && config.ledger == Ledger::Sqlite {
         return Err(ConfigError::BadValue {
             origin: layers.origins.get("ledger").cloned().unwrap_or(super::Origin::Default),
@@ -200,14 +255,14 @@ fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
+pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
     let number = text.trim().replace('_', "").parse::<u64>().ok();
     number
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("must be a whole number from {least} to {most}, not `{text}`"))
 }
 
-fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
+pub(super) fn size(text: &str, least: u64, most: u64) -> Result<usize, String> {
     whole(text, least, most).and_then(|number| {
         usize::try_from(number).map_err(|_| format!("`{text}` is too large for this machine"))
     })

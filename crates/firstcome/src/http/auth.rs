@@ -1,8 +1,11 @@
 //! Who may do what.
 
+use super::guarded::too_many;
 use super::problem::Problem;
 use crate::answer::Code;
 use crate::config::Role;
+use crate::guard::rate::Pace;
+use crate::guard::token;
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -18,14 +21,42 @@ pub struct Key {
     pub campaigns: Option<Box<str>>,
 }
 
+impl Key {
+    /// Accepts campaigns whose names begin so.
+    pub(super) fn covers(&self, campaign: &str) -> Result<(), Problem> {
+        match &self.campaigns {
+            Some(prefix) if !campaign.starts_with(&**prefix) => {
+                let detail =
+                    format!("key {:?} is for campaigns that begin with {prefix:?}", self.name);
+                Err(Problem::new(Code::Forbidden, detail))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 /// The keys a server knows, by the SHA-256 of each.
-#[derive(Clone, Debug, Default)]
-pub struct Keys(BTreeMap<[u8; 32], Key>);
+#[derive(Debug, Default)]
+pub struct Keys(BTreeMap<[u8; 32], Known>);
+
+#[derive(Debug)]
+struct Known {
+    key: Key,
+    /// How often it may ask.
+    pace: Option<Pace>,
+}
 
 impl Keys {
     /// Adds a key by its SHA-256.
     pub fn add(&mut self, sha256: [u8; 32], key: Key) {
-        self.0.insert(sha256, key);
+        self.0.insert(sha256, Known { key, pace: None });
+    }
+
+    /// Limits how often a key that is known by its SHA-256 may ask.
+    pub fn pace(&mut self, sha256: [u8; 32], pace: Pace) {
+        if let Some(known) = self.0.get_mut(&sha256) {
+            known.pace = Some(pace);
+        }
     }
 
     /// Adds a key by its text.
@@ -41,14 +72,15 @@ impl Keys {
         campaign: &str,
     ) -> Result<&Key, Problem> {
         let key = self.know(headers, least)?;
-        match &key.campaigns {
-            Some(prefix) if !campaign.starts_with(&**prefix) => {
-                let detail =
-                    format!("key {:?} is for campaigns that begin with {prefix:?}", key.name);
-                Err(Problem::new(Code::Forbidden, detail))
-            }
-            Some(_) | None => Ok(key),
-        }
+        key.covers(campaign)?;
+        Ok(key)
+    }
+
+    /// Gives the subject token that a request brings in place of a key.
+    pub(super) fn token<'a>(&self, headers: &'a HeaderMap) -> Option<&'a [u8]> {
+        let token = bearer(headers.get(header::AUTHORIZATION)?.as_bytes())?;
+        let known = |token| self.0.contains_key(&<[u8; 32]>::from(Sha256::digest(token)));
+        (token::looks_like_one(token) && !known(token)).then_some(token)
     }
 
     /// Accepts a request, about no campaign in particular, whose key has at least this role.
@@ -61,7 +93,11 @@ impl Keys {
             let detail = "give a key: Authorization: Bearer KEY";
             return Err(Problem::new(Code::Unauthorized, detail));
         };
-        let Some(key) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
+        let Some(Known { key, pace }) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
+            if token::looks_like_one(key) {
+                let detail = "a subject token claims, cancels and looks up for its subject, and nothing else";
+                return Err(Problem::new(Code::Forbidden, detail));
+            }
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));
         };
         if key.role < least {
@@ -72,6 +108,12 @@ impl Keys {
                 least.as_str()
             );
             return Err(Problem::new(Code::Forbidden, detail));
+        }
+        if let Some(pace) = pace
+            && let Err(wait) = pace.check()
+        {
+            let who = format_args!("key {:?}", key.name);
+            return Err(too_many(who, "key", pace.rate(), wait));
         }
         Ok(key)
     }

@@ -4,18 +4,20 @@ pub(super) mod standing;
 
 use super::claims::{json, path};
 use super::problem::{Problem, yes};
+use super::seats::{self, SeatRow};
 use super::{App, Role, clock_text, request};
 use crate::answer::Code;
-use crate::node::{Ask, Decided, Ordered};
+use crate::node::{Ask, Decided, Ordered, OwnChunk};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::limits::CAPACITY;
-use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
+use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, State};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -40,6 +42,22 @@ pub(super) struct CampaignRequest {
     /// Whether a cancelled unit goes back to its pool.
     #[serde(default = "yes_by_default")]
     units_return: bool,
+    /// How long a hold lasts, 1,000 to `hold_max_ms`; 480,000 (8 minutes), or `hold_max_ms` if that is less, if left out.
+    #[serde(default)]
+    hold_ttl_ms: Option<i64>,
+    /// How long after its start a hold can be extended to, up to 86,400,000; 1,800,000 (30 minutes) if left out.
+    #[serde(default)]
+    hold_max_ms: Option<i64>,
+    /// How many live holds one subject may have.
+    #[serde(default)]
+    #[schema(inline)]
+    holds: Each,
+    /// How many holds one subject may start in an hour, 1 to 1,000; 60 if left out.
+    #[serde(default)]
+    holds_per_hour: Option<u32>,
+    /// Whether a hold may leave a single free seat between taken ones.
+    #[serde(default)]
+    allow_orphans: bool,
     /// One pool at least.
     pools: Vec<PoolRequest>,
 }
@@ -55,6 +73,20 @@ pub(super) struct LimitsRequest {
     /// Live claims over all pools of the campaign; one for each pool if left out.
     #[serde(default)]
     campaign: Option<u32>,
+    /// Units of a grade, held and live claims together, over all pools.
+    #[serde(default)]
+    grades: BTreeMap<String, u32>,
+}
+
+/// How many live holds one subject may have.
+#[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Each {
+    /// One at a time.
+    #[default]
+    One,
+    /// Any number.
+    Many,
 }
 
 /// A pool.
@@ -65,9 +97,16 @@ pub(super) struct PoolRequest {
     #[serde(default)]
     #[schema(inline)]
     kind: Kind,
-    /// How many units: 1 to 4294967294.
-    #[schema(value_type = u32)]
-    capacity: serde_json::Number,
+    /// How many units: 1 to 4294967294. Not of a seated pool, which has as many as seats and places are added.
+    #[serde(default)]
+    #[schema(value_type = Option<u32>)]
+    capacity: Option<serde_json::Number>,
+    /// How many units of it one subject may have, held and live claims together; as many as there are, if left out.
+    #[serde(default)]
+    limit: Option<u32>,
+    /// Seats and areas to begin with, of a seated pool: up to 4,000. More are imported.
+    #[serde(default)]
+    seats: Vec<SeatRow>,
 }
 
 /// What a pool consists of.
@@ -77,9 +116,22 @@ enum Kind {
     /// Places that are alike.
     #[default]
     Counted,
+    /// Seats with names, and areas.
+    Seated,
 }
 
 impl CampaignRequest {
+    /// Takes the seats that are to be added once the campaign is there, with their pools.
+    fn take_seats(&mut self) -> Result<Vec<(String, OwnChunk)>, Problem> {
+        let seated = self
+            .pools
+            .iter_mut()
+            .filter(|pool| matches!(pool.kind, Kind::Seated) && !pool.seats.is_empty());
+        seated
+            .map(|pool| Ok((pool.name.clone(), seats::chunk(&std::mem::take(&mut pool.seats))?)))
+            .collect()
+    }
+
     fn settings(self) -> Result<Settings, Problem> {
         let bad = |detail: String| Problem::new(Code::InvalidSettings, detail);
         let opens = match self.opens_at.as_deref() {
@@ -95,15 +147,21 @@ impl CampaignRequest {
                 Some(clock_text::parse(text).map_err(|why| bad(format!("closes_at: {why}")))?)
             }
         };
-        let pool = |pool: PoolRequest| match pool.capacity.as_u64().map(u32::try_from) {
-            Some(Ok(capacity)) => {
-                let Kind::Counted = pool.kind;
-                Ok(PoolSettings::counted(&pool.name, capacity))
-            }
-            Some(Err(_)) | None => Err(bad(format!(
-                "capacity of pool {:?}: {} is outside 1 to {CAPACITY}",
-                pool.name, pool.capacity
-            ))),
+        let pool = |pool: PoolRequest| pool.settings().map_err(bad);
+        let plain = HoldSettings::default();
+        let max_us = self.hold_max_ms.map_or(plain.max_us, micros);
+        let each = match self.holds {
+            Each::One => HoldsEach::One,
+            Each::Many => HoldsEach::Many,
+        };
+        let grade = |(grade, limit): (String, u32)| GradeLimit { grade: grade.into(), limit };
+        let holding = HoldSettings {
+            ttl_us: self.hold_ttl_ms.map_or(plain.ttl_us.min(max_us), micros),
+            max_us,
+            each,
+            per_hour: self.holds_per_hour.unwrap_or(plain.per_hour),
+            allow_orphans: self.allow_orphans,
+            grades: self.limits.grades.into_iter().map(grade).collect(),
         };
         let settings = Settings {
             title: self.title.into(),
@@ -112,11 +170,42 @@ impl CampaignRequest {
             limit: self.limits.campaign,
             claim_again: self.claim_again,
             units_return: self.units_return,
-            holding: HoldSettings::default(),
+            holding,
             pools: self.pools.into_iter().map(pool).collect::<Result<_, _>>()?,
         };
         settings.check().map_err(|why| bad(why.to_string()))?;
         Ok(settings)
+    }
+}
+
+fn micros(ms: i64) -> i64 {
+    ms.saturating_mul(1_000)
+}
+
+impl PoolRequest {
+    fn settings(self) -> Result<PoolSettings, String> {
+        let limit = self.limit;
+        match (self.kind, self.capacity) {
+            (Kind::Seated, None) => Ok(PoolSettings { limit, ..PoolSettings::seated(&self.name) }),
+            (Kind::Seated, Some(capacity)) => Err(format!(
+                "capacity of pool {:?}: {capacity} is for a counted pool; a seated one has as many \
+                 units as seats are added to it",
+                self.name
+            )),
+            (Kind::Counted, _) if !self.seats.is_empty() => {
+                Err(format!("seats of pool {:?}: only a seated pool has them", self.name))
+            }
+            (Kind::Counted, None) => Err(format!("capacity of pool {:?} is missing", self.name)),
+            (Kind::Counted, Some(capacity)) => match capacity.as_u64().map(u32::try_from) {
+                Some(Ok(capacity)) => {
+                    Ok(PoolSettings { limit, ..PoolSettings::counted(&self.name, capacity) })
+                }
+                Some(Err(_)) | None => Err(format!(
+                    "capacity of pool {:?}: {capacity} is outside 1 to {CAPACITY}",
+                    self.name
+                )),
+            },
+        }
     }
 }
 
@@ -164,18 +253,24 @@ pub(super) async fn put(
             Problem::new(Code::InvalidSettings, format!("the campaign's name {why}"))
         })?;
         let bytes = request::body(&app, &headers, body).await?;
-        let settings = request::json::<CampaignRequest>(&bytes)?.settings()?;
+        let mut asked = request::json::<CampaignRequest>(&bytes)?;
+        let seats = asked.take_seats()?;
+        let settings = asked.settings()?;
         let expect = expectation(&headers)?;
         let ordered = Ordered { id: request::command_id(&headers)?, who: key.name.clone() };
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         fits_memory(&app, &campaign, &settings)?;
         if let Some(view) = unchanged(&app, &campaign, &settings, expect, &ordered).await {
+            seats::add_all(&app, &campaign, seats, &ordered).await?;
             app.metrics.answered("unchanged");
             return Ok(tagged(StatusCode::OK, view.version, &view));
         }
         let settings = Box::new(settings);
+        let by = ordered.clone();
         let ask = Ask::Put { campaign: campaign.as_str().into(), settings, expect, ordered };
-        put_view(&app, campaign, ask).await
+        let put = put_view(&app, campaign.clone(), ask).await?;
+        seats::add_all(&app, &campaign, seats, &by).await?;
+        Ok(put)
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }

@@ -56,8 +56,9 @@ pub(super) struct Won<'a> {
     request_body = ClaimRequest,
     responses((status = 201, description = "won", body = Won), (status = 200, description = "already_won", body = Won),
         (status = 409, description = "sold_out, not_open, paused, limit_reached, already_cancelled"),
+        (status = 403, description = "not_admitted, not_eligible, forbidden"),
         (status = 410, description = "closed, archived"), (status = 404, description = "not_found"),
-        (status = 429, description = "busy, outbox_full"), (status = 503, description = "unavailable, unknown")))]
+        (status = 429, description = "busy, outbox_full, too_many_requests"), (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
 pub(super) async fn claim(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,
@@ -111,16 +112,25 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    app.keys.allow(headers, Role::Backend, campaign)?;
+    let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(app, headers, body).await?;
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
     request::campaign(campaign)?;
     request::subject(&ask.subject)?;
+    bearer.acts_for(&ask.subject)?;
+    app.paced_subject(&ask.subject)?;
     if let Some(pool) = &ask.pool {
         request::pool(campaign, pool)?;
     }
     let min = request::Query::parse(query, &[])?.min_position()?;
-    let answer = app.node.intake.claim(campaign, ask.pool.as_deref(), &ask.subject, min).await;
+    let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
+    let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
+        Some(answer) => answer,
+        None => {
+            app.eligible(campaign, pool, &ask.subject).await?;
+            intake.decide(Ask::claim(campaign, pool, &ask.subject)).await
+        }
+    };
     let answer = yes(answer, campaign)?;
     let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
         (StatusCode::CREATED, rank, at)
@@ -228,9 +238,11 @@ pub(super) async fn look_up(
 ) -> Response<Body> {
     let answered = async {
         let Path((campaign, subject)) = path(place)?;
-        app.keys.allow(&headers, Role::Read, &campaign)?;
+        let bearer = app.bearer(&headers, Role::Read, &campaign)?;
         request::campaign(&campaign)?;
         request::subject(&subject)?;
+        bearer.acts_for(&subject)?;
+        app.paced_subject(&subject)?;
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
         let stale = app.is_stale();
@@ -311,16 +323,19 @@ async fn cancel_answer(
     headers: &HeaderMap,
 ) -> Result<Response<Body>, Problem> {
     let Path((campaign, subject)) = path(place)?;
-    let key = app.keys.allow(headers, Role::Backend, &campaign)?;
+    let bearer = app.bearer(headers, Role::Backend, &campaign)?;
     request::campaign(&campaign)?;
     request::subject(&subject)?;
+    bearer.acts_for(&subject)?;
+    bearer.may_cancel()?;
+    app.paced_subject(&subject)?;
     let query = request::Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
     let by = match query.get("by") {
-        None if key.role >= Role::Operator => By::Operator,
+        None if bearer.is_operator() => By::Operator,
         None | Some("subject") => By::Subject,
-        Some("operator") if key.role >= Role::Operator => By::Operator,
+        Some("operator") if bearer.is_operator() => By::Operator,
         Some("operator") => {
-            let detail = format!("key {:?} may cancel on the subject's word only", key.name);
+            let detail = format!("{} may cancel on the subject's word only", bearer.shown());
             return Err(Problem::new(Code::Forbidden, detail));
         }
         Some(other) => {
@@ -356,7 +371,7 @@ async fn cancel_answer(
         rank,
         by,
         reason: reason.into(),
-        who: key.name.clone(),
+        who: bearer.name(),
     };
     let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
     let (by, at) = cancelled(&answer);

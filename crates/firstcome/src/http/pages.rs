@@ -90,6 +90,7 @@ pub(super) async fn problem(
             "It may have happened. Send the same request again: it is known by its own identity, \
              so it happens once, and the answer tells what happened."
         }
+        Effect::Done => "It is a result, taken down once: asking again gives the same answer.",
     };
     let body = format!(
         "<p>{}.</p><p>HTTP status {}.</p><p>{retry}</p><p>{effect}</p><p><a href=/docs>All routes and problems</a></p>",

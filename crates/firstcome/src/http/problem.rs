@@ -13,6 +13,7 @@ use firstcome_core::{Outcome, Refusal};
 use http_body_util::Full;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 /// The media type of a problem document.
 pub(super) const MEDIA_TYPE: &str = "application/problem+json";
@@ -36,8 +37,11 @@ impl Problem {
             | Code::StoreFull
             | Code::Unavailable
             | Code::Unknown
-            | Code::TooManyConnections => Some(1),
+            | Code::TooManyConnections
+            | Code::TooManyRequests
+            | Code::EligibilityUnknown => Some(1),
             Code::Refused(_)
+            | Code::RefundDue
             | Code::StalePosition
             | Code::NothingLost
             | Code::InvalidRequest
@@ -49,6 +53,8 @@ impl Problem {
             | Code::TooLarge
             | Code::Timeout
             | Code::Unauthorized
+            | Code::NotEligible
+            | Code::TokenExpired
             | Code::Forbidden
             | Code::NoSuchRoute
             | Code::MethodNotAllowed => None,
@@ -163,6 +169,18 @@ impl Problem {
         self
     }
 
+    /// Says when to ask again, in whole seconds and no sooner than that.
+    pub(super) fn after(mut self, wait: Duration) -> Self {
+        let begun = u64::from(wait.subsec_nanos() > 0);
+        self.retry_after = Some((wait.as_secs() + begun).max(1));
+        self
+    }
+
+    /// Gives the sentence for people.
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     pub(super) fn outcome(&self) -> &'static str {
         self.code.row().outcome
     }
@@ -180,6 +198,9 @@ impl Problem {
         }
         if self.code == Code::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        } else if self.code == Code::TokenExpired {
+            let why = HeaderValue::from_static("Bearer error=\"invalid_token\"");
+            headers.insert(header::WWW_AUTHENTICATE, why);
         }
         response
     }

@@ -18,24 +18,38 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    if let Some(kind) = headers.get(header::CONTENT_TYPE) {
-        let kind = kind.as_bytes();
-        let essence = kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii();
-        if !essence.eq_ignore_ascii_case(b"application/json") {
-            let detail = format!(
-                "send Content-Type: application/json, not {:?}",
-                String::from_utf8_lossy(essence)
-            );
-            return Err(Problem::new(Code::UnsupportedMediaType, detail));
-        }
-    } else {
-        let detail = "send Content-Type: application/json";
-        return Err(Problem::new(Code::UnsupportedMediaType, detail));
-    }
     let most = app.options.body_bytes;
+    body_of(app, headers, body, &["application/json"], most).await.map(|(_, body)| body)
+}
+
+/// Reads a body of one of some media types, within a size and the configured time; gives which of them it is.
+pub(super) async fn body_of<B>(
+    app: &App,
+    headers: &HeaderMap,
+    body: B,
+    kinds: &[&'static str],
+    most: usize,
+) -> Result<(&'static str, Bytes), Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let given = headers.get(header::CONTENT_TYPE).map(|kind| {
+        let kind = kind.as_bytes();
+        kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii()
+    });
+    let known =
+        |given: &[u8]| kinds.iter().find(|kind| given.eq_ignore_ascii_case(kind.as_bytes()));
+    let Some(kind) = given.and_then(known).copied() else {
+        let mut detail = format!("send Content-Type: {}", kinds.join(" or "));
+        if let Some(given) = given {
+            detail = format!("{detail}, not {:?}", String::from_utf8_lossy(given));
+        }
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    };
     let read = timeout(app.options.body_time, Limited::new(body, most).collect()).await;
     match read {
-        Ok(Ok(read)) => Ok(read.to_bytes()),
+        Ok(Ok(read)) => Ok((kind, read.to_bytes())),
         Ok(Err(why)) if why.is::<LengthLimitError>() => {
             let detail = format!("the body has more than {most} bytes");
             Err(Problem::new(Code::TooLarge, detail))

@@ -4,10 +4,11 @@ use super::patience::{Patience, Watched};
 use super::problem::{MEDIA_TYPE, Problem};
 use super::{App, claims, router};
 use crate::answer::Code;
+use crate::guard::cors::Told;
 use crate::node::told;
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request, Response};
+use axum::http::{Method, Request, Response, StatusCode};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -16,6 +17,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
@@ -49,9 +51,9 @@ pub async fn serve(
     let graceful = GracefulShutdown::new();
     let (cut, _) = watch::channel(false);
     loop {
-        let stream = tokio::select! {
+        let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
+                Ok((stream, peer)) => (stream, peer.ip()),
                 Err(why) if is_about_one_connection(&why) => continue,
                 Err(_) => {
                     sleep(AFTER_REFUSAL).await;
@@ -78,7 +80,7 @@ pub async fn serve(
             let patience = Arc::clone(&answering);
             async move {
                 patience.answering();
-                let answer = answer(app, router, request).await;
+                let answer = answer(app, router, peer, request).await;
                 patience.idle();
                 answer
             }
@@ -121,12 +123,43 @@ pub async fn serve(
     }
 }
 
-/// Answers a request: a claim straight away, everything else by its route.
+/// Answers a request, with what its browser has to be told where a page asks.
 async fn answer(
     app: Arc<App>,
-    mut router: Router,
+    router: Router,
+    peer: IpAddr,
     request: Request<Incoming>,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    let told = app.guards.origins.told(request.headers());
+    if told.is_none() {
+        return decide(app, router, peer, request).await;
+    }
+    let preflight = Told::is_preflight(request.method(), request.headers());
+    let mut answer = if preflight {
+        let mut answer = Response::new(Either::Left(Full::default()));
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+        Told::write_preflight(answer.headers_mut());
+        answer
+    } else {
+        decide(app, router, peer, request).await?
+    };
+    if let Some(told) = told {
+        told.write(answer.headers_mut());
+    }
+    Ok(answer)
+}
+
+/// Answers a request: a claim straight away, everything else by its route.
+async fn decide(
+    app: Arc<App>,
+    mut router: Router,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
+    if let Err(problem) = app.paced_address(peer, request.uri().path(), request.headers()) {
+        app.metrics.answered(problem.outcome());
+        return Ok(problem.response().map(Either::Left));
+    }
     if request.method() == Method::POST
         && let Some(campaign) = claims::campaign_in(request.uri().path())
     {

@@ -32,6 +32,13 @@ pub(super) struct Settle {
     pub(super) standing: Arc<Mutex<Standing>>,
 }
 
+impl Drop for Settle {
+    /// What is wrong with the ledger is for whoever leads next to say.
+    fn drop(&mut self) {
+        self.stand(|standing| standing.trouble = None);
+    }
+}
+
 /// Why this stretch of leading the ledger ended.
 enum End {
     /// The leader stops.

@@ -12,7 +12,7 @@ use super::batch::{Answers, Batch, answer_overdue, turn_away};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::follow::Next;
-use super::fork::Over;
+use super::fork::{Lost, Over};
 use super::health::Health;
 use super::pace::Pace;
 use super::queue::Queue;
@@ -59,7 +59,7 @@ pub(crate) struct Appender {
     pub(crate) says: Says,
     pub(super) recent: Recent,
     /// Entries of a history that is over which the journal does not have yet.
-    pub(super) lost: Vec<(Entry, Name)>,
+    pub(super) lost: Vec<Lost>,
     /// The history that is over, until it was told what became of it.
     pub(super) over: Option<Over>,
     pub(super) pace: Pace,
@@ -203,8 +203,8 @@ impl Appender {
         loop {
             if self.may_have_lost() {
                 self.heal(Some(&mut batch)).await?;
-                if batch.waiting.is_empty() {
-                    // It was seen while the journal was mended.
+                // It was seen while the journal was mended; or this node stops, and nothing was mended.
+                if batch.waiting.is_empty() || self.is_given_up(&batch) {
                     return Ok(());
                 }
             }
@@ -226,7 +226,7 @@ impl Appender {
                 }
                 Err(broken) if self.is_lost(&broken) => {
                     self.heal(Some(&mut batch)).await?;
-                    if batch.waiting.is_empty() {
+                    if batch.waiting.is_empty() || self.is_given_up(&batch) {
                         return Ok(());
                     }
                     continue;

@@ -92,6 +92,12 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// Gives a claim.
+    pub fn claim(campaign: &str, pool: Option<&str>, subject: &str) -> Self {
+        let (campaign, subject) = (campaign.into(), subject.into());
+        Self::Claim { campaign, pool: pool.map(Into::into), subject }
+    }
+
     /// Gives the command as it is written into a body, with what this node knows at that moment.
     pub fn command(&self, mark: Mark) -> Command<'_> {
         match self {

@@ -52,9 +52,14 @@ impl Calls {
         self.suspect();
     }
 
-    /// Says whether [`Calls::go_over`] was called since this was last asked.
+    /// Says whether [`Calls::go_over`] was called and [`Calls::went_over`] not since.
     pub(super) fn must_go_over(&self) -> bool {
-        self.is_wrong.swap(false, Ordering::Relaxed)
+        self.is_wrong.load(Ordering::Relaxed)
+    }
+
+    /// Says that this node has the state of what the journal has.
+    pub(super) fn went_over(&self) {
+        self.is_wrong.store(false, Ordering::Relaxed);
     }
 
     /// Says that another node had another digest than this one.

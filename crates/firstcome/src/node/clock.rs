@@ -4,7 +4,13 @@ use crate::twins::{Protection, is_off};
 use firstcome_core::Timestamp;
 use firstcome_journal::Clock;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 use tokio::time::Instant;
+
+/// How old what the store said may be for somebody to be told by it that nothing is open yet.
+///
+/// A store's clock may be set forward: who did not hear from it since does not know. A node asks every second.
+const KNOWN_FOR: Duration = Duration::from_secs(2);
 
 /// The store's clock.
 ///
@@ -27,7 +33,11 @@ impl StoreClock {
     /// Takes in what the store said, asked at `asked`.
     pub(crate) fn heard(&self, said: Timestamp, asked: Instant) {
         if let Self::Learned(last) = self {
-            *last.lock().unwrap_or_else(PoisonError::into_inner) = (said, asked);
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            // Answers may overtake each other.
+            if asked >= last.1 {
+                *last = (said, asked);
+            }
         }
     }
 
@@ -39,14 +49,18 @@ impl StoreClock {
         }
     }
 
-    /// Gives the latest that the store's clock can say now, as long as it is not set forward.
-    pub(crate) fn latest(&self) -> Timestamp {
+    /// Gives the latest that the store's clock can say now, unless it was set forward within two seconds; none
+    /// where it was not heard for as long.
+    pub(crate) fn latest(&self) -> Option<Timestamp> {
         match self {
-            Self::Own(clock) => clock.now(),
-            Self::Learned(last) if is_off(Protection::NotOpenWithoutElapsed) => {
-                last.lock().unwrap_or_else(PoisonError::into_inner).0
+            Self::Own(clock) => Some(clock.now()),
+            Self::Learned(last) => {
+                let (said, asked) = *last.lock().unwrap_or_else(PoisonError::into_inner);
+                if is_off(Protection::NotOpenWithoutElapsed) {
+                    return Some(said);
+                }
+                (asked.elapsed() < KNOWN_FOR).then(|| passed(last, 100))
             }
-            Self::Learned(last) => passed(last, 100),
         }
     }
 }

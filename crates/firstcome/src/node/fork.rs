@@ -6,32 +6,27 @@
 //! writes under a new identity from then on, so that what others bring of it is never below what it
 //! wrote since.
 
+mod over;
+
+pub(super) use over::Over;
+
 use super::appender::{Appender, Applying};
 use super::batch::{Answers, Batch, keep_timeless};
 use super::heal::Step;
+use super::recent::Kept;
 use super::replica::Stop;
 use super::start::{self, CannotStart};
 use crate::twins::{Protection, is_off};
-use firstcome_core::command::{Body, Command};
-use firstcome_core::limits::NODE_MEMORY_US;
+use firstcome_core::limits::{NODE_MEMORY_US, SERVICE_STEP_US};
 use firstcome_core::names::NodeId;
-use firstcome_core::pool::Pool;
-use firstcome_core::state::State;
-use firstcome_journal::{Append, Entry, Failure as Broken, Head, Name, Shared};
-use std::collections::BTreeSet;
+use firstcome_journal::{Append, Failure as Broken, Head, Shared};
 
-/// Bytes of a report.
-const REPORT: usize = 1 << 20;
-
-/// A history that is over, to be compared with the one that took its place.
-pub(crate) struct Over {
-    state: State,
-    /// The last position both have, as far as this node could tell.
-    fork: Option<u64>,
-    /// Whom the entries that were lost are about: campaign, pool, subject.
-    about: BTreeSet<(Box<str>, Box<str>, Box<str>)>,
-    /// Entries too old to be brought: whether they ran cannot be told any more.
-    too_old: u64,
+/// An entry that the store's history lacks.
+#[derive(Clone, Debug)]
+pub(super) struct Lost {
+    kept: Kept,
+    /// The service time at which it was applied, in its own history.
+    service: i64,
 }
 
 impl Appender {
@@ -73,26 +68,30 @@ impl Appender {
         // A question under way is about the history that is over.
         self.asked.abort_all();
         let ours = self.recent.take();
-        let beyond = |(entry, _): &(Entry, Name)| fork.is_none_or(|fork| entry.position > fork);
-        let mut lost: Vec<_> = ours.into_iter().filter(beyond).collect();
-        let known = fork.is_some().then(|| about(&lost, &state));
-        lost.retain(|(_, name)| !state.has_run(name.node, name.number));
+        let mut lost = self.replica.look(|ours_then| Lost::of(ours, ours_then.service()));
+        lost.retain(|lost| fork.is_none_or(|fork| lost.kept.entry.position > fork));
+        let is_missing = |lost: &Lost| !state.has_run(lost.kept.name.node, lost.kept.name.number);
+        if fork.is_none() {
+            lost.retain(is_missing);
+        }
+        let over = self.replica.look(|ours_then| Over::of(ours_then, fork, &lost));
+        lost.retain(is_missing);
         for (entry, name) in tail {
             self.recent.push(entry, name);
         }
-        let over = self.replica.replace(state);
-        if lost.is_empty() && fork.is_none_or(|fork| fork >= over.position()) {
+        let position = self.replica.replace(state).position();
+        self.calls.went_over();
+        if lost.is_empty() && fork.is_none_or(|fork| fork >= position) {
             // This node was only behind.
             return Ok(Ok(Step::Again));
         }
-        let about = known.unwrap_or_else(|| about(&lost, &over));
         if !is_off(Protection::LostNotBrought) {
             self.lost.extend(lost);
         }
         match &mut self.over {
-            // Gone over twice: what was true first is what clients were told.
-            Some(first) => first.about.extend(about),
-            None => self.over = Some(Over { state: over, fork, about, too_old: 0 }),
+            // Gone over twice: clients may have been told of either history.
+            Some(first) => first.extend(over),
+            None => self.over = Some(over),
         }
         if let Some(batch) = batch {
             batch.move_to_another_history();
@@ -114,7 +113,7 @@ impl Appender {
         head: Head,
         mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let before = self.over.as_ref().map_or(head.epoch, |over| over.state.token().epoch);
+        let before = self.over.as_ref().map_or(head.epoch, |over| over.applied.epoch);
         if head.epoch <= before {
             match self.patiently(batch.as_deref_mut(), shared.raise_epoch(head)).await {
                 Ok(_) => {}
@@ -123,12 +122,12 @@ impl Appender {
             }
         }
         let mut brought = 0;
-        for (entry, name) in self.lost.clone() {
+        for lost in self.lost.clone() {
             brought += 1;
-            let (ran, at) =
-                self.replica.look(|state| (state.has_run(name.node, name.number), state.at()));
-            // Beyond that the rules forget which batches ran: see `NODE_MEMORY_US`.
-            let too_old = at.micros_since(entry.at) >= NODE_MEMORY_US / 6 * 5;
+            let Kept { name, ref entry, .. } = lost.kept;
+            let (ran, service) =
+                self.replica.look(|state| (state.has_run(name.node, name.number), state.service()));
+            let too_old = lost.is_too_old(service);
             if too_old
                 && !ran
                 && let Some(over) = &mut self.over
@@ -178,94 +177,28 @@ impl Appender {
     }
 }
 
-/// Gives whom entries are about.
-fn about(lost: &[(Entry, Name)], over: &State) -> BTreeSet<(Box<str>, Box<str>, Box<str>)> {
-    let mut about = BTreeSet::new();
-    for (entry, _) in lost {
-        let commands = Body::open(&entry.body).map(|body| body.commands());
-        let Ok(Ok(commands)) = commands else { continue };
-        for command in commands {
-            let (campaign, pool, subject) = match command {
-                Command::Claim { campaign, pool, subject } => (campaign, pool, subject),
-                Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
-                Command::Confirm { step, .. } => {
-                    // The units of a hold may be of any pool: those without a rank are left out later.
-                    let pools = over.campaign(step.campaign).map(|campaign| campaign.pools());
-                    let whose = |pool: &Pool| {
-                        (step.campaign.into(), pool.name().into(), step.subject.into())
-                    };
-                    about.extend(pools.unwrap_or_default().iter().map(whose));
-                    continue;
-                }
-                Command::Put { .. }
-                | Command::Steer { .. }
-                | Command::Hold { .. }
-                | Command::Change { .. }
-                | Command::Extend { .. }
-                | Command::Release { .. }
-                | Command::Seats { .. }
-                | Command::Block { .. }
-                | Command::Move { .. }
-                | Command::Tick { .. }
-                | Command::Settled { .. } => continue,
-            };
-            let only = || over.campaign(campaign).ok()?.pools().first().map(|pool| pool.name());
-            let Some(pool) = pool.or_else(only) else { continue };
-            about.insert((campaign.into(), pool.into(), subject.into()));
-        }
-    }
-    about
-}
-
-impl Over {
-    /// Says who kept, changed or lost a rank, a line each.
-    fn compare(&self, now: &State) -> String {
-        let live = |state: &State, campaign: &str, pool: &str, subject: &str| {
-            let pool = state.campaign(campaign).ok()?.pool(pool)?;
-            pool.latest(subject).filter(|rank| pool.is_live(*rank))
-        };
-        let mut lines = String::new();
-        let (mut kept, mut changed, mut lost, mut revived) = (0, 0, 0, 0);
-        for (campaign, pool, subject) in &self.about {
-            let was = live(&self.state, campaign, pool, subject);
-            let is = live(now, campaign, pool, subject);
-            let what = match (was, is) {
-                (None, None) => continue,
-                (Some(was), Some(is)) if was == is => {
-                    kept += 1;
-                    format!("kept rank {was}")
-                }
-                (Some(was), Some(is)) => {
-                    changed += 1;
-                    format!("changed from rank {was} to {is}")
-                }
-                (Some(was), None) => {
-                    lost += 1;
-                    format!("lost rank {was}")
-                }
-                (None, Some(is)) => {
-                    revived += 1;
-                    format!("has rank {is} again")
-                }
-            };
-            lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
-        }
-        let (from, to) = (self.state.token(), now.token());
-        let fork = self.fork.map_or_else(|| "an unknown position".to_owned(), |at| at.to_string());
-        let mut report = format!(
-            "the journal forked after {fork}: this node had applied {from}, and is at {to} now; \
-             {kept} claims kept their rank, {changed} changed it, {lost} lost it, {revived} came back, \
-             {} entries were too old to be brought\n",
-            self.too_old
-        );
-        for line in lines.lines() {
-            if report.len() + line.len() >= REPORT {
-                report.push_str("(cut here)\n");
-                break;
+impl Lost {
+    /// Gives entries without a gap, the last of which was applied at this service time.
+    fn of(kept: Vec<Kept>, mut service: i64) -> Vec<Self> {
+        let mut lost: Vec<Self> = Vec::with_capacity(kept.len());
+        for kept in kept.into_iter().rev() {
+            if let Some(after) = lost.last() {
+                let step = after.kept.entry.at.micros_since(kept.entry.at);
+                service -= step.min(SERVICE_STEP_US);
             }
-            report.push_str(line);
-            report.push('\n');
+            lost.push(Self { kept, service });
         }
-        report
+        lost.reverse();
+        lost
+    }
+
+    /// Says whether another node may have brought this so long ago that the rules forgot it: they do after
+    /// `NODE_MEMORY_US`.
+    ///
+    /// A history that heard nothing for long counts little of that time, so this node's own clock has a say;
+    /// and who read this late from a store that others had left must go by their history.
+    fn is_too_old(&self, service: i64) -> bool {
+        let here = i64::try_from(self.kept.since.elapsed().as_micros()).unwrap_or(i64::MAX);
+        here.max(service - self.service) >= NODE_MEMORY_US / 6 * 5
     }
 }

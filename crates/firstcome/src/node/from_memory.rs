@@ -14,9 +14,9 @@ pub(super) enum FromMemory {
 
 /// Says whether an outcome of a claim or a hold may be given from this node's state, by a row each.
 ///
-/// `latest` is the latest that the store's clock can say now; `again` whether the campaign lets a
+/// `latest` is the latest that the store's clock can say now, if that is known; `again` whether the campaign lets a
 /// subject claim again after cancelling.
-pub(super) fn from_memory(outcome: &Outcome, latest: Timestamp, again: bool) -> FromMemory {
+pub(super) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: bool) -> FromMemory {
     match outcome {
         // The same yes again; where subjects may cancel and claim again, as of the head.
         Outcome::AlreadyWon { .. } if again && !is_off(Protection::AlreadyWonAfterCancel) => {
@@ -80,7 +80,9 @@ pub(super) fn from_memory(outcome: &Outcome, latest: Timestamp, again: bool) -> 
             }
             // Only if the store's clock cannot be there yet.
             Refusal::NotOpen { opens_at } => match opens_at {
-                Some(opens_at) if latest >= *opens_at => FromMemory::Never,
+                Some(opens_at) if latest.is_none_or(|latest| latest >= *opens_at) => {
+                    FromMemory::Never
+                }
                 Some(_) | None => FromMemory::Now,
             },
             // The subject's own affairs, and what no claim is answered with.

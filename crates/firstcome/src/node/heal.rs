@@ -141,7 +141,12 @@ impl Appender {
             _ => same,
         };
         let lower = head.position < ours.position;
+        // Who started from a snapshot does not have what was before it.
+        let has_next = self.recent.first().is_some_and(|first| first <= head.position + 1);
         match same {
+            Some(true) if lower && !has_next => {
+                return Ok(self.reseed(shared, Some(head), batch).await);
+            }
             Some(true) if lower => return Ok(self.put_back(shared, head, batch).await),
             Some(true) => {}
             // A store that has less than this node can tell is older than what this node keeps.

@@ -3,26 +3,32 @@
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
 //! past the position the caller brought; the table is `from_memory`.
 
-use super::ask::{Answer, Ask, Decided, Waiting};
+use super::ask::{Answer, Ask, Decided, HoldAsk, Waiting};
 use super::calls::Calls;
 use super::clock::StoreClock;
 use super::from_memory::{FromMemory, from_memory};
 use super::health::{Condition, Health};
+use super::line::{Lines, Place, Seat};
 use super::queue::{NotTaken, Queue};
 use super::replica::Replica;
 use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
-use firstcome_core::State;
+use firstcome_core::command::Wanted;
+use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
+use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_journal::shared::Roll;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
+
+/// How long somebody else must have a unit still, in microseconds of service time, for this node to say so by itself.
+const TAKEN_FOR_US: i64 = 2_000_000;
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +53,8 @@ pub struct Intake {
     pub(crate) clock: Arc<StoreClock>,
     pub(crate) calls: Arc<Calls>,
     pub(crate) limits: Limits,
+    /// Who waits for which seat.
+    pub(crate) lines: Arc<Lines>,
     /// Who else is there, where several nodes share the journal.
     pub(crate) roll: watch::Receiver<Option<Roll>>,
 }
@@ -68,16 +76,148 @@ impl Intake {
         subject: &str,
         min: Option<Position>,
     ) -> Result<Answer, Failure> {
-        self.reach(min).await?;
-        if let Some(answer) = self.claim_from_memory(campaign, pool, subject).await {
-            return answer;
+        match self.claim_early(campaign, pool, subject, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::claim(campaign, pool, subject)).await,
         }
-        self.decide(Ask::Claim {
-            campaign: campaign.into(),
-            pool: pool.map(Into::into),
-            subject: subject.into(),
-        })
-        .await
+    }
+
+    /// Answers a claim without the journal, where that can be done; else it is for [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::claim`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn claim_early(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        self.claim_from_memory(campaign, pool, subject).await.transpose()
+    }
+
+    /// Sets units aside for a subject.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the hold may or may not happen; asking again under the same id gives the same answer.
+    pub async fn hold(&self, ask: HoldAsk, min: Option<Position>) -> Result<Answer, Failure> {
+        match self.hold_early(&ask, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::Hold(Box::new(ask))).await,
+        }
+    }
+
+    /// Answers a hold without the journal, where that can be done; else, and whatever other command it is, it is for
+    /// [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::hold`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn hold_early(
+        &self,
+        ask: &HoldAsk,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        let command = ask.command();
+        let answer = self.from_memory(|state| {
+            // Service time went on since the last entry, by as much as a step counts at most.
+            let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
+            let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
+            state.judge_hold(&command, TAKEN_FOR_US + since)
+        });
+        answer.await.transpose()
+    }
+
+    /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
+    ///
+    /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
+    /// meanwhile. Where too many wait already, it is decided at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decide`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::decide`]; dropped before its turn, it does not happen.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub async fn hold_in_line(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
+        let until = Instant::now() + wait;
+        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
+        let Some(place) = place else {
+            return self.decide(Ask::Hold(Box::new(ask))).await;
+        };
+        loop {
+            if !self.comes_first(&place, &ask, until).await {
+                // Still taken: that is an answer, from memory where that can be.
+                return self.hold(ask, None).await;
+            }
+            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
+            if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Takes a place behind all who wait for one of the seats that a hold names.
+    fn line_up(&self, ask: &HoldAsk) -> Option<Place> {
+        let command = ask.command();
+        let Command::Hold { campaign, picks, .. } = &command else { panic!("it is not a hold") };
+        let only = self.replica.look(|state| match state.campaign(campaign).ok()?.pools() {
+            [only] => Some(only.name().to_owned()),
+            _ => None,
+        });
+        let mut seats = Vec::new();
+        for pick in picks {
+            let pool = pick.pool.or(only.as_deref()).unwrap_or_default();
+            if let Wanted::Units(names) = &pick.wanted {
+                seats.extend(names.iter().map(|name| Seat::new(campaign, pool, name)));
+            }
+        }
+        if seats.is_empty() { None } else { self.lines.join(seats) }
+    }
+
+    /// Waits until nobody is before this place in line and the seats are free; `false` if the time is over.
+    async fn comes_first(&self, place: &Place, ask: &HoldAsk, until: Instant) -> bool {
+        let (mut applied, mut left) = (self.replica.watch(), self.lines.watch());
+        loop {
+            applied.borrow_and_update();
+            left.borrow_and_update();
+            let free = || {
+                let command = ask.command();
+                let Some(campaign) = command.campaign() else { return true };
+                self.replica.look(|state| {
+                    state.campaign(campaign).map_or(true, |campaign| campaign.are_free(&command))
+                })
+            };
+            if place.is_first() && free() {
+                return true;
+            }
+            tokio::select! {
+                _ = applied.changed() => {}
+                _ = left.changed() => {}
+                () = sleep_until(until) => return false,
+            }
+        }
     }
 
     /// Has the journal decide a command.
@@ -194,6 +334,22 @@ impl Intake {
         pool: Option<&str>,
         subject: &str,
     ) -> Option<Result<Answer, Failure>> {
+        self.from_memory(|state| match state.campaign(campaign) {
+            Ok(campaign) => {
+                let outcome = campaign.judge_claim(state.at(), pool, subject).err()?;
+                Some((outcome, campaign.lets_claim_again()))
+            }
+            Err(refusal) => Some((refusal.into(), false)),
+        })
+        .await
+    }
+
+    /// Answers what the state can be asked about without the journal, where that can be done. `judge` gives the
+    /// answer, and whether the campaign lets a subject claim again.
+    async fn from_memory(
+        &self,
+        judge: impl Fn(&State) -> Option<(Outcome, bool)>,
+    ) -> Option<Result<Answer, Failure>> {
         let judge = || {
             let fresh = self.health.condition() == Condition::Fresh;
             if !fresh && !is_off(Protection::StaleRefusals) {
@@ -201,14 +357,7 @@ impl Intake {
             }
             let latest = self.clock.latest();
             self.replica.look(|state| {
-                let mut again = false;
-                let outcome = match state.campaign(campaign) {
-                    Ok(campaign) => {
-                        again = campaign.lets_claim_again();
-                        campaign.judge_claim(state.at(), pool, subject).err()?
-                    }
-                    Err(refusal) => refusal.into(),
-                };
+                let (outcome, again) = judge(state)?;
                 let when = from_memory(&outcome, latest, again);
                 let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
                 Some((when, answer))

@@ -20,6 +20,15 @@ pub(super) struct Recent {
     bytes: usize,
 }
 
+/// An entry that was kept.
+#[derive(Clone, Debug)]
+pub(super) struct Kept {
+    /// Since when.
+    pub(super) since: Instant,
+    pub(super) entry: Entry,
+    pub(super) name: Name,
+}
+
 impl Recent {
     /// Takes in the entry that was just applied.
     pub(super) fn push(&mut self, entry: Entry, name: Name) {
@@ -69,8 +78,9 @@ impl Recent {
     }
 
     /// Gives all entries and keeps none.
-    pub(super) fn take(&mut self) -> Vec<(Entry, Name)> {
+    pub(super) fn take(&mut self) -> Vec<Kept> {
         self.bytes = 0;
-        self.entries.drain(..).map(|(_, entry, name)| (entry, name)).collect()
+        let kept = |(since, entry, name)| Kept { since, entry, name };
+        self.entries.drain(..).map(kept).collect()
     }
 }

@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::RushError;
 use crate::client::{Ask, ResultFormat, ResultRange, Server};
 use crate::config::Secret;
-use heard::{Heard, Listener};
+use heard::Listener;
 use line::Line;
 use person::Person;
 pub use report::{SeatsProgress, SeatsReport};

@@ -65,3 +65,87 @@ fn a_house_has_bounds() {
         assert_eq!(scene.run(wrong).code, 2, "{wrong:?}");
     }
 }
+
+const HALL: &str = "name,section,row,number,quality,grade,price_minor,currency,capacity
+A1,L,1,1,0,R,9000,EUR,
+A2,L,1,2,0,R,9000,EUR,
+A3,L,1,3,0,R,9000,EUR,
+A4,L,1,4,0,R,9000,EUR,
+B1,L,2,1,1,S,6000,EUR,
+B2,L,2,2,1,S,6000,EUR,
+lawn,,,,,A,3000,EUR,20
+";
+
+#[test]
+fn seats_are_imported_held_paid_for_and_given_back() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "gala", "--seated", "main", "--opens", "now"]).ends(0);
+    std::fs::write(scene.path().join("hall.csv"), HALL).unwrap();
+    let said = ask(&["seats", "import", "gala", "main", "hall.csv"]).ends(0);
+    assert_eq!(said, "imported 6 seats and 1 areas into gala/main: 26 units in all\n");
+    let said = ask(&["seats", "import", "gala", "main", "hall.csv", "--json"]);
+    let again = said.json();
+    assert_eq!((again["seats"].as_u64(), again["there_before"].as_u64()), (Some(0), Some(7)));
+
+    let said = ask(&["hold", "take", "gala", "ann", "A1", "A2", "--id", "h1"]).ends(0);
+    assert!(said.starts_with("ann holds A1, A2 until ") && said.ends_with(": hold h1\n"), "{said}");
+    let said = ask(&["hold", "take", "gala", "ann", "A1", "A2", "--id", "h1"]).ends(0);
+    assert!(said.starts_with("ann already holds A1, A2 "), "{said}");
+    let said = ask(&["hold", "take", "gala", "bob", "A2", "--json"]);
+    let refused = said.json();
+    assert_eq!((said.code, refused["outcome"].as_str()), (1, Some("unit_taken")), "{said:?}");
+    assert_eq!(refused["units"][0]["unit"], "A2", "{refused}");
+
+    let said = ask(&["hold", "add", "gala", "h1", "ann", "--area", "lawn", "--quantity", "2"]);
+    assert!(said.ends(0).contains("2 of lawn"));
+    let said = ask(&["hold", "show", "gala", "h1"]).ends(0);
+    assert!(said.contains("hold h1 of ann: live, until ") && said.contains("A1: held"), "{said}");
+    assert_eq!(ask(&["hold", "show", "gala", "h1", "--subject", "bob"]).code, 1);
+    let said = ask(&["hold", "extend", "gala", "h1", "ann", "--for", "9m"]).ends(0);
+    assert!(said.starts_with("hold h1 of ann lasts until "), "{said}");
+    let said = ask(&["hold", "confirm", "gala", "h1", "bob"]);
+    assert!(said.code == 1 && said.talk.contains("not_yours"), "{said:?}");
+    let said = ask(&["hold", "confirm", "gala", "h1", "ann", "A1", "A2"]).ends(0);
+    assert_eq!(said, "ann has A1 (rank 1), A2 (rank 2); 2 are held still\n");
+    let said = ask(&["hold", "release", "gala", "h1", "ann"]).ends(0);
+    assert!(said.starts_with("ann gave ") && said.contains("lawn"), "{said}");
+
+    let said = ask(&["hold", "take", "gala", "cyd", "--best", "2", "--price", "6000EUR"]).ends(0);
+    assert!(said.starts_with("cyd holds B1, B2 until "), "{said}");
+    let said = ask(&["seats", "block", "gala", "main", "A4", "--reason", "broken"]).ends(0);
+    assert_eq!(said, "blocked 1 units of gala/main\n");
+    let said = ask(&["seats", "move", "gala", "main", "A2", "A3", "--reason", "asked"]).ends(0);
+    assert_eq!(said, "moved rank 2 from A2 to A3 in gala/main\n");
+    ask(&["seats", "unblock", "gala", "main", "A4", "--reason", "mended"]).ends(0);
+}
+
+#[test]
+fn wrong_lines_of_a_file_are_all_told_of_and_nothing_is_sent() {
+    let scene = Scene::new();
+    // No server: what is wrong with the file is found before one is asked.
+    std::fs::write(scene.path().join("hall.csv"), "name,x\nA1,left\nA2,2\nA2,3\n").unwrap();
+    let said = scene.run(&["seats", "import", "gala", "main", "hall.csv"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.talk.contains("hall.csv:2: x \"left\" is not a whole number"), "{said:?}");
+    assert!(said.talk.contains("hall.csv:4: A2 stands on line 3 already"), "{said:?}");
+    assert!(said.talk.contains("2 lines are wrong in hall.csv; nothing was sent"), "{said:?}");
+    std::fs::write(scene.path().join("hall.txt"), "").unwrap();
+    let said = scene.run(&["seats", "import", "gala", "main", "hall.txt"]);
+    assert!(said.code == 2 && said.talk.contains("--format"), "{said:?}");
+    assert_eq!(scene.run(&["hold", "take", "gala", "ann"]).code, 2, "nothing is asked for");
+}
+
+#[test]
+fn what_only_the_server_sees_is_told_by_line_too() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "gala", "--seated", "main"]).ends(0);
+    let lines =
+        "{\"name\": \"A1\"}\n\n{\"name\": \"A2\", \"price_minor\": 5, \"currency\": \"eur\"}\n";
+    std::fs::write(scene.path().join("hall.ndjson"), lines).unwrap();
+    let said = ask(&["seats", "import", "gala", "main", "hall.ndjson"]);
+    assert!(said.code == 2 && said.talk.contains("hall.ndjson:3: "), "{said:?}");
+}

@@ -9,8 +9,10 @@ use crate::wire::Answer;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
+use firstcome::guard::Guards;
+use firstcome::guard::rate::Pace;
 use firstcome::http::{self, App, Key, Keys, Options, Role};
-use firstcome::leader::{Election, Leader, Pace};
+use firstcome::leader::{self, Election, Leader};
 use firstcome::metrics::Metrics;
 use firstcome::node::{Given, Limits, Node};
 use firstcome_core::SpaceId;
@@ -19,6 +21,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
 use http_body_util::BodyExt;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -52,12 +55,16 @@ pub(crate) struct Setup {
     pub(crate) memory: u64,
     pub(crate) outbox: Option<usize>,
     pub(crate) keep_for: Option<Duration>,
+    pub(crate) guards: Guards,
+    /// How often the back end's key may ask.
+    pub(crate) key_rate: Option<&'static str>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let (queue, wait) = (16_384, Duration::from_secs(5));
-        Self { queue, wait, memory: 1 << 30, outbox: None, keep_for: None }
+        let (memory, guards) = (1 << 30, Guards::default());
+        Self { queue, wait, memory, outbox: None, keep_for: None, guards, key_rate: None }
     }
 }
 
@@ -78,7 +85,7 @@ impl Inside {
     async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
         let metrics = Arc::new(Metrics::default());
         let drawn = AtomicU64::new(1);
-        let Setup { queue, wait, memory, outbox, keep_for } = setup;
+        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: Some(clock),
@@ -89,7 +96,7 @@ impl Inside {
             says: firstcome::node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
-        let pace = Pace {
+        let pace = leader::Pace {
             settle_interval: Duration::from_millis(200),
             keep_for,
             snapshot_bytes: u64::MAX,
@@ -102,6 +109,10 @@ impl Inside {
             let campaigns = campaigns.map(Into::into);
             keys.add_text(text, Key { name: role.as_str().into(), role, campaigns });
         }
+        if let Some(rate) = key_rate {
+            let pace = Pace::new(rate.parse().unwrap(), metrics.rate_limited.key.clone());
+            keys.pace(Sha256::digest(KEYS[1].0).into(), pace);
+        }
         let second = Duration::from_secs(1);
         let options = Options {
             connections: 100,
@@ -109,13 +120,15 @@ impl Inside {
             header_time: second,
             body_time: second,
             idle_time: second,
+            hold_wait: Duration::from_secs(3),
             metrics_public: true,
             durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);
         let openapi = http::openapi();
         let ledger = None;
-        let app = Arc::new(App { node, leader, ledger, keys, metrics, options, openapi, draining });
+        let app = App { node, leader, ledger, keys, guards, metrics, options, openapi, draining };
+        let app = Arc::new(app);
         Self { router: http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
     }
 

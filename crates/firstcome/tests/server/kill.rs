@@ -3,6 +3,7 @@
 
 use crate::process::{KEY, Server};
 use crate::wire::Talk;
+use firstcome::guard::Guards;
 use firstcome::http::{self, App, Key, Keys, Options, Role, server};
 use firstcome::leader::{Election, Leader, Pace};
 use firstcome::metrics::Metrics;
@@ -202,12 +203,14 @@ async fn serves_from_memory_and_writes_behind() {
         header_time: wait,
         body_time: wait,
         idle_time: wait,
+        hold_wait: Duration::from_secs(3),
         metrics_public: true,
         durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);
     let (openapi, draining) = (http::openapi(), stop.clone());
-    let app = App { node, leader, ledger: None, keys, metrics, options, openapi, draining };
+    let guards = Guards::default();
+    let app = App { node, leader, ledger: None, keys, guards, metrics, options, openapi, draining };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("\nlistening on http://{}\ndurability none", listener.local_addr().unwrap());
     tokio::spawn(write_behind(journal, file));

@@ -6,7 +6,11 @@
 mod bad_input;
 mod bad_luck;
 mod crashes;
+mod eligibility;
+mod forks;
 mod full;
+mod holding;
+mod holds;
 mod inside;
 mod keys;
 mod kill;
@@ -21,6 +25,7 @@ mod pages;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
+mod rates;
 mod restored;
 mod results;
 mod settling;
@@ -28,5 +33,7 @@ mod several;
 mod steering;
 mod stop;
 mod storms;
+mod team;
 mod time;
+mod tokens;
 mod wire;

@@ -114,6 +114,24 @@ async fn those_whose_time_is_not_over_stay_in_a_batch_that_others_leave() {
     assert_eq!(one.claims("bob").await, 4);
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_node_that_stops_appends_nothing_to_a_journal_it_could_not_mend() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    one.journal.always(Fault::LoseCall);
+    let heard = one.tries("ann", None).await;
+    assert!(matches!(heard, Err(Failure::Unknown)), "{heard:?}");
+    fail_over(&store).await;
+    // Appends get through again, and where the journal stands is not to be had.
+    one.journal.mend();
+    for n in 1..=100 {
+        one.journal.fault(Call::Head, n, Fault::Refuse);
+    }
+    one.node.stop().await.unwrap();
+    assert!(claims(&store).await.is_empty(), "others may have seen more, and were not waited for");
+}
+
 /// A node that found `ann` in a store which never said whether that is durable.
 async fn after_a_restart(store: &Memory) -> Seat {
     let one = Seat::at(store).await;

@@ -188,7 +188,7 @@ async fn what_a_store_lost_is_put_back_whole() {
     assert_eq!(one.counted("forks") + two.counted("forks"), 0);
 }
 
-async fn store_head(store: &Memory) -> (u64, u32) {
+pub(crate) async fn store_head(store: &Memory) -> (u64, u32) {
     let head = Journal::Memory(store.clone()).head().await.unwrap();
     (head.position, head.epoch)
 }
@@ -220,97 +220,6 @@ async fn a_claim_right_after_the_loss_waits_for_those_who_saw_more() {
     assert!(matches!(answer.outcome, Outcome::Won { rank: 4, .. }), "{answer:?}");
     agree(&[&one, &two]).await;
     assert_eq!(one.counted("forks") + two.counted("forks"), 0, "nobody had to fork");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
-    let store = store();
-    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    one.opens("spring", 4).await;
-    for subject in ["ann", "bob", "cid", "dan"] {
-        one.claims(subject).await;
-    }
-    two.reaches(5).await;
-    let old = one.position();
-    // A copy that had only ann took zed's and cid's claims while it was cut off.
-    let stranger = NodeId([9; 16]);
-    let mut body = BodyWriter::new(stranger, 1, 0);
-    for subject in ["zed", "cid"] {
-        assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
-    }
-    store.fork(2, [(Name { node: stranger, number: 1 }, body.finish())]);
-    sleep(Duration::from_secs(20)).await;
-    agree(&[&one, &two]).await;
-
-    let ranks = one.node.replica.look(|state| {
-        let pool = state.campaign("spring").unwrap().pool("main").unwrap();
-        ["ann", "zed", "cid", "bob", "dan"].map(|subject| pool.latest(subject))
-    });
-    assert_eq!(ranks, [Some(1), Some(2), Some(3), Some(4), None], "four places, in the new order");
-    assert_eq!(store_head(&store).await.1, 1, "the epoch was raised once");
-    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
-    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
-    for line in [
-        "spring/main \"bob\" changed from rank 2 to 4",
-        "spring/main \"cid\" kept rank 3",
-        "spring/main \"dan\" lost rank 4",
-    ] {
-        assert!(text.contains(line), "{line} is missing from: {text}");
-    }
-    let stale = two.tries("ann", Some(old)).await.unwrap_err();
-    assert!(matches!(stale, Failure::StalePosition), "{stale:?}");
-    assert_eq!(two.claims("bob").await, 4);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_fork_by_a_node_that_lagged_is_brought_together_too() {
-    let store = store();
-    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    one.opens("spring", 10).await;
-    one.claims("ann").await;
-    two.reaches(2).await;
-    two.journal.hold();
-    // What the second node asked before is still answered.
-    sleep(Duration::from_secs(2)).await;
-    for subject in ["bob", "cid"] {
-        one.claims(subject).await;
-    }
-    // The first node is cut off longer than anybody waits for it.
-    one.journal.hold();
-    store.lose_tail(2);
-    two.journal.let_go();
-    assert_eq!(two.claims("zed").await, 2, "nobody there knew more");
-    one.journal.let_go();
-    sleep(Duration::from_secs(20)).await;
-    agree(&[&one, &two]).await;
-    assert_eq!((one.claims("bob").await, one.claims("cid").await), (3, 4), "lost by nobody");
-    assert_eq!(one.claims("dan").await, 5);
-    assert_eq!(two.claims("eve").await, 6);
-    assert_eq!(one.counted("forks"), 1);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_batch_that_was_under_way_in_a_fork_runs_once() {
-    let store = store();
-    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
-    one.opens("spring", 10).await;
-    one.claims("ann").await;
-    two.reaches(2).await;
-    two.journal.hold();
-    sleep(Duration::from_secs(1)).await;
-    one.journal.lose_answer(1);
-    // Stored on the branch that goes away, its answer lost: it is sent again until it is seen.
-    let (answer, ()) = tokio::join!(one.tries("bob", None), async {
-        one.journal.asked(3).await;
-        store.lose_tail(2);
-        two.journal.let_go();
-    });
-    let first = answer.unwrap();
-    sleep(Duration::from_secs(20)).await;
-    agree(&[&one, &two]).await;
-    assert!(matches!(first.outcome, Outcome::Won { rank: 2, .. }), "{first:?}");
-    assert_eq!(two.claims("bob").await, 2);
-    assert_eq!(two.claims("cid").await, 3, "bob was given one place");
 }
 
 #[tokio::test(start_paused = true)]
@@ -353,6 +262,30 @@ async fn a_store_older_than_what_is_kept_is_seeded_anew() {
     let refused = two.tries("dan", None).await.unwrap();
     assert!(matches!(refused.outcome, Outcome::Won { rank: 4, .. }), "{refused:?}");
     assert_eq!((two.claims("ann").await, two.claims("cid").await), (1, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_started_from_a_snapshot_seeds_a_store_that_has_nothing_of_the_space_but_its_name()
+{
+    let store = store();
+    let nothing = store.kept();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    one.claims("bob").await;
+    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    let head = Journal::Memory(store.clone()).head().await.unwrap();
+    let state = one.node.replica.look(|state| state.freeze(true));
+    seed(&store, &shared, head, state).await;
+    let two = Seat::at(&store).await;
+    one.node.stop().await.unwrap();
+    assert_eq!(two.claims("cid").await, 3);
+    // A copy that had lagged from the beginning takes over.
+    store.restore(&nothing);
+    assert_eq!(two.claims("dan").await, 4);
+    let three = Seat::at(&store).await;
+    agree(&[&two, &three]).await;
+    assert_eq!((three.claims("ann").await, three.claims("cid").await), (1, 3));
 }
 
 /// Puts a state in the place of the entries before it.

@@ -170,12 +170,16 @@ mod tests {
         let read = read(file.as_bytes(), Shape::Csv).unwrap();
         let a1 = json!({"name": "A1", "row": "1", "price_minor": 9000, "currency": "EUR", "accessible": true});
         assert_eq!(read[0], SeatLine { line: 2, seat: a1 });
-        assert_eq!(read[1], SeatLine { line: 3, seat: json!({"name": "Lawn, left", "capacity": 200}) });
+        assert_eq!(
+            read[1],
+            SeatLine { line: 3, seat: json!({"name": "Lawn, left", "capacity": 200}) }
+        );
     }
 
     #[test]
     fn every_wrong_line_is_told_of() {
-        let file = "name,x,for_sale\nA1,left,yes\nA2,1,perhaps\n,2,\nA2,3,no\nA3,1,no\nA3,1,no\nA4,1\n";
+        let file =
+            "name,x,for_sale\nA1,left,yes\nA2,1,perhaps\n,2,\nA2,3,no\nA3,1,no\nA3,1,no\nA4,1\n";
         let told = wrong(read(file.as_bytes(), Shape::Csv));
         let lines: Vec<u64> = told.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [2, 3, 4, 7, 8], "{told:?}");

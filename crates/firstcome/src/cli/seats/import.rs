@@ -64,7 +64,7 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
     let (mut added, mut areas, mut capacity) = (0, 0, 0);
     for part in seats.chunks(PART) {
         let values: Vec<Value> = part.iter().map(|line| line.seat.clone()).collect();
-        let ask = Ask::import_seats(campaign, pool, values);
+        let ask = Ask::import_seats(campaign, pool, values.into());
         match client.ask::<Imported>(ask).await? {
             Reply::Yes(imported, _) => {
                 added += imported.seats;

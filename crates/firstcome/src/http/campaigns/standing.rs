@@ -14,6 +14,7 @@ use axum::response::IntoResponse;
 use firstcome_core::campaign::{Campaign, Phase};
 use firstcome_core::{State, Timestamp};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
@@ -21,12 +22,21 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct PoolView {
     name: String,
+    /// `counted` or `seated`.
     kind: &'static str,
+    /// All its units, of a seated pool those that were added.
     capacity: u32,
-    /// Units that are free.
+    /// Units that are free and for sale.
     left: u32,
     /// Units that are not free.
     taken: u32,
+    /// Units that are set aside until a deadline.
+    held: u32,
+    /// Units that are blocked.
+    blocked: u32,
+    /// How many units of it one subject may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<u32>,
     /// The last rank given.
     last_rank: u32,
     /// Claims that were cancelled.
@@ -37,6 +47,9 @@ pub(in crate::http) struct PoolView {
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct LimitsView {
     campaign: Option<u32>,
+    /// By grade, where grades have limits.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    grades: BTreeMap<String, u32>,
 }
 
 /// A campaign as it stands, with what a page needs.
@@ -60,6 +73,18 @@ pub(in crate::http) struct CampaignView {
     limits: LimitsView,
     claim_again: bool,
     units_return: bool,
+    /// How long a hold lasts.
+    hold_ttl_ms: i64,
+    /// How long after its start a hold can be extended to.
+    hold_max_ms: i64,
+    /// How many live holds one subject may have: `one` or `many`.
+    holds: &'static str,
+    /// How many holds one subject may start in an hour.
+    holds_per_hour: u32,
+    /// Whether a hold may leave a single free seat between taken ones.
+    allow_orphans: bool,
+    /// Holds that are live.
+    live_holds: u64,
     pools: Vec<PoolView>,
     /// Units that are free in all pools.
     left: u64,
@@ -163,16 +188,20 @@ pub(in crate::http) async fn list(
 
 fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> CampaignView {
     let settings = campaign.settings();
+    let holding = &settings.holding;
     let phase = campaign.phase(state.at());
     let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
     let opens_in_ms = settings.opens.at().map(until_ms);
     let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
     let pool = |pool: &firstcome_core::pool::Pool| PoolView {
         name: pool.name().to_owned(),
-        kind: "counted",
+        kind: pool.kind().as_str(),
         capacity: pool.capacity(),
         left: pool.left(),
         taken: pool.taken(),
+        held: pool.counts().held,
+        blocked: pool.counts().blocked,
+        limit: pool.limit(),
         last_rank: pool.last_rank(),
         cancelled: pool.cancelled(),
     };
@@ -188,9 +217,18 @@ fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> Camp
         opens_in_ms,
         closes_in_ms: settings.closes_at.map(until_ms),
         now: clock_text::rfc3339(now),
-        limits: LimitsView { campaign: settings.limit },
+        limits: LimitsView {
+            campaign: settings.limit,
+            grades: holding.grades.iter().map(|g| (g.grade.to_string(), g.limit)).collect(),
+        },
         claim_again: settings.claim_again,
         units_return: settings.units_return,
+        hold_ttl_ms: holding.ttl_us / 1_000,
+        hold_max_ms: holding.max_us / 1_000,
+        holds: holding.each.as_str(),
+        holds_per_hour: holding.per_hour,
+        allow_orphans: holding.allow_orphans,
+        live_holds: campaign.live_holds() as u64,
         pools: campaign.pools().iter().map(pool).collect(),
         left,
         ask_again_ms: ask_again_ms(phase, left, opens_in_ms),

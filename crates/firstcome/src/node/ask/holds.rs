@@ -205,7 +205,7 @@ impl HoldAsk {
         matches!(self, Self::Confirm { .. } | Self::Move { .. })
     }
 
-    pub(super) fn command(&self) -> Command<'_> {
+    pub(crate) fn command(&self) -> Command<'_> {
         match self {
             Self::Hold { campaign, id, subject, picks: wanted } => {
                 Command::Hold { campaign, id, subject, picks: all(wanted) }

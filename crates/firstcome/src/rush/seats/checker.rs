@@ -96,7 +96,8 @@ pub(super) fn by_answers(plan: &SeatsPlan, heard: &Heard) -> Vec<SeatBreach> {
         if let End::Confirmed { units, .. } = &held.end {
             for (seat, rank) in units {
                 if let Some(other) = owners.insert(seat, &held.subject) {
-                    let evidence = format!("{seat} was confirmed for {other} and for {}", held.subject);
+                    let evidence =
+                        format!("{seat} was confirmed for {other} and for {}", held.subject);
                     found.add(Promise::Seats, evidence);
                 }
                 if let Some(other) = ranks.insert(*rank, seat) {
@@ -180,7 +181,10 @@ fn named_as_taken(plan: &SeatsPlan, heard: &Heard, found: &mut Found) {
     }
     for Taken { subject, asked, named, sent, answered } in &heard.taken {
         if named.is_empty() {
-            found.add(Promise::Taken, format!("{subject} was refused {asked:?}, with no seat named"));
+            found.add(
+                Promise::Taken,
+                format!("{subject} was refused {asked:?}, with no seat named"),
+            );
         }
         for seat in named {
             if !asked.contains(seat) {
@@ -193,7 +197,8 @@ fn named_as_taken(plan: &SeatsPlan, heard: &Heard, found: &mut Found) {
                 *who != subject && from <= answered && to >= sent
             };
             if !all.iter().any(somebody) {
-                let evidence = format!("{subject} was told that {seat} is taken, and nobody had it");
+                let evidence =
+                    format!("{subject} was told that {seat} is taken, and nobody had it");
                 found.add(Promise::Taken, evidence);
             }
         }
@@ -264,29 +269,44 @@ fn by_results(plan: &SeatsPlan, heard: &Heard, results: &[SeatResult], found: &m
                 for (seat, rank) in units {
                     let right = claims.get(rank).is_some_and(|result| {
                         result.subject == *subject
-                            && (moved.contains(rank) || result.unit.as_ref().is_none_or(|unit| unit == seat))
+                            && (moved.contains(rank)
+                                || result.unit.as_ref().is_none_or(|unit| unit == seat))
                     });
                     if !right {
-                        let evidence = format!("{subject} was told {seat} with rank {rank}, which is not in the results");
+                        let evidence = format!(
+                            "{subject} was told {seat} with rank {rank}, which is not in the results"
+                        );
                         found.add(Promise::Kept, evidence);
                     }
                 }
             }
             End::Refund { .. } if refunded == 0 => {
-                let evidence = format!("{subject} was told of a refund for hold {hold}, which is not in the results");
+                let evidence = format!(
+                    "{subject} was told of a refund for hold {hold}, which is not in the results"
+                );
                 found.add(Promise::Late, evidence);
             }
-            End::Left | End::Released { .. } | End::Refund { .. } | End::Expired { .. } | End::Other(_) => {}
+            End::Left
+            | End::Released { .. }
+            | End::Refund { .. }
+            | End::Expired { .. }
+            | End::Other(_) => {}
         }
         if claimed != 0 && claimed != had {
-            found.add(Promise::Baskets, format!("the results have {claimed} of the {had} units of hold {hold}"));
+            found.add(
+                Promise::Baskets,
+                format!("the results have {claimed} of the {had} units of hold {hold}"),
+            );
         }
         if claimed != 0 && refunded != 0 {
             found.add(Promise::Late, format!("hold {hold} has its units and a refund"));
         }
         let ended = matches!(held.end, End::Confirmed { .. });
         if claimed != 0 && !ended {
-            let evidence = format!("hold {hold} is in the results as confirmed, and {subject} was told {:?}", held.end);
+            let evidence = format!(
+                "hold {hold} is in the results as confirmed, and {subject} was told {:?}",
+                held.end
+            );
             found.add(Promise::Kept, evidence);
         }
     }
@@ -299,12 +319,16 @@ fn counts(plan: &SeatsPlan, standing: &Standing, results: &[SeatResult], found: 
         return;
     };
     let of = |kind: &str| {
-        results.iter().filter(|result| result.pool == plan.pool && result.kind == kind).count() as u64
+        results.iter().filter(|result| result.pool == plan.pool && result.kind == kind).count()
+            as u64
     };
     let live = of("claim") - of("cancel").min(of("claim"));
     let said = pool.taken.saturating_sub(pool.held);
     if said != live {
-        found.add(Promise::Counts, format!("the campaign says {said} confirmed, the results show {live}"));
+        found.add(
+            Promise::Counts,
+            format!("the campaign says {said} confirmed, the results show {live}"),
+        );
     }
     if pool.left + pool.taken + pool.blocked > pool.capacity {
         let evidence = format!(

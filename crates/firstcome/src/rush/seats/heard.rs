@@ -104,7 +104,8 @@ pub(super) struct Listener {
 
 impl Listener {
     pub(super) fn new(began: Instant) -> Self {
-        let empty = Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("these bounds are valid");
+        let empty =
+            Histogram::new_with_bounds(1, 3_600_000_000, 3).expect("these bounds are valid");
         Self {
             began,
             heard: Mutex::default(),

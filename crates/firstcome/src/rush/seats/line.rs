@@ -110,7 +110,10 @@ impl Line {
                         self.listener.as_of(at);
                     }
                     self.listener.answered(said.outcome(), due);
-                    self.idle.lock().expect("nothing panics under this lock").push((server, client));
+                    self.idle
+                        .lock()
+                        .expect("nothing panics under this lock")
+                        .push((server, client));
                     return Ok(said);
                 }
                 Err(failure) => failure,

@@ -43,7 +43,8 @@ impl Person {
         let shares = plan.shares;
         let drawn = random.f64();
         let late = shares.late;
-        let (abandon, give_back) = (late + shares.abandon, late + shares.abandon + shares.give_back);
+        let (abandon, give_back) =
+            (late + shares.abandon, late + shares.abandon + shares.give_back);
         let nature = match drawn {
             drawn if drawn < late => Nature::PaysLate,
             drawn if drawn < abandon => Nature::Abandons,
@@ -73,7 +74,7 @@ impl Person {
         let mut due = due;
         for attempt in 0..TRIES {
             if self.browses {
-                let map = Ask::seat_map(&self.plan.campaign, &self.plan.pool);
+                let map = Ask::seats(&self.plan.campaign, &self.plan.pool, true);
                 self.ask(map, due).await?;
                 due = Instant::now();
             }
@@ -99,7 +100,7 @@ impl Person {
                 }
                 "unit_taken" => {
                     let asked = if let Wanted::Units(names) = wanted { names } else { Vec::new() };
-                    let named = names(&said.document()["taken"]);
+                    let named = names(&said.document()["units"]);
                     let subject = self.subject.clone();
                     self.line.listener.taken(Taken { subject, asked, named, sent, answered });
                 }
@@ -131,7 +132,7 @@ impl Person {
             Wanted::Units(names) => Picks::named(pool, names.clone()),
             Wanted::Best(count) => Picks::best(pool, *count),
         };
-        Ask::hold(&self.plan.campaign, &self.subject, &picks, hold, Duration::ZERO)
+        Ask::hold(&self.plan.campaign, hold, &self.subject, &picks.json(), 0)
     }
 
     async fn decide(mut self, mut held: HeldOnce) -> Result<(), RushError> {
@@ -144,8 +145,7 @@ impl Person {
             Nature::Abandons => {}
             Nature::GivesBack => {
                 self.think(1).await;
-                let said =
-                    self.ask(Ask::hold_release(&step, &Picks::default()), Instant::now()).await?;
+                let said = self.ask(step.release(&Picks::default()), Instant::now()).await?;
                 held.end = match said.outcome() {
                     "released" => End::Released { answered: self.line.listener.now() },
                     "hold_expired" => End::Expired { answered: self.line.listener.now() },
@@ -168,7 +168,7 @@ impl Person {
     }
 
     async fn pay(&mut self, step: &HoldStep, retake: bool) -> Result<End, RushError> {
-        let confirm = Ask::hold_confirm(step, &Picks::default(), retake);
+        let confirm = step.confirm(&Picks::default(), retake);
         let said = self.ask(confirm.clone(), Instant::now()).await?;
         let end = self.end(&said);
         if self.random.f64() < self.plan.shares.repeat {
@@ -188,9 +188,9 @@ impl Person {
         match said.outcome() {
             "confirmed" => {
                 let all = document["units"].as_array().map_or(&[][..], Vec::as_slice);
-                let ranked = all.iter().map(|unit| {
-                    (text(&unit["unit"]), unit["rank"].as_u64().unwrap_or_default())
-                });
+                let ranked = all
+                    .iter()
+                    .map(|unit| (text(&unit["unit"]), unit["rank"].as_u64().unwrap_or_default()));
                 let mut units: Vec<_> = ranked.collect();
                 units.sort_unstable();
                 End::Confirmed { units, retaken: document["retaken"] == true }

@@ -117,12 +117,9 @@ impl SeatsReport {
     }
 }
 
-fn words(
-    promise: checker::Promise,
-    plan: &SeatsPlan,
-    heard: &Heard,
-) -> (&'static str, String) {
-    let ended = |wanted: fn(&End) -> bool| heard.holds.iter().filter(|held| wanted(&held.end)).count();
+fn words(promise: checker::Promise, plan: &SeatsPlan, heard: &Heard) -> (&'static str, String) {
+    let ended =
+        |wanted: fn(&End) -> bool| heard.holds.iter().filter(|held| wanted(&held.end)).count();
     let confirmed = ended(|end| matches!(end, End::Confirmed { .. }));
     let late = heard.holds.iter().filter(|held| held.late).count();
     let refunds = ended(|end| matches!(end, End::Refund { .. }));
@@ -134,7 +131,10 @@ fn words(
         P::Ranks => ("ranks", "ranks are gap-free and nobody shares one".to_owned()),
         P::Kept => (
             "kept",
-            format!("what was confirmed stays: {confirmed} holds checked, {} confirmed twice", heard.repeats),
+            format!(
+                "what was confirmed stays: {confirmed} holds checked, {} confirmed twice",
+                heard.repeats
+            ),
         ),
         P::Taken => {
             ("taken", format!("every seat named as taken was: {} refusals", heard.taken.len()))
@@ -145,7 +145,9 @@ fn words(
         },
         P::Late => (
             "late",
-            format!("who pays too late has the same seats or is owed a refund: {late} people, {refunds} refunds"),
+            format!(
+                "who pays too late has the same seats or is owed a refund: {late} people, {refunds} refunds"
+            ),
         ),
         P::Counts => ("counts", "the campaign counts what the results show".to_owned()),
     }

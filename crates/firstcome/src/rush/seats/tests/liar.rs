@@ -127,7 +127,7 @@ impl Liar {
                 }
             } else if path.contains("/results?") {
                 (200, self.results(path))
-            } else if path.ends_with("/seats") {
+            } else if path.contains("/seats") {
                 (200, json!({}))
             } else {
                 (200, self.campaign())
@@ -147,8 +147,7 @@ impl Liar {
             return (200, held("already_held", id, known));
         }
         let pick = &body["picks"][0];
-        let named: Option<Vec<String>> =
-            serde_json::from_value(pick["units"].clone()).ok();
+        let named: Option<Vec<String>> = serde_json::from_value(pick["units"].clone()).ok();
         let count = named.as_ref().map_or(pick["best"].as_u64().unwrap_or(0) as usize, Vec::len);
         if count > LIMIT as usize && self.lie != Lie::IgnoresLimit {
             return no(409, "limit_reached", json!({}));
@@ -156,19 +155,28 @@ impl Liar {
         let mut units = if let Some(named) = named {
             let taken: Vec<&String> = named.iter().filter(|unit| book.is_taken(unit)).collect();
             match self.lie {
-                Lie::NamesFree if taken.is_empty() && book.asked > 3 && book.holds.values().all(|hold| !hold.units.contains(&named[0])) => {
-                    return no(409, "unit_taken", json!({"taken": [named[0]]}));
+                Lie::NamesFree
+                    if taken.is_empty()
+                        && book.asked > 3
+                        && book.holds.values().all(|hold| !hold.units.contains(&named[0])) =>
+                {
+                    return no(409, "unit_taken", json!({"units": [{"unit": named[0]}]}));
                 }
                 Lie::NamesOthers if !taken.is_empty() => {
-                    return no(409, "unit_taken", json!({"taken": ["S0"]}));
+                    return no(409, "unit_taken", json!({"units": [{"unit": "S0"}]}));
                 }
                 Lie::ConfirmsForTwo => {}
-                _ if !taken.is_empty() => return no(409, "unit_taken", json!({"taken": taken})),
+                _ if !taken.is_empty() => {
+                    let units: Vec<Value> =
+                        taken.iter().map(|unit| json!({"unit": unit})).collect();
+                    return no(409, "unit_taken", json!({"units": units}));
+                }
                 _ => {}
             }
             named
         } else {
-            let free: Vec<String> = names().filter(|unit| !book.is_taken(unit)).take(count).collect();
+            let free: Vec<String> =
+                names().filter(|unit| !book.is_taken(unit)).take(count).collect();
             if free.len() < count {
                 return no(409, "sold_out", json!({}));
             }
@@ -178,7 +186,8 @@ impl Liar {
             units.pop();
         }
         units.sort_unstable();
-        let hold = Hold { subject: subject.to_owned(), units, began: Instant::now(), state: State::Live };
+        let hold =
+            Hold { subject: subject.to_owned(), units, began: Instant::now(), state: State::Live };
         let answer = held("held", id, &hold);
         book.holds.insert(id.to_owned(), hold);
         (201, answer)

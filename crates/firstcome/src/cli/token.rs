@@ -1,0 +1,48 @@
+//! `token`: has the server mint a subject token.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::complaint::{Complaint, Exit};
+use super::connect::{ServerArgs, yes};
+use super::out;
+use crate::client::{Ask, Minted};
+use crate::config::duration_from_text;
+
+/// Options of `token`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A browser that sends the token as `Authorization: Bearer TOKEN` may claim and look at its claims for this subject in
+this campaign, cancel with --cancel, and nothing else. The server needs FIRSTCOME_TOKEN_SECRET.
+
+Examples:
+  firstcome token spring ann
+  firstcome token 'spring-*' ann --for 2h --cancel")]
+pub(super) struct TokenArgs {
+    /// The campaign, or the beginning of names with * behind it.
+    campaign: String,
+    /// Whom it acts for.
+    subject: String,
+    /// How long it is good for, up to 31d.
+    #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = duration_from_text)]
+    good_for: Duration,
+    /// Its bearer may cancel, too.
+    #[arg(long)]
+    cancel: bool,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(super) async fn run(args: TokenArgs, json: bool) -> Result<Exit, Complaint> {
+    let seconds = args.good_for.as_secs();
+    let ask = Ask::mint(&args.campaign, &args.subject, seconds, args.cancel);
+    let (minted, raw) = yes(args.server.client()?.ask::<Minted>(ask).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        out::line(&minted.token);
+        out::talk(format!("good until {}", minted.expires_at));
+    }
+    Ok(Exit::Yes)
+}

@@ -1,0 +1,219 @@
+//! Where a request came from, where proxies stand between.
+//!
+//! What a header says is only as good as whoever wrote it. So headers are read only when the
+//! connection comes from a proxy that is trusted, from the right, where that proxy wrote, and no
+//! further than the first address that is not a trusted proxy itself.
+
+use axum::http::{HeaderMap, HeaderName};
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+/// A range of addresses, such as `10.0.0.0/8`; a single one is a range, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    address: IpAddr,
+    bits: u8,
+}
+
+impl Network {
+    fn has(self, address: IpAddr) -> bool {
+        fn differ(one: u128, other: u128, width: u8, bits: u8) -> bool {
+            let unseen = u32::from(width - bits);
+            (one ^ other).checked_shr(unseen).unwrap_or(0) != 0
+        }
+        match (self.address, address) {
+            (IpAddr::V4(one), IpAddr::V4(other)) => {
+                !differ(u32::from(one).into(), u32::from(other).into(), 32, self.bits)
+            }
+            (IpAddr::V6(one), IpAddr::V6(other)) => {
+                !differ(one.into(), other.into(), 128, self.bits)
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
+    }
+}
+
+impl FromStr for Network {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("must be addresses such as `10.0.0.7` or `10.0.0.0/8`, not `{text}`");
+        let (address, bits) = match text.split_once('/') {
+            Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
+            None => (text, None),
+        };
+        let address: IpAddr = address.parse().map_err(|_| wrong())?;
+        let most = if address.is_ipv4() { 32 } else { 128 };
+        let bits = bits.unwrap_or(most);
+        if bits > most { Err(wrong()) } else { Ok(Self { address, bits }) }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let most = if self.address.is_ipv4() { 32 } else { 128 };
+        write!(f, "{}", self.address)?;
+        if self.bits == most { Ok(()) } else { write!(f, "/{}", self.bits) }
+    }
+}
+
+/// The header in which proxies say whom they speak for. One is believed, never both: a proxy
+/// passes on the one it does not write as it came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// `X-Forwarded-For`.
+    #[default]
+    XForwardedFor,
+    /// `Forwarded` (RFC 7239).
+    Forwarded,
+}
+
+impl Header {
+    /// Gives the word the configuration uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::XForwardedFor => "x-forwarded-for",
+            Self::Forwarded => "forwarded",
+        }
+    }
+}
+
+impl FromStr for Header {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Self::XForwardedFor, Self::Forwarded]
+            .into_iter()
+            .find(|header| header.as_str() == text)
+            .ok_or_else(|| format!("must be x-forwarded-for or forwarded, not `{text}`"))
+    }
+}
+
+/// The proxies whose word is believed.
+#[derive(Clone, Debug, Default)]
+pub struct Proxies {
+    /// Where they connect from.
+    pub trusted: Vec<Network>,
+    /// What they write.
+    pub header: Header,
+}
+
+impl Proxies {
+    /// Gives the address a request came from.
+    ///
+    /// With trusted proxies it is the right-most one in the header that is none of them; where the
+    /// header ends before that, or says something else than an address, it is the last proxy known.
+    pub fn origin(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let mut origin = peer.to_canonical();
+        if !self.trusts(origin) {
+            return origin;
+        }
+        let name = HeaderName::from_static(self.header.as_str());
+        let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|line| line.as_bytes()).collect();
+        for line in lines.into_iter().rev() {
+            for hop in line.rsplit(|byte| *byte == b',') {
+                let Some(address) = std::str::from_utf8(hop).ok().and_then(|hop| self.read(hop))
+                else {
+                    return origin;
+                };
+                origin = address;
+                if !self.trusts(origin) {
+                    return origin;
+                }
+            }
+        }
+        origin
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.trusted.iter().any(|network| network.has(address))
+    }
+
+    /// Reads one hop, with or without a port.
+    fn read(&self, hop: &str) -> Option<IpAddr> {
+        let node = match self.header {
+            Header::XForwardedFor => hop.trim(),
+            Header::Forwarded => hop.split(';').find_map(|pair| {
+                let (name, value) = pair.split_once('=')?;
+                name.trim().eq_ignore_ascii_case("for").then_some(value.trim().trim_matches('"'))
+            })?,
+        };
+        let address: IpAddr = if let Some(v6) = node.strip_prefix('[') {
+            v6.split_once(']')?.0.parse().ok()?
+        } else if let Ok(address) = node.parse() {
+            address
+        } else {
+            node.rsplit_once(':')?.0.parse().ok()?
+        };
+        Some(address.to_canonical())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    fn origin(proxies: &str, header: Header, peer: &str, lines: &[&str]) -> String {
+        let trusted = proxies.split(' ').filter(|p| !p.is_empty()).map(|p| p.parse().unwrap());
+        let proxies = Proxies { trusted: trusted.collect(), header };
+        let mut headers = HeaderMap::new();
+        for line in lines {
+            let value = HeaderValue::from_bytes(line.as_bytes()).unwrap();
+            headers.append(header.as_str(), value);
+        }
+        proxies.origin(peer.parse().unwrap(), &headers).to_string()
+    }
+
+    #[test]
+    fn a_network_reads_back_as_it_is_printed_and_knows_its_own() {
+        for text in ["10.0.0.0/8", "10.1.2.3", "::1", "fd00::/8", "0.0.0.0/0", "::/0"] {
+            assert_eq!(text.parse::<Network>().unwrap().to_string(), text);
+        }
+        for bad in ["", "10.0.0.0/33", "::/129", "10.0.0", "host", "10.0.0.0/-1", "10.0.0.0/"] {
+            assert!(bad.parse::<Network>().is_err(), "{bad}");
+        }
+        let has = |network: &str, address: &str| {
+            network.parse::<Network>().unwrap().has(address.parse().unwrap())
+        };
+        assert!(has("10.0.0.0/8", "10.255.0.1") && !has("10.0.0.0/8", "11.0.0.1"));
+        assert!(has("0.0.0.0/0", "255.1.2.3") && !has("0.0.0.0/0", "::1"));
+        assert!(has("fd00::/8", "fdff::1") && !has("fd00::/8", "fc00::1"));
+        assert!(has("10.1.2.3", "10.1.2.3") && !has("10.1.2.3", "10.1.2.2"));
+    }
+
+    #[test]
+    fn only_a_trusted_proxy_is_believed_and_only_what_it_wrote_itself() {
+        let x = |proxies: &str, peer: &str, lines: &[&str]| {
+            origin(proxies, Header::XForwardedFor, peer, lines)
+        };
+        // Nobody is trusted: whatever the header says is the caller's own invention.
+        assert_eq!(x("", "9.9.9.9", &["1.1.1.1"]), "9.9.9.9");
+        assert_eq!(x("10.0.0.0/8", "9.9.9.9", &["1.1.1.1"]), "9.9.9.9");
+        // The proxy wrote what is on the right; what stands left of it came with the request.
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["6.6.6.6, 1.1.1.1"]), "1.1.1.1");
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["6.6.6.6, 1.1.1.1, 10.0.0.2"]), "1.1.1.1");
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["6.6.6.6", "1.1.1.1", "10.0.0.2"]), "1.1.1.1");
+        // Nothing, or nonsense, from the right on: the last one that is known.
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &[]), "10.0.0.1");
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["1.1.1.1, unknown"]), "10.0.0.1");
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["unknown, 10.0.0.2"]), "10.0.0.2");
+        assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["10.0.0.3,10.0.0.2"]), "10.0.0.3");
+        // With ports, brackets and the old address in the new one's clothes.
+        assert_eq!(x("10.0.0.0/8", "::ffff:10.0.0.1", &["1.1.1.1:4711"]), "1.1.1.1");
+        assert_eq!(x("::1", "::1", &["[2001:db8::7]:4711"]), "2001:db8::7");
+        assert_eq!(x("::1", "::1", &["2001:db8::7"]), "2001:db8::7");
+        assert_eq!(x("::1", "::1", &["::ffff:1.1.1.1"]), "1.1.1.1");
+    }
+
+    #[test]
+    fn the_other_header_says_the_same_with_more_words() {
+        let f = |lines: &[&str]| origin("10.0.0.0/8", Header::Forwarded, "10.0.0.1", lines);
+        assert_eq!(f(&["for=6.6.6.6, for=1.1.1.1;proto=https;by=10.0.0.1"]), "1.1.1.1");
+        assert_eq!(f(&["proto=https; For=\"[2001:db8::7]:4711\""]), "2001:db8::7");
+        assert_eq!(f(&["for=1.1.1.1, for=_hidden"]), "10.0.0.1");
+        assert_eq!(f(&["1.1.1.1"]), "10.0.0.1");
+    }
+}

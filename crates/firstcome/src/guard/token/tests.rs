@@ -1,0 +1,217 @@
+use super::*;
+use ring::signature::{Ed25519KeyPair, KeyPair};
+use serde_json::json;
+
+const NOW: i64 = 1_803_859_200;
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
+fn now() -> Timestamp {
+    Timestamp::from_micros(NOW * 1_000_000 + 999_999)
+}
+
+fn keys() -> TokenKeys {
+    let mut keys = TokenKeys::default();
+    keys.add("new", TokenKey::secret(SECRET).unwrap());
+    keys.add("old", TokenKey::secret(&SECRET.replace('0', "o")).unwrap());
+    keys.add("theirs", public_of(&pair()));
+    keys
+}
+
+fn pair() -> Ed25519KeyPair {
+    Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap()
+}
+
+fn public_of(pair: &Ed25519KeyPair) -> TokenKey {
+    TokenKey::public(&URL_SAFE_NO_PAD.encode(pair.public_key())).unwrap()
+}
+
+/// Signs a header and claims as some library elsewhere would.
+fn signed(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let text = format!("{}.{}", part(header), part(claims));
+    let signature = URL_SAFE_NO_PAD.encode(sign(text.as_bytes()));
+    format!("{text}.{signature}")
+}
+
+fn hs256(claims: &Value) -> String {
+    let key = TokenKey::secret(SECRET).unwrap();
+    signed(&json!({"alg": "HS256", "kid": "new"}), claims, |bytes| key.sign(bytes).unwrap())
+}
+
+fn good() -> Value {
+    json!({"sub": "ann", "campaign": "spring", "exp": NOW + 60})
+}
+
+fn with(name: &str, value: Value) -> Value {
+    let mut claims = good();
+    claims[name] = value;
+    claims
+}
+
+fn fault(text: &str) -> Fault {
+    keys().check(text.as_bytes(), now()).expect_err("this token is not good")
+}
+
+#[test]
+fn what_is_minted_is_good_until_its_time_and_says_what_it_was_told() {
+    let scope: Scope = "spring".parse().unwrap();
+    let (token, until) = keys().mint("ann/ü", &scope, true, now(), 900).unwrap();
+    assert_eq!(until.as_micros(), (NOW + 900) * 1_000_000);
+    let checked = keys().check(token.as_bytes(), now()).unwrap();
+    let expected = SubjectToken {
+        subject: "ann/ü".into(),
+        campaign: scope,
+        cancel: true,
+        expires: NOW + 900,
+        key: "new".into(),
+    };
+    assert_eq!(checked, expected);
+    assert!(looks_like_one(token.as_bytes()));
+    // Good to its last microsecond, and not one longer.
+    let last = until.plus_micros(-1);
+    assert!(keys().check(token.as_bytes(), last).is_ok());
+    assert_eq!(keys().check(token.as_bytes(), until), Err(Fault::Expired(NOW + 900)));
+}
+
+#[test]
+fn what_others_mint_is_good_with_either_algorithm() {
+    let scope = Scope::Campaign("spring".into());
+    assert_eq!(keys().check(hs256(&good()).as_bytes(), now()).unwrap().campaign, scope);
+    let header = json!({"typ": "jwt", "alg": "EdDSA", "kid": "theirs"});
+    let more = json!({"sub": "ann", "campaign": "spr*", "exp": NOW + 1, "aud": ["x", "firstcome"],
+        "iat": NOW, "nbf": NOW + 60, "iss": "shop", "jti": 7, "cancel": false});
+    let token = signed(&header, &more, |bytes| pair().sign(bytes).as_ref().to_vec());
+    let checked = keys().check(token.as_bytes(), now()).unwrap();
+    assert_eq!((&*checked.key, checked.cancel), ("theirs", false));
+    assert!(checked.campaign.has("spring") && checked.campaign.has("spr"));
+    assert!(!checked.campaign.has("autumn"));
+}
+
+#[test]
+fn a_token_cut_at_any_byte_is_refused_for_a_reason() {
+    let whole = hs256(&good());
+    for end in 0..whole.len() {
+        let cut = &whole[..end];
+        let fault = fault(cut);
+        assert!(matches!(fault, Fault::Malformed(_) | Fault::Signature(_)), "{cut}: {fault}");
+    }
+    for at in 0..whole.len() {
+        let mut bytes = whole.clone().into_bytes();
+        for flip in [1, 2, 4, 0x80] {
+            bytes[at] ^= flip;
+            assert!(keys().check(&bytes, now()).is_err(), "byte {at} with {flip}");
+            bytes[at] ^= flip;
+        }
+    }
+    assert!(matches!(fault(&format!("{whole}.")), Fault::Malformed(_)));
+    assert!(matches!(fault(&format!("{whole}=")), Fault::Malformed(_)));
+    assert!(matches!(fault(&"e".repeat(MOST_BYTES + 1)), Fault::Malformed(_)));
+}
+
+#[test]
+fn forged_tokens_are_refused_for_what_is_wrong_with_them() {
+    let good = good();
+    let hs = |header: Value, secret: &str| {
+        let key = TokenKey::secret(secret).unwrap();
+        fault(&signed(&header, &good, |bytes| key.sign(bytes).unwrap()))
+    };
+    let header = |alg: &str, kid: &str| json!({"alg": alg, "kid": kid});
+    let other = "another-secret-of-thirty-two-bytes";
+    assert_eq!(hs(header("HS256", "new"), other), Fault::Signature("new".into()));
+    assert_eq!(hs(header("HS256", "old"), SECRET), Fault::Signature("old".into()));
+    assert_eq!(hs(header("HS256", "gone"), SECRET), Fault::UnknownKey("gone".into()));
+    // The header does not choose the algorithm, least of all none.
+    for alg in ["none", "HS512", "RS256", "EdDSA", "hs256", ""] {
+        let (said, key) = (alg.to_owned(), "new".to_owned());
+        let expected = Fault::Algorithm { said, key, is: "HS256" };
+        assert_eq!(hs(header(alg, "new"), SECRET), expected);
+    }
+    let unsigned = signed(&header("none", "new"), &good, |_| Vec::new());
+    assert!(matches!(fault(&unsigned), Fault::Algorithm { .. }));
+    // The public half taken for a secret.
+    let public = pair().public_key().as_ref().to_vec();
+    let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &public);
+    let sign = |bytes: &[u8]| ring::hmac::sign(&key, bytes).as_ref().to_vec();
+    for alg in ["HS256", "EdDSA"] {
+        let fault = fault(&signed(&header(alg, "theirs"), &good, sign));
+        assert!(matches!(fault, Fault::Algorithm { .. } | Fault::Signature(_)), "{fault}");
+    }
+    // What a header may say to have itself believed.
+    for field in ["jwk", "jku", "x5u", "x5c", "crit", "b64", "zip"] {
+        let mut header = header("HS256", "new");
+        header[field] = json!("x");
+        assert!(hs(header, SECRET).to_string().contains(field));
+    }
+    let encrypted = json!({"alg": "HS256", "kid": "new", "typ": "JWE"});
+    assert!(hs(encrypted, SECRET).to_string().contains("typ"));
+    assert_eq!(TokenKeys::default().check(b"x", now()), Err(Fault::NoKeys));
+}
+
+#[test]
+fn what_is_not_understood_or_not_kept_is_not_passed_over() {
+    for (name, value, said) in [
+        ("sub", json!(""), "sub"),
+        ("sub", json!("a\nb"), "sub"),
+        ("sub", json!(5), "string"),
+        ("sub", json!("x".repeat(256)), "sub"),
+        ("campaign", json!("Spring"), "campaign"),
+        ("campaign", json!(""), "campaign"),
+        ("campaign", json!("a**"), "campaign"),
+        ("exp", json!("tomorrow"), "invalid type"),
+        ("exp", json!(1.5), "invalid type"),
+        ("aud", json!("elsewhere"), "aud"),
+        ("aud", json!(["a", "b"]), "aud"),
+        ("cancel", json!("yes"), "boolean"),
+        ("roles", json!(["admin"]), "roles"),
+        ("groups", json!(["vip"]), "does not enforce"),
+        ("limit", json!(4), "does not enforce"),
+    ] {
+        let fault = fault(&hs256(&with(name, value.clone()))).to_string();
+        assert!(fault.contains(said), "{name} {value}: {fault}");
+    }
+    for name in ["sub", "campaign", "exp"] {
+        let mut claims = good();
+        claims.as_object_mut().unwrap().remove(name);
+        assert!(fault(&hs256(&claims)).to_string().contains(name));
+    }
+}
+
+#[test]
+fn times_are_those_of_the_store_and_a_minute_ahead_is_forgiven() {
+    assert_eq!(fault(&hs256(&with("exp", json!(NOW)))), Fault::Expired(NOW));
+    assert_eq!(fault(&hs256(&with("exp", json!(i64::MIN)))), Fault::Expired(i64::MIN));
+    assert!(keys().check(hs256(&with("exp", json!(i64::MAX))).as_bytes(), now()).is_ok());
+    assert!(keys().check(hs256(&with("nbf", json!(NOW + 60))).as_bytes(), now()).is_ok());
+    assert_eq!(fault(&hs256(&with("nbf", json!(NOW + 61)))), Fault::NotYet(NOW + 61));
+}
+
+#[test]
+fn keys_are_read_in_the_forms_people_have_them_in() {
+    let public = pair().public_key().as_ref().to_vec();
+    let spki = [&keys::ED25519_PREFIX[..], &public].concat();
+    let base64 = base64::engine::general_purpose::STANDARD.encode(&spki);
+    let pem = format!("-----BEGIN PUBLIC KEY-----\n{base64}\n-----END PUBLIC KEY-----\n");
+    for text in [pem, base64, URL_SAFE_NO_PAD.encode(&public)] {
+        let TokenKey::EdDsa(read) = TokenKey::public(&text).unwrap() else { panic!("{text}") };
+        assert_eq!(read.as_slice(), public);
+    }
+    for bad in ["", "AAAA", "not base64!", "-----BEGIN PUBLIC KEY-----"] {
+        assert!(TokenKey::public(bad).is_err(), "{bad}");
+    }
+    let short = "a-secret-that-is-short";
+    let why = TokenKey::secret(short).unwrap_err();
+    assert!(why.contains("at least 32") && !why.contains(short));
+    assert_eq!(format!("{:?}", TokenKey::secret(SECRET).unwrap()), "HS256");
+    assert_eq!(TokenKeys::id_of(SECRET).len(), 8);
+}
+
+#[test]
+fn which_campaigns_reads_back_as_it_is_printed() {
+    for text in ["spring", "spring-*", "*"] {
+        assert_eq!(text.parse::<Scope>().unwrap().to_string(), text);
+    }
+    assert!("*".parse::<Scope>().unwrap().has("anything"));
+    for bad in ["", "-a", "a b", "*a", "a*b", "A"] {
+        assert!(bad.parse::<Scope>().is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,208 @@
+//! What was true in a history that is over, and what became of it: the list of a fork.
+
+use super::Lost;
+use firstcome_core::command::{Body, Command};
+use firstcome_core::names::Position;
+use firstcome_core::outcome::Refusal;
+use firstcome_core::state::State;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of a report.
+const REPORT: usize = 1 << 20;
+
+/// A history that is over, to be compared with the one that took its place.
+pub(in crate::node) struct Over {
+    /// How far this node had applied it.
+    pub(super) applied: Position,
+    /// The last position both have, as far as this node could tell.
+    fork: Option<u64>,
+    /// What they had whom the lost entries are about: more than one claim where a node went over twice.
+    claimed: BTreeMap<Whose, BTreeSet<Claimed>>,
+    /// Those of them whose campaign had left memory: what they had is not known any more.
+    forgotten: BTreeSet<Whose>,
+    /// The campaigns that the lost entries made or changed, with the version they had.
+    campaigns: BTreeMap<Box<str>, u32>,
+    /// Entries too old to be brought: whether they ran cannot be told any more.
+    pub(super) too_old: u64,
+}
+
+/// A subject in a pool.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Whose {
+    campaign: Box<str>,
+    pool: Box<str>,
+    subject: Box<str>,
+}
+
+/// What a subject claimed last in a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Claimed {
+    rank: u32,
+    /// Whether it is not cancelled.
+    live: bool,
+}
+
+impl Claimed {
+    fn by(whose: &Whose, state: &State) -> Option<Self> {
+        let pool = state.campaign(&whose.campaign).ok()?.pool(&whose.pool)?;
+        pool.latest(&whose.subject).map(|rank| Self { rank, live: pool.is_live(rank) })
+    }
+}
+
+impl Over {
+    /// Notes what they had, in the history that is over, whom lost entries are about.
+    pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Lost]) -> Self {
+        let mut over = Self {
+            applied: ours.token(),
+            fork,
+            claimed: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
+            campaigns: BTreeMap::new(),
+            too_old: 0,
+        };
+        for lost in lost {
+            let commands = Body::open(&lost.kept.entry.body).map(|body| body.commands());
+            let Ok(Ok(commands)) = commands else { continue };
+            for command in &commands {
+                over.note(command, ours);
+            }
+        }
+        over
+    }
+
+    fn note(&mut self, command: &Command<'_>, ours: &State) {
+        let (campaign, pool, subject) = match *command {
+            Command::Claim { campaign, pool, subject } => (campaign, pool, subject),
+            Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+            Command::Confirm { step, .. } => {
+                // The units of a hold may be of any pool.
+                let pools = ours.campaign(step.campaign).map(|campaign| campaign.pools());
+                for pool in pools.unwrap_or_default() {
+                    let (campaign, pool) = (step.campaign, Some(pool.name()));
+                    self.note(&Command::Claim { campaign, pool, subject: step.subject }, ours);
+                }
+                return;
+            }
+            Command::Put { campaign, .. } | Command::Steer { campaign, .. } => {
+                if let Ok(found) = ours.campaign(campaign) {
+                    self.campaigns.insert(campaign.into(), found.version());
+                }
+                return;
+            }
+            Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => return,
+        };
+        let found = ours.campaign(campaign);
+        let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());
+        let Some(pool) = pool.or_else(only) else { return };
+        let (campaign, pool) = (campaign.into(), pool.into());
+        let whose = Whose { campaign, pool, subject: subject.into() };
+        if let Err(Refusal::Archived) = found {
+            self.forgotten.insert(whose);
+        } else {
+            let claimed = Claimed::by(&whose, ours);
+            self.claimed.entry(whose).or_default().extend(claimed);
+        }
+    }
+
+    /// Adds what was true in another history that is over.
+    pub(super) fn extend(&mut self, later: Self) {
+        for (whose, claimed) in later.claimed {
+            self.claimed.entry(whose).or_default().extend(claimed);
+        }
+        self.forgotten.extend(later.forgotten);
+        for (campaign, version) in later.campaigns {
+            let known = self.campaigns.entry(campaign).or_default();
+            *known = version.max(*known);
+        }
+    }
+
+    /// Says who kept, changed or lost a rank, a line each.
+    pub(super) fn compare(&self, now: &State) -> String {
+        let mut lines = String::new();
+        let (mut kept, mut changed, mut lost, mut revived) = (0, 0, 0, 0);
+        let each = self.claimed.iter().flat_map(|(whose, claimed)| {
+            let nothing = claimed.is_empty().then_some(None);
+            let was = claimed.iter().copied().map(Some).chain(nothing);
+            was.map(move |was| (whose, was))
+        });
+        for (whose, was) in each {
+            let is = Claimed::by(whose, now);
+            let what = match (was, is) {
+                (None, None | Some(Claimed { live: false, .. })) => continue,
+                (Some(was), Some(is)) if !was.live && was == is => continue,
+                (Some(was), Some(is)) if was.live && was == is => {
+                    kept += 1;
+                    format!("kept rank {}", was.rank)
+                }
+                (Some(was), Some(is)) if was.live && is.live => {
+                    changed += 1;
+                    format!("changed from rank {} to {}", was.rank, is.rank)
+                }
+                // Also one that was cancelled: its cancel is void with it, and they may claim again.
+                (Some(was), None | Some(Claimed { live: false, .. })) => {
+                    lost += 1;
+                    format!("lost rank {}", was.rank)
+                }
+                (None | Some(_), Some(is)) => {
+                    revived += 1;
+                    format!("has rank {} again", is.rank)
+                }
+            };
+            let Whose { campaign, pool, subject } = whose;
+            lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+        }
+        for whose in &self.forgotten {
+            let what = match Claimed::by(whose, now).filter(|is| is.live) {
+                Some(is) => {
+                    revived += 1;
+                    format!("has rank {} again", is.rank)
+                }
+                None => {
+                    lost += 1;
+                    "may have lost a rank: the campaign had left memory".to_owned()
+                }
+            };
+            let Whose { campaign, pool, subject } = whose;
+            lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+        }
+        for (campaign, had) in &self.campaigns {
+            match now.campaign(campaign) {
+                Err(Refusal::NotFound(_)) => {
+                    lines.push_str(&format!("campaign {campaign} is gone, it had version {had}\n"));
+                }
+                Ok(found) if found.version() < *had => {
+                    let has = found.version();
+                    lines.push_str(&format!(
+                        "campaign {campaign} has version {has}, it had {had}\n"
+                    ));
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        let (from, to) = (self.applied, now.token());
+        let fork = self.fork.map_or_else(|| "an unknown position".to_owned(), |at| at.to_string());
+        let mut report = format!(
+            "the journal forked after {fork}: this node had applied {from}, and is at {to} now; \
+             {kept} claims kept their rank, {changed} changed it, {lost} lost it, {revived} came back, \
+             {} entries were too old to be brought\n",
+            self.too_old
+        );
+        for line in lines.lines() {
+            if report.len() + line.len() >= REPORT {
+                report.push_str("(cut here)\n");
+                break;
+            }
+            report.push_str(line);
+            report.push('\n');
+        }
+        report
+    }
+}

@@ -1,0 +1,169 @@
+//! Several nodes whose journal goes on in another history: what is brought along, and who is told.
+//!
+//! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
+
+use crate::several::{Seat, agree, store, store_head};
+use firstcome::answer::Failure;
+use firstcome::node::Ask;
+use firstcome_core::Outcome;
+use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::names::NodeId;
+use firstcome_core::outcome::By;
+use firstcome_journal::faulty::{Call, Fault};
+use firstcome_journal::memory::Memory;
+use firstcome_journal::{Journal, Name};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Has a store keep its first entries only, and go on with somebody's claim from elsewhere.
+fn forks(store: &Memory, keep: u64, stranger: u8, subject: &str) {
+    let stranger = NodeId([stranger; 16]);
+    let mut body = BodyWriter::new(stranger, 1, 0);
+    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    store.fork(keep, [(Name { node: stranger, number: 1 }, body.finish())]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 4).await;
+    for subject in ["ann", "bob", "cid", "dan"] {
+        one.claims(subject).await;
+    }
+    two.reaches(5).await;
+    let old = one.position();
+    // A copy that had only ann took zed's and cid's claims while it was cut off.
+    let stranger = NodeId([9; 16]);
+    let mut body = BodyWriter::new(stranger, 1, 0);
+    for subject in ["zed", "cid"] {
+        assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    }
+    store.fork(2, [(Name { node: stranger, number: 1 }, body.finish())]);
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+
+    let ranks = one.node.replica.look(|state| {
+        let pool = state.campaign("spring").unwrap().pool("main").unwrap();
+        ["ann", "zed", "cid", "bob", "dan"].map(|subject| pool.latest(subject))
+    });
+    assert_eq!(ranks, [Some(1), Some(2), Some(3), Some(4), None], "four places, in the new order");
+    assert_eq!(store_head(&store).await.1, 1, "the epoch was raised once");
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in [
+        "spring/main \"bob\" changed from rank 2 to 4",
+        "spring/main \"cid\" kept rank 3",
+        "spring/main \"dan\" lost rank 4",
+    ] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+    let stale = two.tries("ann", Some(old)).await.unwrap_err();
+    assert!(matches!(stale, Failure::StalePosition), "{stale:?}");
+    assert_eq!(two.claims("bob").await, 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_had_a_rank_in_either_of_two_histories_that_are_over_is_on_the_list() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 2).await;
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    // It goes over, and cannot bring anything before it has to go over again.
+    for n in 1..=1_000 {
+        one.journal.fault(Call::RaiseEpoch, n, Fault::Refuse);
+    }
+    forks(&store, 2, 9, "zed");
+    sleep(Duration::from_secs(5)).await;
+    assert!(one.node.replica.look(|state| state.has_run(NodeId([9; 16]), 1)), "it went over");
+    forks(&store, 2, 8, "yan");
+    one.journal.mend();
+    sleep(Duration::from_secs(20)).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in ["spring/main \"bob\" lost rank 2\n", "spring/main \"zed\" lost rank 2\n"] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 2).await;
+    for subject in ["ann", "bob"] {
+        one.claims(subject).await;
+    }
+    let cancel = Ask::Cancel {
+        campaign: "spring".into(),
+        pool: "main".into(),
+        subject: "bob".into(),
+        rank: 2,
+        by: By::Operator,
+        reason: "a bot".into(),
+        who: "desk".into(),
+    };
+    one.node.intake.decide(cancel).await.unwrap();
+    two.reaches(4).await;
+    // A copy that had only ann took zed's claim: bob's finds no place any more, and his cancel nothing to undo.
+    forks(&store, 2, 9, "zed");
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    assert!(text.contains("spring/main \"bob\" lost rank 2\n"), "{text}");
+    assert!(!text.contains("\"ann\""), "{text}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_that_was_under_way_in_a_fork_runs_once() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    two.journal.hold();
+    sleep(Duration::from_secs(1)).await;
+    one.journal.lose_answer(1);
+    // Stored on the branch that goes away, its answer lost: it is sent again until it is seen.
+    let (answer, ()) = tokio::join!(one.tries("bob", None), async {
+        one.journal.asked(3).await;
+        store.lose_tail(2);
+        two.journal.let_go();
+    });
+    let first = answer.unwrap();
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    assert!(matches!(first.outcome, Outcome::Won { rank: 2, .. }), "{first:?}");
+    assert_eq!(two.claims("bob").await, 2);
+    assert_eq!(two.claims("cid").await, 3, "bob was given one place");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fork_by_a_node_that_lagged_is_brought_together_too() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    two.journal.hold();
+    // What the second node asked before is still answered.
+    sleep(Duration::from_secs(2)).await;
+    for subject in ["bob", "cid"] {
+        one.claims(subject).await;
+    }
+    // The first node is cut off longer than anybody waits for it.
+    one.journal.hold();
+    store.lose_tail(2);
+    two.journal.let_go();
+    assert_eq!(two.claims("zed").await, 2, "nobody there knew more");
+    one.journal.let_go();
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    assert_eq!((one.claims("bob").await, one.claims("cid").await), (3, 4), "lost by nobody");
+    assert_eq!(one.claims("dan").await, 5);
+    assert_eq!(two.claims("eve").await, 6);
+    assert_eq!(one.counted("forks"), 1);
+}

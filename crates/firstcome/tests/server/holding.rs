@@ -1,0 +1,91 @@
+//! Holds on a node, whose time is the runtime's own, paused: units come free though nobody asks for anything.
+
+use crate::several::{Seat, at, places, store};
+use firstcome::node::{Answer, Decided, HoldAsk, OwnChunk, OwnPick, OwnStep, OwnWanted};
+use firstcome_core::command::Late;
+use firstcome_core::hall::{Chunk, SeatSettings};
+use firstcome_core::settings::{HoldSettings, PoolSettings};
+use firstcome_core::{Outcome, Settings, State};
+use std::time::Duration;
+use tokio::time::{Instant, sleep, timeout};
+
+fn units(names: &[&str]) -> Vec<OwnPick> {
+    let names = names.iter().map(|name| (*name).into()).collect();
+    let wanted = OwnWanted::Units(names);
+    vec![OwnPick { pool: Some("main".into()), wanted, channel: None }]
+}
+
+/// Opens a hall of two seats that are held for so long.
+async fn opens(seat: &Seat, ttl: Duration) {
+    let ttl_us = ttl.as_micros() as i64;
+    let holding = HoldSettings { ttl_us, ..HoldSettings::default() };
+    let pools = vec![PoolSettings::seated("main")];
+    seat.puts("hall", Settings { holding, pools, ..places(1) }).await;
+    let seats = vec![SeatSettings::named("A1"), SeatSettings::named("B1")];
+    let chunk = OwnChunk::new(&Chunk { seats, areas: Vec::new() }).unwrap();
+    let (campaign, pool) = ("hall".into(), "main".into());
+    let ordered = firstcome::node::Ordered { id: None, who: "ops".into() };
+    let ask = HoldAsk::Seats { campaign, pool, chunk, ordered };
+    let added = seat.node.intake.hold(ask, None).await.unwrap().outcome;
+    assert_eq!(added, Outcome::Imported { seats: 2, areas: 0 });
+}
+
+async fn holds(seat: &Seat, id: &str, subject: &str, names: &[&str]) -> Answer {
+    let picks = units(names);
+    let ask =
+        HoldAsk::Hold { campaign: "hall".into(), id: id.into(), subject: subject.into(), picks };
+    seat.node.intake.hold(ask, None).await.unwrap()
+}
+
+async fn confirms(seat: &Seat, id: &str, subject: &str) -> Outcome {
+    let (campaign, hold, subject) = ("hall".into(), id.into(), subject.into());
+    let step = OwnStep { campaign, hold, subject, id: None };
+    let ask = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    seat.node.intake.hold(ask, None).await.unwrap().outcome
+}
+
+/// Waits until nothing is held, and says how long that took.
+async fn until_nothing_is_held(seat: &Seat) -> Duration {
+    let begun = Instant::now();
+    let waits = async {
+        while seat.node.replica.look(State::live_holds) > 0 {
+            seat.reaches(seat.position().position + 1).await;
+        }
+    };
+    timeout(Duration::from_secs(3_600), waits).await.expect("it expires by itself");
+    begun.elapsed()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_comes_free_on_time_though_nobody_asks() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    opens(&one, Duration::from_secs(480)).await;
+    assert_eq!(holds(&one, "h1", "ann", &["A1"]).await.outcome.as_str(), "held");
+    let took = until_nothing_is_held(&one).await;
+    // A deadline is looked for 50 ms after it, and up to 100 ms later.
+    let (least, most) = (Duration::from_secs(480), Duration::from_millis(481_300));
+    assert!((least..most).contains(&took), "{took:?}");
+    // Eight minutes without anybody, and no step between entries was longer than counts.
+    let (service, last) = one.node.replica.look(|state| (state.service(), state.at()));
+    assert!(last.micros_since(at(0)) - service < 1_000_000);
+    assert_eq!(confirms(&one, "h1", "ann").await.as_str(), "hold_expired");
+    assert_eq!(holds(&one, "h2", "bob", &["A1"]).await.outcome.as_str(), "held");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_taken_for_long_and_what_is_held_by_that_id_is_said_without_the_journal() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    opens(&one, Duration::from_secs(10)).await;
+    let said = |answer: Answer| (answer.outcome.as_str(), answer.decided);
+    assert_eq!(said(holds(&one, "h1", "ann", &["A1"]).await), ("held", Decided::Journal));
+    assert_eq!(said(holds(&one, "h1", "ann", &["A1"]).await), ("already_held", Decided::Replica));
+    assert_eq!(said(holds(&one, "h2", "bob", &["A1"]).await), ("unit_taken", Decided::Replica));
+    assert_eq!(said(holds(&one, "h2", "bob", &["Z1"]).await), ("no_such_unit", Decided::Replica));
+    assert_eq!(said(holds(&one, "h3", "ann", &["B1"]).await), ("has_hold", Decided::Journal));
+    // Nearly free: only the journal knows what comes first.
+    sleep(Duration::from_millis(8_500)).await;
+    assert_eq!(said(holds(&one, "h9", "eve", &["A1"]).await), ("unit_taken", Decided::Journal));
+    assert_eq!(confirms(&one, "h1", "bob").await.as_str(), "not_yours");
+}

@@ -1,0 +1,252 @@
+//! A browser with a subject token acts for its subject, and for nobody else.
+
+use crate::inside::{Inside, Setup, one_pool};
+use crate::process::{KEY, Server, serve, verb};
+use crate::wire::{Answer, Talk};
+use firstcome::guard::Guards;
+use firstcome::guard::token::{TokenKey, TokenKeys};
+use serde_json::{Value, json};
+
+const SECRET: &str = "a-secret-that-has-thirty-two-bytes";
+
+async fn node() -> Inside {
+    let mut tokens = TokenKeys::default();
+    tokens.add("main", TokenKey::secret(SECRET).unwrap());
+    let guards = Guards { tokens, ..Guards::default() };
+    let node = Inside::with(Setup { guards, ..Setup::default() }).await;
+    node.open("spring", 9).await.says(201, "created");
+    node.open("summer", 9).await.says(201, "created");
+    node
+}
+
+impl Inside {
+    async fn mint(&self, key: &str, ask: Value) -> Answer {
+        let authorization = format!("Bearer {key}");
+        let headers = [("authorization", authorization.as_str())];
+        self.ask_with("POST", "/v1/tokens", &headers, ask.to_string()).await
+    }
+
+    async fn token(&self, ask: Value) -> String {
+        let minted = self.mint("a-backend-key---", ask).await.says(201, "minted");
+        minted["token"].as_str().unwrap().to_owned()
+    }
+
+    async fn browser(&self, token: &str, method: &str, path: &str, body: &str) -> Answer {
+        let authorization = format!("Bearer {token}");
+        let mut headers = vec![("authorization", authorization.as_str())];
+        if body.is_empty() {
+            headers.push(("content-type", ""));
+        }
+        self.ask_with(method, path, &headers, body.to_owned()).await
+    }
+}
+
+fn claim(subject: &str) -> String {
+    json!({ "subject": subject }).to_string()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_browser_acts_for_its_subject_and_for_nobody_else() {
+    let node = node().await;
+    node.claim("spring", "bob").await.says(201, "won");
+    let begin = node.position();
+    let ann = node.token(json!({"subject": "ann", "campaign": "spring"})).await;
+    assert_eq!(node.position(), begin, "a token is in no journal");
+    let claims = "/v1/campaigns/spring/claims";
+    node.browser(&ann, "POST", claims, &claim("ann")).await.says(201, "won");
+    node.browser(&ann, "POST", claims, &claim("ann")).await.says(200, "already_won");
+    let own = node.browser(&ann, "GET", &format!("{claims}/ann"), "").await;
+    assert_eq!(own.json()["claims"][0]["rank"], json!(2));
+    let position = node.position();
+
+    let elsewhere = node.browser(&ann, "POST", "/v1/campaigns/summer/claims", &claim("ann")).await;
+    elsewhere.refuses("forbidden", "this token is for spring, not for \"summer\"");
+    let other = "this token is for another subject";
+    node.browser(&ann, "POST", claims, &claim("bob")).await.refuses("forbidden", other);
+    node.browser(&ann, "GET", &format!("{claims}/bob"), "").await.refuses("forbidden", other);
+    let bobs = format!("{claims}/bob?rank=1");
+    node.browser(&ann, "DELETE", &bobs, "").await.refuses("forbidden", other);
+    let hers = format!("{claims}/ann?rank=2");
+    let refused = node.browser(&ann, "DELETE", &hers, "").await;
+    refused.refuses("forbidden", "does not let its subject cancel");
+    // Everything else there is.
+    let put = one_pool("now", 5).to_string();
+    let mint = json!({"subject": "ann", "campaign": "spring"}).to_string();
+    for (method, path, body) in [
+        ("GET", "/v1/campaigns", ""),
+        ("GET", "/v1/campaigns/spring", ""),
+        ("PUT", "/v1/campaigns/spring", &*put),
+        ("POST", "/v1/campaigns/spring/pause", ""),
+        ("POST", "/v1/campaigns/spring/close", ""),
+        ("GET", "/v1/campaigns/spring/results", ""),
+        ("GET", "/v1/nodes", ""),
+        ("GET", "/v1/time", ""),
+        ("GET", "/v1/audit", ""),
+        ("GET", "/v1/forks", ""),
+        ("GET", "/v1/settling", ""),
+        ("POST", "/v1/reseed", ""),
+        ("POST", "/v1/tokens", &*mint),
+    ] {
+        let answer = node.browser(&ann, method, path, body).await;
+        answer.refuses("forbidden", "a subject token claims, cancels and looks up for its subject");
+    }
+    assert_eq!(node.position(), position, "nothing was appended");
+
+    let ask = json!({"subject": "ann", "campaign": "spr*", "cancel": true, "expires_in_s": 60});
+    let ann = node.token(ask).await;
+    let by_operator = format!("{hers}&by=operator&reason=x");
+    node.browser(&ann, "DELETE", &by_operator, "")
+        .await
+        .refuses("forbidden", "a subject token may cancel on the subject's word only");
+    let cancelled = node.browser(&ann, "DELETE", &hers, "").await.says(200, "cancelled");
+    assert_eq!(cancelled["by"], json!("subject"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_token_ends_by_the_stores_clock() {
+    let node = node().await;
+    let ask = json!({"subject": "ann", "campaign": "spring", "expires_in_s": 60});
+    let minted = node.mint(KEY, ask).await.says(201, "minted");
+    assert_eq!(minted["expires_at"], json!("2027-03-01T00:01:00.000000Z"));
+    let token = minted["token"].as_str().unwrap();
+    let path = "/v1/campaigns/spring/claims";
+    node.clock(59_999_999);
+    node.browser(token, "POST", path, &claim("ann")).await.says(201, "won");
+    node.clock(60_000_000);
+    let expired = node.browser(token, "POST", path, &claim("ann")).await;
+    expired.refuses("token_expired", "get another one");
+    assert_eq!(expired.header("www-authenticate"), Some("Bearer error=\"invalid_token\""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn damaged_and_forged_tokens_are_refused_at_every_byte() {
+    let node = node().await;
+    let begin = node.position();
+    let good = node.token(json!({"subject": "ann", "campaign": "spring"})).await;
+    let mut elsewhere = TokenKeys::default();
+    elsewhere.add("main", TokenKey::secret(&SECRET.replace('a', "b")).unwrap());
+    let now = firstcome_core::Timestamp::from_micros(crate::inside::BEGIN);
+    let (forged, _) = elsewhere.mint("ann", &"spring".parse().unwrap(), true, now, 900).unwrap();
+    let path = "/v1/campaigns/spring/claims";
+    let said = "the signature of the token is not that of the key \"main\"";
+    node.browser(&forged, "POST", path, &claim("ann")).await.refuses("unauthorized", said);
+    for end in 0..good.len() {
+        let cut = node.browser(&good[..end], "POST", path, &claim("ann")).await;
+        cut.refuses("unauthorized", "");
+    }
+    for at in 0..good.len() {
+        let mut bytes = good.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };
+        let text = String::from_utf8(bytes).unwrap();
+        node.browser(&text, "POST", path, &claim("ann")).await.refuses("unauthorized", "");
+    }
+    assert_eq!(node.position(), begin, "nothing was appended");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_are_minted_within_what_the_key_may() {
+    let node = node().await;
+    let ask = |campaign: &str| json!({"subject": "ann", "campaign": campaign});
+    for campaign in ["spring", "spring-27", "spring*", "springs-*"] {
+        node.mint("a-key-for-spring", ask(campaign)).await.says(201, "minted");
+    }
+    for campaign in ["summer", "spr*", "*", "spr"] {
+        let minted = node.mint("a-key-for-spring", ask(campaign)).await;
+        minted.refuses("forbidden", "begin with \"spring\"");
+    }
+    node.mint("a-reading-key---", ask("spring")).await.refuses("forbidden", "needs backend");
+    node.mint(KEY, ask("Spring")).await.refuses("invalid_request", "no campaign's name");
+    node.mint(KEY, json!({"subject": "", "campaign": "a"})).await.refuses("invalid_subject", "");
+    for (field, value) in [("expires_in_s", json!(0)), ("expires_in_s", json!(2_678_401))] {
+        let mut ask = ask("spring");
+        ask[field] = value;
+        node.mint(KEY, ask).await.refuses("invalid_request", "1 to 2678400");
+    }
+    // What the rules do not keep is not accepted as if they did.
+    for field in ["groups", "limit"] {
+        let mut ask = ask("spring");
+        ask[field] = json!(1);
+        node.mint(KEY, ask).await.refuses("invalid_request", field);
+    }
+    let without = Inside::new().await;
+    let minted = without.mint(KEY, ask("spring")).await;
+    minted.refuses("forbidden", "set FIRSTCOME_TOKEN_SECRET");
+    let token = node.token(ask("spring")).await;
+    let path = "/v1/campaigns/spring/claims";
+    let claimed = without.browser(&token, "POST", path, &claim("ann")).await;
+    claimed.refuses("unauthorized", "no key to check tokens with");
+}
+
+#[test]
+fn keys_of_tokens_are_rotated_without_a_token_that_stops() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::with(folder.path(), &[("TOKEN_SECRET", SECRET)]);
+    server.talk().open_campaign("spring", 9);
+    let url = format!("http://{}", server.address);
+    let args = ["token", "spring", "ann", "--for", "1h", "--url", &url];
+    let (code, old, said) = verb(folder.path(), &[], &args);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.starts_with("good until "), "{said}");
+    server.kill();
+
+    // The old secret checks on, the new one signs.
+    let file = folder.path().join("firstcome.toml");
+    std::fs::write(&file, format!("[[token_keys]]\nsecret = \"{SECRET}\"\n")).unwrap();
+    let new = SECRET.replace("thirty", "THIRTY");
+    let mut command = serve(folder.path(), &[("TOKEN_SECRET", &new)]);
+    command.arg("--config").arg(&file);
+    let server = Server::of(command);
+    let url = format!("http://{}", server.address);
+    let args = ["token", "spring", "bob", "--json", "--url", &url];
+    let (code, minted, said) = verb(folder.path(), &[], &args);
+    assert_eq!(code, 0, "{said}");
+    let minted: Value = serde_json::from_str(&minted).unwrap();
+    for (token, subject) in [(old.trim(), "ann"), (minted["token"].as_str().unwrap(), "bob")] {
+        Talk::to(server.address, token).unwrap().claim("spring", subject).says(201, "won");
+    }
+    server.kill();
+
+    let server = Server::with(folder.path(), &[("TOKEN_SECRET", &new)]);
+    let mut talk = Talk::to(server.address, old.trim()).unwrap();
+    talk.claim("spring", "ann").refuses("unauthorized", "which this server does not know");
+}
+
+#[test]
+fn a_page_may_call_where_its_origin_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let origins = "https://shop.example, http://localhost:3000";
+    let server = Server::with(folder.path(), &[("CORS_ORIGINS", origins)]);
+    let mut talk = server.talk();
+    talk.open_campaign("drop", 9);
+    let mut ask = |method: &str, path: &str, headers: &[(&str, &str)], body: Option<&str>| {
+        let request = talk.request(method, path, headers, body);
+        talk.send(request).unwrap();
+        talk.hear().unwrap()
+    };
+    let claims = "/v1/campaigns/drop/claims";
+    let shop = ("origin", "https://shop.example");
+    let asks = ("access-control-request-method", "POST");
+    let preflight = ask("OPTIONS", claims, &[shop, asks, ("authorization", "")], None);
+    assert_eq!(preflight.status, 204);
+    assert_eq!(preflight.header("access-control-allow-origin"), Some(shop.1));
+    assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    assert!(preflight.header("access-control-allow-methods").unwrap().contains("DELETE"));
+    // The claim's own way, a route's, and what is refused.
+    let won = ask("POST", claims, &[shop], Some(&claim("ann")));
+    won.says(201, "won");
+    let read = ask("GET", "/v1/campaigns/drop", &[("origin", "http://localhost:3000")], None);
+    assert_eq!(read.header("access-control-allow-origin"), Some("http://localhost:3000"));
+    let refused = ask("GET", "/v1/nothing", &[shop], None);
+    for answer in [won, refused] {
+        assert_eq!(answer.header("access-control-allow-origin"), Some(shop.1));
+        assert!(answer.header("access-control-expose-headers").unwrap().contains("retry-after"));
+        assert_eq!(answer.header("vary"), Some("origin"));
+    }
+    // A page that is not named is told nothing; neither is whoever is no page.
+    let other = ("origin", "https://elsewhere.example");
+    ask("OPTIONS", claims, &[other, asks], None).refuses("method_not_allowed", "OPTIONS");
+    for headers in [&[other][..], &[]] {
+        let answer = ask("GET", "/v1/campaigns/drop", headers, None);
+        assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));
+    }
+}
