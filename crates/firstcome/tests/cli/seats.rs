@@ -149,3 +149,65 @@ fn what_only_the_server_sees_is_told_by_line_too() {
     let said = ask(&["seats", "import", "gala", "main", "hall.ndjson"]);
     assert!(said.code == 2 && said.talk.contains("hall.ndjson:3: "), "{said:?}");
 }
+
+#[test]
+fn the_hall_is_drawn_as_it_stands() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "gala", "--seated", "main", "--opens", "now"]).ends(0);
+    std::fs::write(scene.path().join("hall.csv"), HALL).unwrap();
+    ask(&["seats", "import", "gala", "main", "hall.csv"]).ends(0);
+    ask(&["hold", "take", "gala", "ann", "A1", "A2", "--id", "h1"]).ends(0);
+    ask(&["hold", "confirm", "gala", "h1", "ann"]).ends(0);
+    ask(&["hold", "take", "gala", "bob", "B1", "B2"]).ends(0);
+    ask(&["seats", "block", "gala", "main", "A4", "--reason", "broken"]).ends(0);
+    let shown = ask(&["seats", "show", "gala", "main"]).ends(0);
+    assert!(shown.contains("1  ##.x") && shown.contains("2   oo"), "{shown}");
+    assert!(shown.contains("lawn") && shown.contains("20 free, 0 held"), "{shown}");
+    assert!(shown.contains("1 free, 2 held, 2 paid, 1 blocked"), "{shown}");
+    let map = ask(&["seats", "show", "gala", "main", "--json"]).json();
+    assert_eq!(map["standing"], "cc.bhh", "{map}");
+}
+
+#[test]
+fn a_rush_on_seats_finds_every_promise_kept() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let report = server.ask(
+        &scene,
+        &[
+            "rush",
+            "--seats",
+            "--create",
+            "120",
+            "--campaign",
+            "mine",
+            "--subjects",
+            "150",
+            "--rate",
+            "100",
+            "--connections",
+            "20",
+            "--late",
+            "0.2",
+            "--cut",
+            "0.05",
+            "--seed",
+            "7",
+            "--json",
+        ],
+    );
+    assert_eq!(report.code, 0, "{report:?}");
+    let report = report.json();
+    let names: Vec<_> =
+        report["promises"].as_array().unwrap().iter().map(|p| p["name"].clone()).collect();
+    assert_eq!(names, ["seats", "baskets", "ranks", "kept", "taken", "limits", "late", "counts"]);
+    assert_eq!(report["kept"], true, "{report}");
+    assert!(report["answers"]["confirmed"].as_u64() > Some(10), "{report}");
+    let said = server.ask(&scene, &["rush", "--seats", "--campaign", "mine"]);
+    assert!(
+        said.code == 1 && said.talk.contains("holds claims that are not this rush's"),
+        "{said:?}"
+    );
+}

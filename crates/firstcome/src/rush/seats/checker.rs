@@ -196,7 +196,7 @@ fn named_as_taken(plan: &SeatsPlan, heard: &Heard, found: &mut Found) {
             let somebody = |(who, from, to): &(&str, Duration, Duration)| {
                 *who != subject && from <= answered && to >= sent
             };
-            if !all.iter().any(somebody) {
+            if !heard.unsure && !all.iter().any(somebody) {
                 let evidence =
                     format!("{subject} was told that {seat} is taken, and nobody had it");
                 found.add(Promise::Taken, evidence);
@@ -257,6 +257,8 @@ fn by_results(plan: &SeatsPlan, heard: &Heard, results: &[SeatResult], found: &m
             found.add(Promise::Limits, format!("the results give {units} units to {subject}"));
         }
     }
+    // A server that does not say in its results which hold a unit came from is held to its ranks alone.
+    let says_holds = results.iter().any(|result| result.hold.is_some());
     for held in &heard.holds {
         let HeldOnce { hold, subject, .. } = held;
         let (claimed, refunded) = (
@@ -280,7 +282,7 @@ fn by_results(plan: &SeatsPlan, heard: &Heard, results: &[SeatResult], found: &m
                     }
                 }
             }
-            End::Refund { .. } if refunded == 0 => {
+            End::Refund { .. } if refunded == 0 && says_holds => {
                 let evidence = format!(
                     "{subject} was told of a refund for hold {hold}, which is not in the results"
                 );

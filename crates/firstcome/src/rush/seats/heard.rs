@@ -71,6 +71,8 @@ pub(super) struct Heard {
     pub(super) answers: BTreeMap<String, u64>,
     pub(super) again: BTreeMap<&'static str, u64>,
     pub(super) seats: u64,
+    /// Whether seats were held that nobody was told of: a hold was over before its answer came through.
+    pub(super) unsure: bool,
     gone: u32,
 }
 
@@ -160,6 +162,10 @@ impl Listener {
             heard.seats += units.len() as u64;
         }
         heard.holds.push(held);
+    }
+
+    pub(super) fn unsure(&self) {
+        self.heard().unsure = true;
     }
 
     pub(super) fn repeated(&self, difference: Option<String>) {

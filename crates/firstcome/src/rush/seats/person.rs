@@ -104,6 +104,11 @@ impl Person {
                     let subject = self.subject.clone();
                     self.line.listener.taken(Taken { subject, asked, named, sent, answered });
                 }
+                // It was held, and over before the answer came through: seats nobody was told of.
+                "hold_expired" => {
+                    self.line.listener.unsure();
+                    break;
+                }
                 "limit_reached" => self.party = self.plan.limit.unwrap_or(1).min(2),
                 "orphan_left" => self.browses = false,
                 "sold_out" if self.party > 1 => self.party -= 1,
