@@ -10,6 +10,7 @@ pub mod clock_text;
 mod eligible;
 mod forks;
 mod guarded;
+mod halls;
 mod holds;
 mod pages;
 mod patience;
@@ -20,10 +21,12 @@ mod seats;
 pub mod server;
 mod settling;
 mod status;
+mod subjects;
 mod tokens;
 
 pub use crate::config::Role;
 pub use auth::{Key, Keys};
+pub use halls::Halls;
 
 use crate::answer::{Code, Failure};
 use crate::guard::Guards;
@@ -78,6 +81,8 @@ pub struct App {
     pub keys: Keys,
     /// What stands before the rules.
     pub guards: Guards,
+    /// Whose halls are watched.
+    pub halls: Halls,
     /// The counts.
     pub metrics: Arc<Metrics>,
     /// What the HTTP face is told.
@@ -114,7 +119,9 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(holds::steps::extend))
         .routes(routes!(holds::steps::confirm))
         .routes(routes!(holds::steps::release))
-        .routes(routes!(seats::import))
+        .routes(routes!(seats::import, halls::map::show))
+        .routes(routes!(halls::events::events))
+        .routes(routes!(subjects::show))
         .routes(routes!(seats::operate::block))
         .routes(routes!(seats::operate::unblock))
         .routes(routes!(seats::operate::move_seat))

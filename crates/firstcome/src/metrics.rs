@@ -68,7 +68,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when somebody asks: name, unit-bearing help.
-const ASKED: [(&str, &str); 12] = [
+const ASKED: [(&str, &str); 15] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -80,6 +80,9 @@ const ASKED: [(&str, &str); 12] = [
     ("results_lag_seconds", "Age of the oldest result that waits for the ledger, rounded up"),
     ("outbox_limit", "Results that may wait for the ledger; 0 without a limit"),
     ("state_memory_bytes", "Memory that campaigns take, about"),
+    ("live_holds", "Holds that are live"),
+    ("holds_in_line", "Holds that wait for a seat somebody has"),
+    ("hall_watchers", "Streams of events that are open"),
     ("ready", "1 while this node is ready"),
 ];
 

@@ -8,7 +8,7 @@ use crate::guard::cors::Origins;
 use crate::guard::eligibility::{Check, Checks};
 use crate::guard::peer::Proxies;
 use crate::guard::rate::{Limiter, Pace, Rate};
-use crate::http::{self, App, Key, Keys, Options, Role, server};
+use crate::http::{self, App, Halls, Key, Keys, Options, Role, server};
 use crate::leader::{self, Leader};
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -77,6 +77,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {
+        halls: Halls::default(),
         node,
         leader,
         ledger,

@@ -95,7 +95,7 @@ impl Keys {
         };
         let Some(Known { key, pace }) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
             if token::looks_like_one(key) {
-                let detail = "a subject token claims, cancels and looks up for its subject, and nothing else";
+                let detail = "a subject token claims, holds, cancels and looks up for its subject, and nothing else";
                 return Err(Problem::new(Code::Forbidden, detail));
             }
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));

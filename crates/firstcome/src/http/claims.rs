@@ -269,7 +269,7 @@ pub(super) async fn look_up(
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
 
-fn view(pool: &str, claim: &Claim<'_>) -> ClaimView {
+pub(super) fn view(pool: &str, claim: &Claim<'_>) -> ClaimView {
     ClaimView {
         pool: pool.to_owned(),
         rank: claim.rank,

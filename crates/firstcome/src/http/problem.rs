@@ -40,6 +40,7 @@ impl Problem {
             | Code::TooManyConnections
             | Code::TooManyRequests
             | Code::EligibilityUnknown => Some(1),
+            Code::Refused(Refusal::TooManyHolds) => Some(60),
             Code::Refused(_)
             | Code::RefundDue
             | Code::StalePosition

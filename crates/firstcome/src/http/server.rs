@@ -1,5 +1,6 @@
 //! The accept loop: connections with their limits, and the way to a clean end.
 
+use super::halls::events;
 use super::patience::{Patience, Watched};
 use super::problem::{MEDIA_TYPE, Problem};
 use super::{App, claims, router};
@@ -8,7 +9,7 @@ use crate::guard::cors::Told;
 use crate::node::told;
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request, Response, StatusCode};
+use axum::http::{Method, Request, Response, StatusCode, header};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -81,8 +82,13 @@ pub async fn serve(
             async move {
                 patience.answering();
                 let answer = answer(app, router, peer, request).await;
-                patience.idle();
-                answer
+                let Ok(answer) = answer;
+                // Who follows events is not idle while nothing happens.
+                let kind = answer.headers().get(header::CONTENT_TYPE);
+                if kind.is_none_or(|kind| kind != events::MEDIA_TYPE) {
+                    patience.idle();
+                }
+                Ok::<_, Infallible>(answer)
             }
         });
         let connection = connection().serve_connection(TokioIo::new(watched), service);

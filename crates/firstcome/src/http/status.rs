@@ -255,10 +255,13 @@ pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap)
         metrics.set("results_last", state.last_result());
         metrics.set("results_settled", state.settled());
         metrics.set("state_memory_bytes", state.memory() as u64);
+        metrics.set("live_holds", state.live_holds() as u64);
     });
     let settling = app.settling();
     metrics.set("results_waiting", settling.lag);
     metrics.set("results_lag_seconds", settling.lag_ms.div_ceil(1_000));
+    metrics.set("holds_in_line", app.node.intake.in_line() as u64);
+    metrics.set("hall_watchers", app.halls.watchers() as u64);
     let limits = app.node.intake.limits;
     metrics.set("queue_waiting", app.node.waiting() as u64);
     metrics.set("queue_limit", limits.queue as u64);

@@ -121,7 +121,30 @@ impl App {
     }
 }
 
+impl App {
+    /// As [`App::bearer`], about no campaign in particular: [`Bearer::sees`] says which.
+    pub(super) fn bearer_at_large(
+        &self,
+        headers: &HeaderMap,
+        least: Role,
+    ) -> Result<Bearer<'_>, Problem> {
+        let Some(token) = self.keys.token(headers) else {
+            return self.keys.know(headers, least).map(Bearer::Key);
+        };
+        let token = self.guards.tokens.check(token, self.node.intake.clock.now());
+        token.map(Bearer::Subject).map_err(|fault| problem(&fault))
+    }
+}
+
 impl Bearer<'_> {
+    /// Says whether the bearer may look at this campaign.
+    pub(super) fn sees(&self, campaign: &str) -> bool {
+        match self {
+            Self::Key(key) => key.covers(campaign).is_ok(),
+            Self::Subject(token) => token.campaign.has(campaign),
+        }
+    }
+
     /// Accepts a request about this subject.
     pub(super) fn acts_for(&self, subject: &str) -> Result<(), Problem> {
         match self {

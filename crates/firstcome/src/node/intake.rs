@@ -178,6 +178,11 @@ impl Intake {
         }
     }
 
+    /// Gives how many holds wait for a seat that somebody has.
+    pub fn in_line(&self) -> usize {
+        self.lines.len()
+    }
+
     /// Takes a place behind all who wait for one of the seats that a hold names.
     fn line_up(&self, ask: &HoldAsk) -> Option<Place> {
         let command = ask.command();

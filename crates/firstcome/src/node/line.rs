@@ -61,6 +61,11 @@ impl Lines {
         Some(Place { lines: Arc::clone(self), number, seats })
     }
 
+    /// Gives how many people wait.
+    pub(super) fn len(&self) -> usize {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner).waiting
+    }
+
     /// Hears of everybody who leaves a line.
     pub(super) fn watch(&self) -> watch::Receiver<u64> {
         self.left.subscribe()

@@ -13,6 +13,11 @@ impl<T: Send + 'static> Task<T> {
         Self(tokio::spawn(work))
     }
 
+    /// Says whether it has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.is_finished()
+    }
+
     /// Waits until it has ended by itself; gives nothing if it panicked.
     ///
     /// # Cancel safety

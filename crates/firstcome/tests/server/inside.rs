@@ -127,7 +127,9 @@ impl Inside {
         let (stop, draining) = watch::channel(false);
         let openapi = http::openapi();
         let ledger = None;
-        let app = App { node, leader, ledger, keys, guards, metrics, options, openapi, draining };
+        let halls = http::Halls::default();
+        let app =
+            App { node, leader, ledger, keys, guards, halls, metrics, options, openapi, draining };
         let app = Arc::new(app);
         Self { router: http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
     }
@@ -147,6 +149,15 @@ impl Inside {
                 .collect(),
             body: body.collect().await.unwrap().to_bytes().to_vec(),
         }
+    }
+
+    /// Follows a stream of events: gives its body.
+    pub(crate) async fn follow(&self, path: &str) -> Body {
+        let mut router = self.router.clone();
+        let request = Request::builder().uri(path).header("authorization", format!("Bearer {KEY}"));
+        let response = router.call(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        response.into_body()
     }
 
     /// Asks with headers, which come instead of those that are there by default.

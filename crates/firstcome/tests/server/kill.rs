@@ -210,7 +210,19 @@ async fn serves_from_memory_and_writes_behind() {
     let (_stopping, stop) = tokio::sync::watch::channel(false);
     let (openapi, draining) = (http::openapi(), stop.clone());
     let guards = Guards::default();
-    let app = App { node, leader, ledger: None, keys, guards, metrics, options, openapi, draining };
+    let halls = http::Halls::default();
+    let app = App {
+        node,
+        leader,
+        ledger: None,
+        keys,
+        guards,
+        halls,
+        metrics,
+        options,
+        openapi,
+        draining,
+    };
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("\nlistening on http://{}\ndurability none", listener.local_addr().unwrap());
     tokio::spawn(write_behind(journal, file));

@@ -6,9 +6,11 @@
 mod bad_input;
 mod bad_luck;
 mod crashes;
+mod crowds;
 mod eligibility;
 mod forks;
 mod full;
+mod halls;
 mod holding;
 mod holds;
 mod inside;

@@ -88,7 +88,10 @@ async fn a_browser_acts_for_its_subject_and_for_nobody_else() {
         ("POST", "/v1/tokens", &*mint),
     ] {
         let answer = node.browser(&ann, method, path, body).await;
-        answer.refuses("forbidden", "a subject token claims, cancels and looks up for its subject");
+        answer.refuses(
+            "forbidden",
+            "a subject token claims, holds, cancels and looks up for its subject",
+        );
     }
     assert_eq!(node.position(), position, "nothing was appended");
 
