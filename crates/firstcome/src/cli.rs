@@ -9,6 +9,7 @@ mod claims;
 mod complaint;
 mod connect;
 mod demo;
+mod hold;
 mod journal;
 #[cfg(feature = "locks")]
 mod lock;
@@ -16,6 +17,7 @@ mod nodes;
 mod out;
 mod results;
 mod rush;
+mod seats;
 mod serve;
 mod settle;
 mod source;
@@ -66,6 +68,12 @@ enum Verb {
     Cancel(claims::CancelArgs),
     /// Mint a token with which a browser may act for one subject.
     Token(token::TokenArgs),
+    /// Set units aside, pay for them, give them back.
+    #[command(subcommand)]
+    Hold(Box<hold::HoldVerb>),
+    /// Import, draw, block and move the seats of a pool.
+    #[command(subcommand)]
+    Seats(seats::SeatsVerb),
     /// Print who won, in order.
     Results(results::ResultsArgs),
     /// Recompute everything from the journal and compare.
@@ -129,6 +137,8 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),
         Verb::Token(args) => on_one_core(token::run(args, json)),
+        Verb::Hold(verb) => on_one_core(hold::run(*verb, json)),
+        Verb::Seats(verb) => on_one_core(seats::run(verb, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Audit(args) => audit::run(args, json),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),

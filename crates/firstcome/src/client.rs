@@ -8,6 +8,7 @@ mod answers;
 mod failure;
 mod holds;
 mod routes;
+mod seating;
 mod wire;
 
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub use answers::{
 pub use failure::Failure;
 pub use holds::{Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved};
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
+pub use seating::{HoldAnswer, HoldStep, MapArea, MapRow, Picks, SeatMap};
 
 use crate::config::Secret;
 use wire::{Connection, Sent};

@@ -4,6 +4,7 @@
 //! folder, killed with SIGKILL and started again, and judged by what it answered over HTTP.
 
 mod proofs;
+pub mod seats;
 mod stage;
 
 use std::path::PathBuf;

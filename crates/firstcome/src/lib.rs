@@ -12,6 +12,7 @@ pub mod config;
 pub mod demo;
 pub mod entry_text;
 pub mod guard;
+mod house;
 pub mod http;
 pub mod leader;
 pub mod ledger;

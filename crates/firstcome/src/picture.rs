@@ -1,6 +1,10 @@
 //! Pictures for a terminal: bars and a latency histogram, with plain letters where Unicode is not spoken.
 
+mod hall;
+
 use std::time::Duration;
+
+pub(crate) use hall::{Ink, RowOfSeats, hall, legend};
 
 use crate::rush::Latency;
 

@@ -13,6 +13,7 @@ mod lane;
 mod pace;
 mod plan;
 mod report;
+pub mod seats;
 mod tally;
 mod verdict;
 

@@ -200,6 +200,18 @@ fn advice(outcome: &str) -> Option<&'static str> {
         "id_reused" => {
             "the same --id was used for something else within a day: choose another, or leave it out"
         }
+        "unit_taken" => "`firstcome seats show` draws what is free",
+        "has_hold" => {
+            "`firstcome hold show` shows it, `firstcome hold add` adds to it, `firstcome hold release` gives it back"
+        }
+        "hold_required" => "`firstcome hold take` sets units of a seated pool aside first",
+        "hold_expired" => {
+            "take another one with another --id; `firstcome hold confirm --late retake` tries the same units again"
+        }
+        "orphan_left" => {
+            "take the seat beside it too, or others: `firstcome seats show` draws them"
+        }
+        "refund_due" => "give back what was paid; asking again gives the same answer",
         "unauthorized" => {
             "set FIRSTCOME_KEY, or run this where the server's data folder is (--data)"
         }

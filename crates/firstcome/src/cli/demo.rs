@@ -1,14 +1,17 @@
 //! `demo`: what the demo tells people, and how it ends when they have seen enough.
 
+mod seats;
+
 use std::sync::Mutex;
 use std::time::Duration;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::complaint::{Complaint, Exit};
 use super::out;
 use super::talk::Talk;
+use crate::demo::seats::SeatsPlan;
 use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Shown, Voice};
 use crate::picture::{self, thousands};
 use crate::rush::{Kind, Progress};
@@ -21,10 +24,16 @@ HTTP, with repeats, and with some requests cut off and sent again. When half the
 is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice,
 repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
 
+With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay,
+some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late
+payer has the same seats or gets the money back, free + held + confirmed + blocked = all, journal and ledger compared.
+
 Exit code 0 only when every proof holds. Nothing is left behind unless --keep is given.
 
 Examples:
   firstcome demo
+  firstcome demo --seats
+  firstcome demo --seats 600 --seed 7
   firstcome demo --places 5000 --requests 500000 --subjects 200000
   firstcome demo --seed 7 --json")]
 pub(super) struct DemoArgs {
@@ -40,6 +49,9 @@ pub(super) struct DemoArgs {
     /// Connections they use.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
+    /// Show a house of so many seats instead, 40 to 2,000 [default: 300].
+    #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "300", value_parser = clap::value_parser!(u32).range(40..=2_000), conflicts_with_all = ["places", "subjects", "requests", "connections"])]
+    seats: Option<u32>,
     /// Everything random follows from it; drawn and printed if left out.
     #[arg(long)]
     seed: Option<u64>,
@@ -73,28 +85,29 @@ impl Voice for Told {
 }
 
 pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    if let Some(seats) = args.seats {
+        return run_seats(SeatsPlan { seats, seed, keep: args.keep }, json).await;
+    }
     let plan = DemoPlan {
         places: args.places,
         subjects: args.subjects,
         requests: args.requests,
         connections: args.connections as usize,
-        seed: args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000)),
+        seed,
         keep: args.keep,
     };
     let told = Told {
         talk: Mutex::new(Talk::new(plan.requests, Some(plan.places))),
         seconds: Mutex::new(None),
     };
-    let listen = |kind| {
-        signal(kind).map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))
-    };
     let (mut interrupt, mut terminate) =
         (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     // Leaving by a signal drops the demo, which kills its server and removes its folder.
     let shown = tokio::select! {
         shown = crate::demo::run(&plan, &told) => shown,
-        _ = interrupt.recv() => return stopped(&told, plan.keep),
-        _ = terminate.recv() => return stopped(&told, plan.keep),
+        _ = interrupt.recv() => return interrupted(&told, plan.keep),
+        _ = terminate.recv() => return interrupted(&told, plan.keep),
     };
     told.talk.lock().expect("talking does not panic").end();
     let shown = shown?;
@@ -106,8 +119,28 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
 }
 
-fn stopped(told: &Told, keep: bool) -> Result<Exit, Complaint> {
+fn interrupted(told: &Told, keep: bool) -> Result<Exit, Complaint> {
     told.talk.lock().expect("talking does not panic").end();
+    stopped(keep)
+}
+
+async fn run_seats(plan: SeatsPlan, json: bool) -> Result<Exit, Complaint> {
+    let easel = seats::Easel::new(json);
+    let (mut interrupt, mut terminate) =
+        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+    // Leaving by a signal drops the house, which ends its node and removes its folder.
+    tokio::select! {
+        shown = seats::run(&plan, &easel, json) => shown,
+        _ = interrupt.recv() => stopped(plan.keep),
+        _ = terminate.recv() => stopped(plan.keep),
+    }
+}
+
+fn listen(kind: SignalKind) -> Result<Signal, Complaint> {
+    signal(kind).map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))
+}
+
+fn stopped(keep: bool) -> Result<Exit, Complaint> {
     let folder = if keep { "kept" } else { "removed" };
     out::talk(format!("stopped: the server is gone and its folder {folder}"));
     Ok(Exit::Interrupted)

@@ -1,5 +1,7 @@
 //! `rush`: load against running servers that checks the promises.
 
+mod seats;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,7 +15,7 @@ use super::talk::Talk;
 use crate::client::{Ask, Campaign, Client, Match, OperatorDone, Server};
 use crate::config::{Secret, duration_from_text};
 use crate::picture::{self, thousands};
-use crate::rush::{Observer, Pace, Plan, Progress, Report, RushError, Speed, Tally};
+use crate::rush::{Observer, Pace, Plan, Progress, Promise, Report, RushError, Speed, Tally};
 
 /// Options of `rush`.
 #[derive(Debug, Args)]
@@ -27,9 +29,14 @@ Exit code 1 when a promise is broken.
 With --rate, requests are due at even times and latency counts from then, so it includes queueing when the server is
 slower than that. Without it every connection sends its next request when the last one is answered.
 
+With --seats people look at the map, hold the best seats or those they choose, and pay, leave, or pay too late. Then: no
+seat is two people's, no half basket, what was confirmed stays, every seat named as taken was, limits are kept, who
+pays too late has the same seats or is owed a refund. --subjects is how many people come, --rate how many in a second.
+
 Examples:
   firstcome rush --create 500
   firstcome rush --create 100000 --requests 1000000 --subjects 500000 --rate 20000
+  firstcome rush --seats --create 1000 --subjects 3000 --rate 300
   firstcome rush --campaign spring --url http://10.0.0.1:8080 --url http://10.0.0.2:8080 --cut 0.01")]
 pub(super) struct RushArgs {
     /// A server of the space; may be given several times, then a lost connection goes on to the next.
@@ -47,12 +54,27 @@ pub(super) struct RushArgs {
     /// Claim in a campaign that others have claims in.
     #[arg(long)]
     force: bool,
+    /// Press seats: people who look, hold, pay, leave, and pay too late.
+    #[arg(long, conflicts_with_all = ["requests", "repeat", "duration"])]
+    seats: bool,
+    /// With --seats: the share of people who choose on the map, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.5", requires = "seats")]
+    browse: f64,
+    /// With --seats: the share of people who leave without a word while they hold seats.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
+    abandon: f64,
+    /// With --seats: the share of people who pay when their hold is over.
+    #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
+    late: f64,
+    /// With --seats: how long people think before they pay, on average.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "500ms", requires = "seats")]
+    think: Duration,
     /// Requests to send.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
-    /// Different subjects.
-    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::rush::MOST_SUBJECTS)))]
-    subjects: u32,
+    /// Different subjects [default: 30000; 2000 people with --seats].
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::rush::MOST_SUBJECTS)))]
+    subjects: Option<u32>,
     /// Connections, each with one request under way.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
@@ -77,6 +99,9 @@ pub(super) struct RushArgs {
     #[command(flatten)]
     folder: FolderArgs,
 }
+
+/// Subjects, where nothing is said.
+const SUBJECTS: u32 = 30_000;
 
 pub(super) fn rate_from_text(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
@@ -116,6 +141,9 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     };
     let key = args.folder.key()?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+    if args.seats {
+        return seats::run(args, servers, key, seed, json).await;
+    }
     let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
     let campaign = ready_campaign(&args, &mut client, seed).await?;
     let places = campaign.left;
@@ -194,14 +222,15 @@ fn plan(
     campaign: &str,
     seed: u64,
 ) -> Plan {
-    let all_get_a_turn = 1.0 - (f64::from(args.subjects) / args.requests as f64).min(1.0);
+    let subjects = args.subjects.unwrap_or(SUBJECTS);
+    let all_get_a_turn = 1.0 - (f64::from(subjects) / args.requests as f64).min(1.0);
     Plan {
         servers,
         key,
         campaign: campaign.to_owned(),
         pool: args.pool.clone(),
         requests: args.requests,
-        subjects: args.subjects,
+        subjects,
         prefix: format!("rush-{seed}-"),
         connections: args.connections as usize,
         pace: Arc::new(Pace::new(args.rate.map_or(Speed::Free, Speed::PerSecond))),
@@ -231,13 +260,17 @@ impl From<RushError> for Complaint {
 fn print(report: &Report) {
     print_load(report);
     out::line("");
-    for promise in &report.promises {
+    print_promises(&report.promises, report.cut_short.as_deref());
+}
+
+fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
+    for promise in promises {
         out::line(format!("{} {}", picture::mark(promise.kept()), promise.words));
         if let Some(evidence) = &promise.evidence {
             out::line(format!("    broken {} times, first: {evidence}", promise.broken));
         }
     }
-    if let Some(reason) = &report.cut_short {
+    if let Some(reason) = cut_short {
         out::line(format!(
             "{} cut short, not everything could be checked: {reason}",
             picture::mark(false)

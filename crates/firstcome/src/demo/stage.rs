@@ -183,7 +183,7 @@ impl Drop for Stage {
     }
 }
 
-fn make_private(folder: &Path) -> std::io::Result<()> {
+pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt as _;
     std::fs::DirBuilder::new().mode(0o700).create(folder)
 }

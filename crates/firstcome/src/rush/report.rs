@@ -74,6 +74,10 @@ pub struct Latency {
 }
 
 impl Latency {
+    pub(super) fn new(histogram: Histogram<u64>) -> Self {
+        Self { histogram }
+    }
+
     /// How many answers.
     pub fn count(&self) -> u64 {
         self.histogram.len()
@@ -100,7 +104,7 @@ impl Latency {
         values.map(|value| value.count_at_value()).sum()
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         let ms = |length: Duration| length.as_secs_f64() * 1_000.0;
         json!({
             "count": self.count(),
@@ -218,7 +222,7 @@ impl Promise {
         self.broken == 0
     }
 
-    fn json(&self) -> Value {
+    pub(super) fn json(&self) -> Value {
         json!({"name": self.name, "kept": self.kept(), "words": self.words, "broken": self.broken, "evidence": self.evidence})
     }
 }

@@ -2,7 +2,7 @@
     clippy::wildcard_enum_match_arm,
     reason = "each lie is told in one place, and nowhere else"
 )]
-mod liar;
+pub(super) mod liar;
 
 use super::*;
 use crate::client::Server;

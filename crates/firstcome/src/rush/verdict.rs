@@ -122,6 +122,10 @@ impl Reading<'_> {
             pool.live = pool.live.saturating_sub(u64::from(was_live));
             return;
         }
+        // Refunds and moves of seats in other pools of the campaign give nobody a rank.
+        if line.kind != "claim" {
+            return;
+        }
         let pool = self.pools.entry(line.pool.clone()).or_default();
         let breaches = &mut self.verdict.breaches;
         if line.rank <= pool.last_rank {

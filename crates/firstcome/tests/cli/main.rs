@@ -6,6 +6,7 @@ mod campaigns;
 mod configuration;
 mod floods;
 mod scene;
+mod seats;
 #[cfg(feature = "redis")]
 mod stores;
 mod trouble;

@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -10,6 +11,7 @@ use super::{IdArgs, pool_from_text, print_put, time_from_text};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::client::{Ask, Client, Match, OperatorDone};
+use crate::config::duration_from_text;
 
 /// Options of `campaign create`.
 #[derive(Debug, Args)]
@@ -20,16 +22,23 @@ Times: now, +10s (from now, by the server's clock), 2027-03-01T10:00:00+09:00, o
 Examples:
   firstcome campaign create spring --places 500 --opens now
   firstcome campaign create gig --pool stalls=300 --pool balcony=120 --limit 1 --opens '2027-03-01T10:00:00[Asia/Seoul]'
+  firstcome campaign create gala --seated main --hold-ttl 8m --limit 4 --opens now
   firstcome campaign create spring --file spring.json")]
 pub(in crate::cli) struct CreateArgs {
     /// Its name: a-z, 0-9, `_` and `-`, at most 64, beginning with a letter or digit.
     name: String,
     /// Places, in one pool named main.
-    #[arg(long, value_name = "COUNT", conflicts_with = "pool", required_unless_present_any = ["pool", "file"])]
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool", required_unless_present_any = ["pool", "seated", "file"])]
     places: Option<u64>,
     /// A pool and its places; may be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
     pool: Vec<(String, u64)>,
+    /// A pool of seats, which `firstcome seats import` adds; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    seated: Vec<String>,
+    /// How long a hold lasts [default: 8m].
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    hold_ttl: Option<Duration>,
     /// When it opens; a draft without it.
     #[arg(long, value_name = "TIME")]
     opens: Option<String>,
@@ -49,7 +58,7 @@ pub(in crate::cli) struct CreateArgs {
     #[arg(long)]
     no_units_return: bool,
     /// The settings as JSON, as PUT /v1/campaigns/NAME takes them; `-` reads stdin.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "opens", "closes", "title", "limit", "claim_again", "no_units_return"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "opens", "closes", "title", "limit", "claim_again", "no_units_return"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     id: IdArgs,
@@ -72,17 +81,24 @@ pub(super) async fn run(args: CreateArgs, json: bool) -> Result<Exit, Complaint>
 impl CreateArgs {
     async fn settings(&self, client: &mut Client) -> Result<Value, Complaint> {
         let one = self.places.map(|places| ("main".to_owned(), places));
-        let pools: Vec<Value> = one
+        let counted = one
             .iter()
             .chain(&self.pool)
-            .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}))
-            .collect();
+            .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}));
+        let seated = self.seated.iter().map(|name| json!({"name": name, "kind": "seated"}));
+        let pools: Vec<Value> = counted.chain(seated).collect();
         let mut settings = json!({
             "limits": {"campaign": self.limit},
             "claim_again": self.claim_again,
             "units_return": !self.no_units_return,
             "pools": pools,
         });
+        if let Some(ttl) = self.hold_ttl {
+            let ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+            settings["hold_ttl_ms"] = ms.into();
+            // Holds may be extended for half an hour, or for as long as they last.
+            settings["hold_max_ms"] = ms.max(1_800_000).into();
+        }
         if let Some(title) = &self.title {
             settings["title"] = title.as_str().into();
         }

@@ -162,7 +162,10 @@ fn problem(outcome: &str, changed: &str) -> Value {
     json!({"outcome": outcome, "title": outcome, "changed": changed, "retry": changed == "unknown"})
 }
 
-async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<(String, Vec<u8>)> {
+pub(in crate::rush) async fn read_request(
+    stream: &mut TcpStream,
+    buffer: &mut Vec<u8>,
+) -> Option<(String, Vec<u8>)> {
     loop {
         let end = buffer.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4);
         if let Some(end) = end {

@@ -1,0 +1,138 @@
+//! `demo --seats`: the house drawn as it fills, in place on a terminal, a few times elsewhere.
+
+use std::fmt::Write as _;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::out;
+use crate::demo::seats::{CAMPAIGN, Frame, SeatsPlan, SeatsShown, SeatsVoice};
+use crate::picture::{self, Ink, thousands};
+
+/// Draws the house.
+pub(super) struct Easel {
+    ink: Ink,
+    /// Redraw in place; else a frame at a time.
+    terminal: bool,
+    silent: bool,
+    drawn: Mutex<Drawn>,
+}
+
+#[derive(Default)]
+struct Drawn {
+    /// Lines to go up before the next frame.
+    lines: usize,
+    /// Quarters of the house that were paid for at the last frame drawn, where frames stand beneath each other.
+    quarters: Option<u32>,
+}
+
+impl Easel {
+    /// On stdout; silent where that is for JSON.
+    pub(super) fn new(json: bool) -> Self {
+        let terminal = std::io::stdout().is_terminal();
+        Self { ink: Ink::of_terminal(terminal), terminal, silent: json, drawn: Mutex::default() }
+    }
+
+    fn draw(&self, now: &Frame, drawn: &mut Drawn) {
+        let mut lines = picture::hall(&now.rows, self.ink);
+        let counts = &now.counts;
+        lines.push(String::new());
+        lines.push(format!("{}   {}", self.legend(now), picture::short(now.elapsed)));
+        let share = f64::from(counts.confirmed) / f64::from(counts.all().max(1));
+        lines.push(format!("{} {:>3.0} % paid", picture::bar(share, 40), share * 100.0));
+        let mut text = String::new();
+        if self.terminal && drawn.lines > 0 {
+            write!(text, "\u{1b}[{}A", drawn.lines).expect("writing to memory cannot fail");
+        }
+        for line in &lines {
+            let clear = if self.terminal { "\u{1b}[K" } else { "" };
+            writeln!(text, "{line}{clear}").expect("writing to memory cannot fail");
+        }
+        if !self.terminal {
+            text.push('\n');
+        }
+        drawn.lines = lines.len();
+        // A reader who hangs up sees no more pictures; the proofs are the result.
+        let mut out = std::io::stdout().lock();
+        drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+    }
+
+    fn legend(&self, now: &Frame) -> String {
+        let counts = &now.counts;
+        let guests = thousands(u64::from(now.guests));
+        format!(
+            "{}   |  {} free, {} held by {}, {} paid, {} guests",
+            picture::legend(self.ink),
+            counts.left,
+            counts.held,
+            now.holds,
+            counts.confirmed,
+            guests
+        )
+    }
+}
+
+impl SeatsVoice for Easel {
+    fn say(&self, what: &str) {
+        let mut drawn = self.drawn.lock().expect("drawing does not panic");
+        // What is said stands above the next picture, which is drawn anew beneath it.
+        drawn.lines = 0;
+        out::talk(what);
+    }
+
+    fn frame(&self, now: &Frame) {
+        if self.silent {
+            return;
+        }
+        let mut drawn = self.drawn.lock().expect("drawing does not panic");
+        let sold = now.counts.left == 0 && now.counts.held == 0;
+        let quarters =
+            if sold { 4 } else { (now.counts.confirmed * 4 / now.counts.all().max(1)).min(3) };
+        if self.terminal || drawn.quarters != Some(quarters) {
+            drawn.quarters = Some(quarters);
+            self.draw(now, &mut drawn);
+        }
+    }
+}
+
+pub(super) async fn run(plan: &SeatsPlan, easel: &Easel, json: bool) -> Result<Exit, Complaint> {
+    let shown = crate::demo::seats::run(plan, easel)
+        .await
+        .map_err(|why| Complaint::own(why.to_string()))?;
+    if json {
+        out::json(&shown.json());
+    } else {
+        print(&shown);
+    }
+    Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
+}
+
+fn print(shown: &SeatsShown) {
+    let totals = &shown.totals;
+    out::line(format!(
+        "\nsold out after {}: {} people came, {} left without a word, {} paid too late: {} of them have their seats, {} get their money back",
+        picture::short(shown.took),
+        thousands(u64::from(totals.guests)),
+        totals.left,
+        totals.late_with_seats + totals.late_with_refund,
+        totals.late_with_seats,
+        totals.late_with_refund
+    ));
+    let answers = totals.answers.iter().map(|(answer, count)| format!("{answer} {count}"));
+    out::line(format!("answers: {}", answers.collect::<Vec<_>>().join(", ")));
+    out::line("\nthe proofs");
+    for proof in &shown.proofs {
+        out::line(format!("{} {}", picture::mark(proof.kept), proof.words));
+        if let Some(evidence) = &proof.evidence {
+            out::line(format!("    against it: {evidence}"));
+        }
+    }
+    out::line(format!("\nseed {}", shown.seed));
+    if let Some(folder) = &shown.folder {
+        let folder = folder.display();
+        out::line("\ntry next");
+        out::line(format!("  firstcome serve --data {folder}"));
+        out::line(format!("  firstcome seats show {CAMPAIGN} main --data {folder}"));
+        out::line(format!("  firstcome audit --data {folder}"));
+    }
+}

@@ -1,0 +1,350 @@
+//! `hold`: sets units aside, pays for them, gives them back, by hand.
+
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::complaint::{Complaint, Exit};
+use super::connect::{ServerArgs, yes};
+use super::out;
+use crate::client::{Ask, HeldUnit, Hold, HoldAnswer, HoldStep, Picks};
+use crate::config::duration_from_text;
+
+/// What can be done with holds.
+#[derive(Debug, Subcommand)]
+pub(super) enum HoldVerb {
+    /// Set units aside for a subject: all of them or none.
+    Take(TakeArgs),
+    /// Show a hold as it stands.
+    Show(ShowArgs),
+    /// Set more units aside in a hold.
+    Add(AddArgs),
+    /// Give some units of a hold back.
+    Drop(DropArgs),
+    /// Move a hold's deadline.
+    Extend(ExtendArgs),
+    /// Make units of a hold the subject's for good; all of them, if none is named.
+    Confirm(ConfirmArgs),
+    /// Give units of a hold back; all of them, if none is named.
+    Release(ReleaseArgs),
+}
+
+/// Which units.
+#[derive(Debug, Args)]
+pub(super) struct PickArgs {
+    /// Seats, groups and areas by their names.
+    #[arg(value_name = "UNIT")]
+    units: Vec<String>,
+    /// The pool; may be left out where there is one.
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+    /// So many of the best seats, next to each other.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
+    best: Option<u32>,
+    /// The best of this grade only.
+    #[arg(long, value_name = "GRADE", requires = "best")]
+    grade: Option<String>,
+    /// The best at this price only: minor units and currency, like 9000EUR.
+    #[arg(long, value_name = "PRICE", requires = "best", value_parser = price_from_text)]
+    price: Option<(i64, String)>,
+    /// The best wherever they are, not next to each other.
+    #[arg(long, requires = "best")]
+    apart: bool,
+    /// The best of the seats marked as accessible.
+    #[arg(long, requires = "best")]
+    accessible: bool,
+    /// So many places of --area, or units of a counted pool.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
+    quantity: Option<u32>,
+    /// The area of general admission.
+    #[arg(long, value_name = "NAME", requires = "quantity")]
+    area: Option<String>,
+    /// For whom the seller acts: seats kept for a channel are had by naming it only.
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+}
+
+/// Units that are named.
+#[derive(Debug, Args)]
+pub(super) struct NamedArgs {
+    /// Seats, groups and areas by their names.
+    #[arg(value_name = "UNIT")]
+    units: Vec<String>,
+    /// The pool; may be left out where there is one.
+    #[arg(long, value_name = "NAME")]
+    pool: Option<String>,
+}
+
+/// A hold and whose it is.
+#[derive(Debug, Args)]
+pub(super) struct StepArgs {
+    /// The campaign.
+    campaign: String,
+    /// The hold's id.
+    hold: String,
+    /// Whose hold it is.
+    subject: String,
+}
+
+/// Options of `hold take`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is
+drawn and printed.
+
+Examples:
+  firstcome hold take gala ann A1 A2
+  firstcome hold take gala ann --best 2 --grade R --id order-4711
+  firstcome hold take gala ann --area lawn --quantity 3 --wait 3s --json")]
+pub(super) struct TakeArgs {
+    /// The campaign.
+    campaign: String,
+    /// Who: a user id or whatever names one person, 1 to 255 bytes.
+    subject: String,
+    #[command(flatten)]
+    picks: PickArgs,
+    /// The hold's id: 1 to 64 bytes; drawn if left out.
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// How long to wait for named seats that somebody has.
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration_from_text)]
+    wait: Duration,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `hold show`.
+#[derive(Debug, Args)]
+pub(super) struct ShowArgs {
+    /// The campaign.
+    campaign: String,
+    /// The hold's id.
+    hold: String,
+    /// Refuse the hold of anybody else.
+    #[arg(long, value_name = "SUBJECT")]
+    subject: Option<String>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `hold add`.
+#[derive(Debug, Args)]
+pub(super) struct AddArgs {
+    #[command(flatten)]
+    step: StepArgs,
+    #[command(flatten)]
+    picks: PickArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `hold drop`.
+#[derive(Debug, Args)]
+pub(super) struct DropArgs {
+    #[command(flatten)]
+    step: StepArgs,
+    #[command(flatten)]
+    named: NamedArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `hold extend`.
+#[derive(Debug, Args)]
+pub(super) struct ExtendArgs {
+    #[command(flatten)]
+    step: StepArgs,
+    /// From now; the campaign's time for a hold, if left out.
+    #[arg(long = "for", value_name = "TIME", value_parser = duration_from_text)]
+    by: Option<Duration>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// What becomes of a confirm that comes after the hold expired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Late {
+    /// It is refused.
+    Refuse,
+    /// The same units are taken again if all are free; otherwise a refund is due.
+    Retake,
+}
+
+/// Options of `hold confirm`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the
+same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit
+code 1), once and for all.
+
+Examples:
+  firstcome hold confirm gala order-4711 ann
+  firstcome hold confirm gala order-4711 ann A1 --late retake")]
+pub(super) struct ConfirmArgs {
+    #[command(flatten)]
+    step: StepArgs,
+    #[command(flatten)]
+    named: NamedArgs,
+    /// What becomes of it if the hold expired.
+    #[arg(long, value_enum, default_value_t = Late::Refuse)]
+    late: Late,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `hold release`.
+#[derive(Debug, Args)]
+pub(super) struct ReleaseArgs {
+    #[command(flatten)]
+    step: StepArgs,
+    #[command(flatten)]
+    named: NamedArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+fn price_from_text(text: &str) -> Result<(i64, String), String> {
+    let split = text.len().checked_sub(3).filter(|&at| text.is_char_boundary(at));
+    let parts = split.map(|at| text.split_at(at));
+    match parts.and_then(|(minor, currency)| Some((minor.parse().ok()?, currency))) {
+        Some((minor, currency)) if currency.bytes().all(|byte| byte.is_ascii_uppercase()) => {
+            Ok((minor, currency.to_owned()))
+        }
+        Some(_) | None => {
+            Err(format!("`{text}` is no price: write minor units and currency, like 9000EUR"))
+        }
+    }
+}
+
+impl PickArgs {
+    fn picks(self) -> Result<Picks, Complaint> {
+        let Self { units, pool, best, grade, price, apart, accessible, quantity, area, channel } =
+            self;
+        let picks =
+            Picks { pool, units, quantity, area, best, grade, price, apart, accessible, channel };
+        if picks.is_empty() {
+            let complaint = Complaint::usage("no units are asked for");
+            return Err(complaint.hint("name them, or say --best COUNT or --quantity COUNT"));
+        }
+        Ok(picks)
+    }
+}
+
+impl NamedArgs {
+    fn picks(&self) -> Picks {
+        Picks::named(self.pool.as_deref(), self.units.clone())
+    }
+}
+
+impl StepArgs {
+    fn step(self) -> HoldStep {
+        HoldStep { campaign: self.campaign, hold: self.hold, subject: self.subject }
+    }
+}
+
+pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
+    let (server, ask) = match verb {
+        HoldVerb::Take(args) => {
+            let id = args.id.unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)));
+            let picks = args.picks.picks()?;
+            let wait_ms = u64::try_from(args.wait.as_millis()).unwrap_or(u64::MAX);
+            let ask = Ask::hold(&args.campaign, &id, &args.subject, &picks.json(), wait_ms);
+            (args.server, ask)
+        }
+        HoldVerb::Show(args) => return show(args, json).await,
+        HoldVerb::Add(args) => (args.server, args.step.step().add(&args.picks.picks()?)),
+        HoldVerb::Drop(args) => {
+            if args.named.units.is_empty() {
+                let complaint = Complaint::usage("no units are named");
+                return Err(complaint.hint("`firstcome hold release` gives all of them back"));
+            }
+            (args.server, args.step.step().drop(&args.named.picks()))
+        }
+        HoldVerb::Extend(args) => (args.server, args.step.step().extend(args.by)),
+        HoldVerb::Confirm(args) => {
+            let retake = args.late == Late::Retake;
+            (args.server, args.step.step().confirm(&args.named.picks(), retake))
+        }
+        HoldVerb::Release(args) => (args.server, args.step.step().release(&args.named.picks())),
+    };
+    let (answer, raw) = yes(server.client()?.ask::<HoldAnswer>(ask).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        out::line(sentence(&answer));
+    }
+    Ok(Exit::Yes)
+}
+
+async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
+    let ask = Ask::hold_of(&args.campaign, &args.hold, args.subject.as_deref());
+    let (shown, raw) = yes(args.server.client()?.ask::<Hold>(ask).await?)?;
+    if json {
+        out::json(&raw);
+        return Ok(Exit::Yes);
+    }
+    let until = shown.expires_at.map_or(String::new(), |at| format!(", until {at}"));
+    out::line(format!("hold {} of {}: {}{until}", shown.hold, shown.subject, shown.state));
+    for unit in &shown.units {
+        let state = unit.state.as_deref().unwrap_or("held");
+        let rank = unit.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
+        out::line(format!("  {}: {state}{rank}{}", words(unit), price(unit)));
+    }
+    Ok(Exit::Yes)
+}
+
+fn sentence(answer: &HoldAnswer) -> String {
+    let HoldAnswer { outcome, hold, subject, units, expires_at, retaken, left, .. } = answer;
+    let until = expires_at.as_deref().unwrap_or("its end");
+    let names = || units.iter().map(words).collect::<Vec<_>>().join(", ");
+    let rest = match left {
+        Some(left @ 1..) => format!("; {left} are held still"),
+        Some(0) | None => String::new(),
+    };
+    match outcome.as_str() {
+        "held" => format!("{subject} holds {} until {until}: hold {hold}", names()),
+        "already_held" => format!("{subject} already holds {} until {until}: hold {hold}", names()),
+        "extended" => format!("hold {hold} of {subject} lasts until {until}"),
+        "confirmed" => {
+            let ranked = |unit: &HeldUnit| match unit.rank {
+                Some(rank) => format!("{} (rank {rank})", words(unit)),
+                None => words(unit),
+            };
+            let ranked: Vec<_> = units.iter().map(ranked).collect();
+            let again = if *retaken { ", taken again after the hold had expired" } else { "" };
+            format!("{subject} has {}{again}{rest}", ranked.join(", "))
+        }
+        "released" => format!("{subject} gave {} back{rest}", names()),
+        other => format!("hold {hold} of {subject}: {other}"),
+    }
+}
+
+/// Its name, with how many where they are not told apart.
+fn words(unit: &HeldUnit) -> String {
+    let name = unit.unit.as_deref().or(unit.area.as_deref()).unwrap_or(&unit.pool);
+    match unit.quantity {
+        Some(count) => format!("{count} of {name}"),
+        None => name.to_owned(),
+    }
+}
+
+fn price(unit: &HeldUnit) -> String {
+    match (unit.price_minor, &unit.currency) {
+        (Some(minor), Some(currency)) => format!(", {minor} {currency} (minor units)"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_minor_units_with_a_currency() {
+        assert_eq!(price_from_text("9000EUR"), Ok((9_000, "EUR".to_owned())));
+        assert_eq!(price_from_text("-5JPY"), Ok((-5, "JPY".to_owned())));
+        for text in ["EUR", "9000", "90.00EUR", "9000eur", "9€€", ""] {
+            assert!(price_from_text(text).is_err(), "{text}");
+        }
+    }
+}

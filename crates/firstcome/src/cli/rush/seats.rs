@@ -1,0 +1,181 @@
+//! `rush --seats`: people on seats.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::RushArgs;
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::connect::yes;
+use crate::cli::out;
+use crate::client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
+use crate::config::Secret;
+use crate::house;
+use crate::picture::{self, thousands};
+use crate::rush::seats::{SeatsPlan, SeatsProgress, SeatsReport, Shares};
+
+/// How long a hold lasts in a campaign that is made for a rush.
+const HOLD: Duration = Duration::from_secs(3);
+
+/// Units one person may have in a campaign that is made for a rush.
+const LIMIT: u32 = 4;
+
+/// People, where nothing is said.
+const PEOPLE: u32 = 2_000;
+
+pub(super) async fn run(
+    args: RushArgs,
+    servers: Vec<Server>,
+    key: Option<Secret>,
+    seed: u64,
+    json: bool,
+) -> Result<Exit, Complaint> {
+    let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let (campaign, pool) = match args.create {
+        Some(seats) => create(&args, &mut client, seats, seed).await?,
+        None => existing(&args, &mut client).await?,
+    };
+    let (_, raw) = yes(client.ask::<Campaign>(Ask::campaign(&campaign)).await?)?;
+    let hold = raw["hold_ttl_ms"].as_u64().map_or(Duration::from_secs(480), Duration::from_millis);
+    let limit = raw["limits"]["campaign"].as_u64().and_then(|limit| u32::try_from(limit).ok());
+    let (map, _) = yes(client.ask::<SeatMap>(Ask::seats(&campaign, &pool, false)).await?)?;
+    let rows: Vec<_> = map.rows.iter().map(|row| row.seat_names()).collect();
+    let plan = SeatsPlan {
+        servers,
+        key,
+        campaign,
+        pool,
+        rows: rows.into_iter().filter(|row| !row.is_empty()).collect(),
+        limit,
+        hold,
+        people: args.subjects.unwrap_or(PEOPLE),
+        per_second: args.rate,
+        think: args.think,
+        shares: Shares {
+            browse: args.browse,
+            abandon: args.abandon,
+            late: args.late,
+            cut: args.cut,
+            ..Shares::default()
+        },
+        prefix: format!("rush-{seed}-"),
+        connections: args.connections as usize,
+        seed,
+        patience: args.patience,
+    };
+    out::talk(format!(
+        "rush on the {} seats of {}/{}: {} people on {} connections, a hold lasts {}, seed {seed}",
+        thousands(map.standing.len() as u64),
+        plan.campaign,
+        plan.pool,
+        thousands(u64::from(plan.people)),
+        plan.connections,
+        picture::short(plan.hold)
+    ));
+    let mut said = Duration::ZERO;
+    let report = crate::rush::seats::run(plan, &mut |now: &SeatsProgress| {
+        if now.elapsed >= said + Duration::from_secs(1) {
+            said = now.elapsed;
+            talk(now);
+        }
+    })
+    .await?;
+    if json {
+        out::json(&report.json());
+    } else {
+        print(&report);
+    }
+    Ok(if report.kept() && report.cut_short.is_none() { Exit::Yes } else { Exit::Refused })
+}
+
+fn talk(now: &SeatsProgress) {
+    let answers =
+        now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
+    out::talk(format!(
+        "{:>5.1} s  {} of {} people gone, {} seats confirmed: {}",
+        now.elapsed.as_secs_f64(),
+        thousands(u64::from(now.gone)),
+        thousands(u64::from(now.people)),
+        thousands(now.confirmed),
+        answers.collect::<Vec<_>>().join(", ")
+    ));
+}
+
+/// Makes a house of so many seats.
+async fn create(
+    args: &RushArgs,
+    client: &mut Client,
+    seats: u64,
+    seed: u64,
+) -> Result<(String, String), Complaint> {
+    let few = u32::try_from(seats).ok().filter(|seats| (house::LEAST..=50_000).contains(seats));
+    let Some(seats) = few else {
+        return Err(Complaint::usage(format!(
+            "--create {seats}: a house has {} to 50,000 seats",
+            house::LEAST
+        )));
+    };
+    let drawn = || format!("rush-{seed}-{:08x}", fastrand::u32(..));
+    let name = args.campaign.clone().unwrap_or_else(drawn);
+    let pool = args.pool.clone().unwrap_or_else(|| "main".to_owned());
+    let settings = json!({
+        "title": "made by rush", "opens_at": "now", "limits": {"campaign": LIMIT},
+        "hold_ttl_ms": u64::try_from(HOLD.as_millis()).unwrap_or(u64::MAX),
+        "pools": [{"name": pool, "kind": "seated"}],
+    });
+    let id = format!("rush-{:032x}", fastrand::u128(..));
+    yes(client
+        .ask::<OperatorDone>(Ask::put_campaign(&name, settings, Match::Nothing, &id))
+        .await?)?;
+    for part in house::house(seats).chunks(2_000) {
+        let part: Vec<_> = part.iter().map(house::HouseSeat::json).collect();
+        yes(client.ask::<serde_json::Value>(Ask::import_seats(&name, &pool, part.into())).await?)?;
+    }
+    Ok((name, pool))
+}
+
+/// Finds the seated pool of a campaign that is open and, unless --force is given, untouched.
+async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, String), Complaint> {
+    let name = args.campaign.clone().unwrap_or_default();
+    let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(&name)).await?)?;
+    let seated = |pool: &&crate::client::CampaignPool| {
+        pool.kind.as_deref() == Some("seated") && args.pool.as_ref().is_none_or(|p| *p == pool.name)
+    };
+    let mut pools = campaign.pools.iter().filter(seated);
+    let (Some(pool), None) = (pools.next(), pools.next()) else {
+        let complaint =
+            Complaint::usage(format!("{name} has not one seated pool that could be meant"));
+        return Err(complaint.hint("name it with --pool"));
+    };
+    if (pool.last_rank > 0 || pool.taken > 0) && !args.force {
+        let sentence = format!("{name} holds claims that are not this rush's");
+        return Err(Complaint::new(Exit::Refused, sentence).hint(
+            "use --create SEATS for a house of its own, or --force to hold here all the same",
+        ));
+    }
+    Ok((name, pool.name.clone()))
+}
+
+fn print(report: &SeatsReport) {
+    let seconds = report.elapsed.as_secs_f64().max(1e-9);
+    let answers =
+        report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
+    out::line(format!(
+        "{} people, {} requests answered in {:.1} s, {}/s: {}",
+        thousands(u64::from(report.people)),
+        thousands(report.answered()),
+        seconds,
+        thousands((report.answered() as f64 / seconds) as u64),
+        answers.collect::<Vec<_>>().join(", ")
+    ));
+    if !report.again.is_empty() {
+        let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
+        out::line(format!("sent again until answered: {}", again.collect::<Vec<_>>().join(", ")));
+    }
+    out::line("\ntime from when a request was due to its final answer");
+    for line in picture::latency(&report.latency) {
+        out::line(line);
+    }
+    out::line("");
+    super::print_promises(&report.promises, report.cut_short.as_deref());
+}

@@ -1,0 +1,124 @@
+//! `seats`: what an operator does with the seats of a pool.
+
+mod file;
+mod import;
+mod show;
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+
+use super::complaint::{Complaint, Exit};
+use super::connect::{ServerArgs, yes};
+use super::out;
+use crate::client::{Ask, SeatsBlocked, SeatsMoved};
+
+/// What can be done with seats.
+#[derive(Debug, Subcommand)]
+pub(super) enum SeatsVerb {
+    /// Add seats and areas from a file.
+    Import(import::ImportArgs),
+    /// Draw the hall as it stands.
+    Show(show::ShowArgs),
+    /// Take free units out of sale: all of them or none.
+    Block(BlockArgs),
+    /// Put blocked units back: all of them or none.
+    Unblock(BlockArgs),
+    /// Exchange a seat that is held or confirmed for a free one.
+    Move(MoveArgs),
+}
+
+/// A pool of a campaign.
+#[derive(Debug, Args)]
+pub(super) struct PoolArgs {
+    /// The campaign.
+    campaign: String,
+    /// The pool.
+    pool: String,
+}
+
+/// Why, and an id that makes a repeated command happen once.
+#[derive(Debug, Args)]
+pub(super) struct WhyArgs {
+    /// Why, for whoever reads it later: 1 to 256 bytes.
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Names this command, so that the same one sent again happens once; drawn if left out.
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+}
+
+impl WhyArgs {
+    fn id(&self) -> String {
+        self.id.clone().unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)))
+    }
+}
+
+/// Options of `seats block` and `seats unblock`.
+#[derive(Debug, Args)]
+pub(super) struct BlockArgs {
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// Seats, groups and areas by their names.
+    #[arg(value_name = "UNIT", required = true)]
+    units: Vec<String>,
+    #[command(flatten)]
+    why: WhyArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Options of `seats move`.
+#[derive(Debug, Args)]
+pub(super) struct MoveArgs {
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// The seat that becomes free.
+    from: String,
+    /// The seat in its place, free until then.
+    to: String,
+    #[command(flatten)]
+    why: WhyArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(super) async fn run(verb: SeatsVerb, json: bool) -> Result<Exit, Complaint> {
+    match verb {
+        SeatsVerb::Import(args) => import::run(args, json).await,
+        SeatsVerb::Show(args) => show::run(args, json).await,
+        SeatsVerb::Block(args) => block(args, true, json).await,
+        SeatsVerb::Unblock(args) => block(args, false, json).await,
+        SeatsVerb::Move(args) => exchange(args, json).await,
+    }
+}
+
+async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Complaint> {
+    let PoolArgs { campaign, pool } = &args.pool;
+    let verb = if blocked { "block" } else { "unblock" };
+    let body = json!({"units": args.units, "reason": args.why.reason});
+    let ask = Ask::operate_seats(campaign, pool, verb, body, &args.why.id());
+    let (done, raw) = yes(args.server.client()?.ask::<SeatsBlocked>(ask).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        let was = args.units.len() as u64 > done.units;
+        let note = if was { ", the others were so already" } else { "" };
+        out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
+    }
+    Ok(Exit::Yes)
+}
+
+async fn exchange(args: MoveArgs, json: bool) -> Result<Exit, Complaint> {
+    let PoolArgs { campaign, pool } = &args.pool;
+    let body = json!({"from": args.from, "to": args.to, "reason": args.why.reason});
+    let ask = Ask::operate_seats(campaign, pool, "move", body, &args.why.id());
+    let (moved, raw) = yes(args.server.client()?.ask::<SeatsMoved>(ask).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        let SeatsMoved { from, to, rank } = moved;
+        let whose = rank.map_or("a hold".to_owned(), |rank| format!("rank {rank}"));
+        out::line(format!("moved {whose} from {from} to {to} in {campaign}/{pool}"));
+    }
+    Ok(Exit::Yes)
+}

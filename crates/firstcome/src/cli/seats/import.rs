@@ -1,0 +1,153 @@
+//! `seats import`.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::{Value, json};
+
+use super::PoolArgs;
+use super::file::{self, SeatLine, Shape, WrongLine};
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::connect::ServerArgs;
+use crate::cli::out;
+use crate::client::{Ask, Imported, Problem, Reply};
+use crate::picture::thousands;
+
+/// Options of `seats import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Columns, or fields: name, section, row, number, x, y, quality (0 is best), grade, price_minor, currency, channel,
+accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name must be there. Seats of
+one row are next to each other in the order of the file.
+
+The whole file is read first: if a line is wrong, every wrong line is told of and nothing is sent. Then seats go in
+parts, each of them whole or not at all. Importing the same file again adds nothing.
+
+Examples:
+  firstcome campaign create gala --seated main --opens now
+  firstcome seats import gala main hall.csv
+  make-seats | firstcome seats import gala main - --format ndjson")]
+pub(in crate::cli) struct ImportArgs {
+    #[command(flatten)]
+    pool: PoolArgs,
+    /// The file; `-` reads stdin.
+    file: PathBuf,
+    /// How it is written; known by the end of its name.
+    #[arg(long, value_enum)]
+    format: Option<Shape>,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+/// Seats in one request.
+const PART: usize = 2_000;
+
+/// Wrong lines that are told of at most.
+const TOLD: usize = 20;
+
+pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint> {
+    let name = args.file.display().to_string();
+    let Some(shape) = args.format.or_else(|| Shape::of(&name)) else {
+        let complaint = Complaint::usage(format!("how {name} is written cannot be seen"));
+        return Err(complaint.hint("say it with --format csv, json or ndjson"));
+    };
+    let seats = file::read(&bytes(&args.file)?, shape)
+        .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent"))?;
+    if seats.is_empty() {
+        return Err(Complaint::usage(format!("there is no seat in {name}")));
+    }
+    let PoolArgs { campaign, pool } = &args.pool;
+    let mut client = args.server.client()?;
+    let meter = meter(seats.len() as u64);
+    let (mut added, mut areas, mut capacity) = (0, 0, 0);
+    for part in seats.chunks(PART) {
+        let values: Vec<Value> = part.iter().map(|line| line.seat.clone()).collect();
+        let ask = Ask::import_seats(campaign, pool, values.into());
+        match client.ask::<Imported>(ask).await? {
+            Reply::Yes(imported, _) => {
+                added += imported.seats;
+                areas += imported.areas;
+                capacity = imported.capacity;
+            }
+            Reply::No(problem) => {
+                meter.finish_and_clear();
+                return Err(refused(&name, part, problem, added + areas));
+            }
+        }
+        meter.inc(part.len() as u64);
+    }
+    meter.finish_and_clear();
+    let there = seats.len() as u64 - added - areas;
+    if json {
+        out::json(&json!({
+            "outcome": "imported", "campaign": campaign, "pool": pool, "seats": added, "areas": areas,
+            "there_before": there, "capacity": capacity,
+        }));
+    } else {
+        let before = match there {
+            0 => String::new(),
+            there => format!(", {} were there before", thousands(there)),
+        };
+        out::line(format!(
+            "imported {} seats and {} areas into {campaign}/{pool}{before}: {} units in all",
+            thousands(added),
+            thousands(areas),
+            thousands(capacity)
+        ));
+    }
+    Ok(Exit::Yes)
+}
+
+fn bytes(path: &Path) -> Result<Vec<u8>, Complaint> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|read| bytes = read)
+    };
+    let name = path.display();
+    read.map_err(|why| Complaint::usage(format!("cannot read {name}: {why}")))?;
+    Ok(bytes)
+}
+
+fn meter(seats: u64) -> ProgressBar {
+    if !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} seats, {eta} left");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(seats).with_style(style)
+}
+
+/// Every wrong line, the first of them in the sentence.
+fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str) -> Complaint {
+    for WrongLine { line, why } in wrong.iter().take(TOLD) {
+        out::talk(format!("{name}:{line}: {why}"));
+    }
+    if wrong.len() > TOLD {
+        out::talk(format!("… and {} more", wrong.len() - TOLD));
+    }
+    let lines = if wrong.len() == 1 { "line is" } else { "lines are" };
+    Complaint::usage(format!("{} {lines} wrong in {name}; {rest}", wrong.len()))
+}
+
+/// The lines of the file that the server found wrong, where it says so.
+fn refused(name: &str, part: &[SeatLine], problem: Problem, before: u64) -> Complaint {
+    let errors = problem.raw["errors"].as_array().cloned().unwrap_or_default();
+    let wrong: Vec<WrongLine> = errors
+        .iter()
+        .filter_map(|error| {
+            // The server counts in what it was sent.
+            let at = usize::try_from(error["line"].as_u64()?).ok()?.checked_sub(1)?;
+            let why = error["why"].as_str().unwrap_or(&problem.detail).to_owned();
+            Some(WrongLine { line: part.get(at)?.line, why })
+        })
+        .collect();
+    if wrong.is_empty() {
+        return problem.into();
+    }
+    let rest = format!("{before} seats before them were added, and the rest was not");
+    wrong_lines(name, &wrong, &rest)
+}

@@ -1,0 +1,59 @@
+//! `seats show`.
+
+use clap::Args;
+
+use super::PoolArgs;
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::connect::{ServerArgs, yes};
+use crate::cli::out;
+use crate::client::{Ask, SeatMap};
+use crate::picture::{self, Ink, RowOfSeats, thousands};
+
+/// Options of `seats show`.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct ShowArgs {
+    #[command(flatten)]
+    pool: PoolArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
+    let PoolArgs { campaign, pool } = &args.pool;
+    let ask = Ask::seats(campaign, pool, false);
+    let (map, raw) = yes(args.server.client()?.ask::<SeatMap>(ask).await?)?;
+    if json {
+        out::json(&raw);
+        return Ok(Exit::Yes);
+    }
+    let ink = Ink::of_terminal(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    let rows = map.rows.iter().map(|row| RowOfSeats {
+        section: row.section.clone(),
+        row: row.row.clone(),
+        letters: row.letters(&map.standing),
+    });
+    for line in picture::hall(&rows.collect::<Vec<_>>(), ink) {
+        out::line(line);
+    }
+    if !map.rows.is_empty() {
+        out::line(format!("\n{}", picture::legend(ink)));
+    }
+    for (area, [left, held, confirmed, blocked]) in map.areas.iter().zip(&map.area_standing) {
+        let bar = picture::bar((held + confirmed) as f64 / area.capacity.max(1) as f64, 20);
+        out::line(format!(
+            "{}  {bar}  {left} free, {held} held, {confirmed} paid, {blocked} blocked",
+            area.name
+        ));
+    }
+    let count =
+        |letter: char| thousands(map.standing.chars().filter(|l| *l == letter).count() as u64);
+    out::line(format!(
+        "{} free, {} held, {} paid, {} blocked, {} not for sale",
+        count('.'),
+        count('h'),
+        count('c'),
+        count('b'),
+        count('-')
+    ));
+    Ok(Exit::Yes)
+}
