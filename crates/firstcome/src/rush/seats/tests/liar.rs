@@ -205,7 +205,7 @@ impl Liar {
             }
             State::Refund => return no(409, "refund_due", held("refund_due", id, &hold)),
             State::Released => return no(410, "hold_released", json!({})),
-            State::Live if expired && !retake || self.lie == Lie::EndsEarly && !retake => {
+            State::Live if (expired || self.lie == Lie::EndsEarly) && !retake => {
                 return no(410, "hold_expired", json!({}));
             }
             State::Live if expired && self.lie == Lie::RefusesLate => {
