@@ -16,8 +16,15 @@ use crate::config::Secret;
 /// How long one exchange may take before its connection is given up and the request sent again.
 const EXCHANGE: Duration = Duration::from_secs(10);
 
-/// How long a request that is to be cut off may take until then.
-const CUT: std::ops::Range<u64> = 0..3;
+/// How often others get a turn before a request that is to be cut off is: around the moment at which it is sent.
+const CUT: std::ops::Range<u32> = 1..8;
+
+/// Lets others have so many turns.
+async fn turns(count: u32) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
+    }
+}
 
 /// What a request came to.
 #[derive(Debug)]
@@ -88,10 +95,12 @@ impl Line {
         loop {
             let exchange = client.ask::<Value>(ask.clone());
             let said = if std::mem::take(&mut cut) {
-                let until = Duration::from_millis(random.u64(CUT));
-                match tokio::time::timeout(until, exchange).await {
-                    Ok(said) => said,
-                    Err(_) => {
+                let until = turns(random.u32(CUT));
+                // What is dropped may have happened, which is what it is dropped for.
+                tokio::select! {
+                    biased;
+                    said = exchange => said,
+                    () = until => {
                         self.listener.again(Again::Cut);
                         (server, client) = self.client(server);
                         continue;
