@@ -81,7 +81,8 @@ struct Paper {
     documents: Vec<Value>,
 }
 
-const COLUMNS: [&str; 8] = ["number", "kind", "pool", "rank", "subject", "at", "by", "reason"];
+const COLUMNS: [&str; 10] =
+    ["number", "kind", "pool", "rank", "subject", "at", "by", "reason", "unit", "hold"];
 
 impl Paper {
     fn new(shape: Shape) -> Self {
@@ -109,7 +110,7 @@ impl Paper {
     }
 }
 
-fn cells(line: &ResultLine) -> [String; 8] {
+fn cells(line: &ResultLine) -> [String; 10] {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     [
         line.number.to_string(),
@@ -120,6 +121,8 @@ fn cells(line: &ResultLine) -> [String; 8] {
         line.at.clone(),
         optional(&line.by),
         optional(&line.reason),
+        optional(&line.unit),
+        optional(&line.hold),
     ]
 }
 

@@ -252,7 +252,7 @@ pub struct ResultPage {
 pub struct ResultLine {
     /// Its number; numbers run over all campaigns.
     pub number: u64,
-    /// `claim` or `cancel`.
+    /// `claim`, `cancel`, `refund_due` or `moved`.
     pub kind: String,
     /// The pool.
     pub pool: String,
@@ -268,4 +268,10 @@ pub struct ResultLine {
     /// Why it was cancelled.
     #[serde(default)]
     pub reason: Option<String>,
+    /// The unit of a seated pool; of a move the new one.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// The id of the hold it came from.
+    #[serde(default)]
+    pub hold: Option<String>,
 }

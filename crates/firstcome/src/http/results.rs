@@ -27,13 +27,14 @@ const LOOK: usize = 20_000;
 pub(super) struct ResultView {
     /// 1, 2, 3 over all campaigns of the shard; a campaign's own have gaps.
     number: u64,
-    /// `claim` or `cancel`.
+    /// `claim`, `cancel`, `refund_due` or `moved`.
     kind: String,
     campaign: String,
     pool: String,
+    /// 0 where it is about no claim.
     rank: u32,
     subject: String,
-    /// When the unit was won, or the claim undone.
+    /// When it happened.
     at: String,
     /// On whose word a claim was undone: `subject` or `operator`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +42,15 @@ pub(super) struct ResultView {
     /// Why a claim was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
+    /// The unit of a seated pool; of a move the new one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<String>,
+    /// The id of the hold it came from, if it came from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold: Option<String>,
+    /// Of a move the old unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
 }
 
 /// A run of results.
@@ -208,13 +218,27 @@ fn write(
         }
         Format::Csv => {
             let mut out = csv::Writer::from_writer(Vec::new());
-            let head =
-                ["number", "kind", "campaign", "pool", "rank", "subject", "at", "by", "reason"];
+            let head = [
+                "number",
+                "kind",
+                "campaign",
+                "pool",
+                "rank",
+                "subject",
+                "at",
+                "by",
+                "reason",
+                "unit",
+                "hold",
+                "moved_from",
+            ];
             out.write_record(head).expect("writing to memory does not fail");
             for r in results {
                 let (by, reason) = (r.by.unwrap_or_default(), r.reason.unwrap_or_default());
                 let (number, rank) = (r.number.to_string(), r.rank.to_string());
+                let seated = [r.unit, r.hold, r.moved_from].map(Option::unwrap_or_default);
                 let row = [number, r.kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
+                let row = row.into_iter().chain(seated);
                 out.write_record(row).expect("writing to memory does not fail");
             }
             out.into_inner().expect("writing to memory does not fail")
@@ -243,5 +267,8 @@ fn view(row: Row) -> ResultView {
         at: clock_text::rfc3339(row.at),
         by: row.by.map(|by| by.as_str().to_owned()),
         reason: row.reason.map(Into::into),
+        unit: row.unit.map(Into::into),
+        hold: row.hold.map(Into::into),
+        moved_from: row.moved_from.map(Into::into),
     }
 }

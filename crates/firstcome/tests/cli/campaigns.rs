@@ -51,11 +51,11 @@ fn an_operator_runs_a_campaign_from_its_creation_to_its_archive() {
 
     let csv = ask(&["results", "spring", "--all", "--format", "csv"]).ends(0);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "number,kind,pool,rank,subject,at,by,reason");
+    assert_eq!(lines[0], "number,kind,pool,rank,subject,at,by,reason,unit,hold");
     assert_eq!(lines.len(), 5, "{csv}");
     assert!(
         lines[4].contains("cancel,main,2,가나다 🎫/..")
-            && lines[4].ends_with("\"asked, \"\"nicely\"\"\""),
+            && lines[4].ends_with("\"asked, \"\"nicely\"\"\",,"),
         "{csv}"
     );
     let page = ask(&["results", "spring", "--limit", "2", "--json"]);

@@ -69,11 +69,11 @@ async fn the_same_results_as_lines_and_as_a_table() {
     assert_eq!(table.header("content-type"), Some("text/csv; charset=utf-8"));
     assert_eq!(
         table.text(),
-        "number,kind,campaign,pool,rank,subject,at,by,reason\n\
-         1,claim,drop,main,1,ann,2027-03-01T00:00:00.000000Z,,\n\
-         3,claim,drop,main,2,\"bob, \"\"the\"\" bot\",2027-03-01T00:00:00.000000Z,,\n\
-         4,claim,drop,main,3,cem,2027-03-01T00:00:00.000000Z,,\n\
-         5,cancel,drop,main,1,ann,2027-03-01T00:00:00.000000Z,operator,bought twice\n"
+        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from\n\
+         1,claim,drop,main,1,ann,2027-03-01T00:00:00.000000Z,,,,,\n\
+         3,claim,drop,main,2,\"bob, \"\"the\"\" bot\",2027-03-01T00:00:00.000000Z,,,,,\n\
+         4,claim,drop,main,3,cem,2027-03-01T00:00:00.000000Z,,,,,\n\
+         5,cancel,drop,main,1,ann,2027-03-01T00:00:00.000000Z,operator,bought twice,,,\n"
     );
     for (format, kind) in [
         ("json", "application/json"),
