@@ -3,7 +3,7 @@
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal, Settings};
-use firstcome_sim::history::{Durability, Headed};
+use firstcome_sim::history::Durability;
 use std::time::Duration;
 
 fn opened() -> Story {
@@ -134,14 +134,15 @@ fn not_open_is_said_only_before_the_opening() {
     // Nobody can know a clock that was just set.
     passes(&not_open(70.0, Some(8.0)));
     is_broken(&not_open(70.0, Some(3.0)), "memory_not_open_yet");
-    // Nor that of another server that nodes came to talk to.
+    // Nor that of another server: some may still talk to the one it took over from.
     let mut history = not_open(70.0, None);
-    let last = history.headed[1].last;
-    history.headed.push(Headed {
-        moment: Duration::from_secs(9),
-        server: 1,
-        last,
-        replaced: false,
-    });
+    history.turns.push((Duration::from_secs(4), 1));
     passes(&history);
+    history.turns[0].0 = Duration::from_secs(2);
+    is_broken(&history, "memory_not_open_yet");
+    // Nor that of a primary that became a copy, for those who only read there.
+    history.demotions.push(Duration::from_secs(8));
+    passes(&history);
+    history.demotions[0] = Duration::from_secs(6);
+    is_broken(&history, "memory_not_open_yet");
 }
