@@ -7,7 +7,7 @@ use std::ops::Range;
 /// What is asked of the best seats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Best<'a> {
-    /// How many: 1 to [`BEST_SEATS`](crate::limits::BEST_SEATS).
+    /// How many: 1 to [`BEST_SEATS`].
     pub quantity: u32,
     /// Of this grade only.
     pub grade: Option<&'a str>,

@@ -1,8 +1,8 @@
 //! Load on seats that checks the promises: people who look, hold, pay, leave, and pay too late.
 //!
 //! Each person comes when they are due, whether the server keeps up or not, and lives through an evening of their own:
-//! [`person`]. Everything that is heard is written down: [`heard`]. At the end the results are read, and all of it is
-//! held against the promises: [`checker`]. It trusts nothing the server says about itself.
+//! `person`. Everything that is heard is written down: `heard`. At the end the results are read, and all of it is
+//! held against the promises: `checker`. It trusts nothing the server says about itself.
 
 mod checker;
 mod heard;
