@@ -1,10 +1,11 @@
 //! The store goes on from another server, from an older file, or from nothing.
 
 use super::Store;
-use crate::history::{Cause, Headed};
+use crate::history::{Cause, Headed, Stored};
 use firstcome_core::SpaceId;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Failure, Journal};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -60,8 +61,10 @@ impl Store {
     /// Has a primary that was replaced follow the one that took its place: what it took since is gone.
     ///
     /// One that was told to keeps the connections it has: who reads there has the other's entries from now on,
-    /// and who writes is turned away.
+    /// and who writes is turned away. Not if the other has an entry of its own under a name and a time apart: who only
+    /// reads would take it for the one it knows until the digests are compared.
     fn follows(&self, old: usize, told: bool) {
+        let told = told && !self.has_twins(old);
         let (primary, from, to) = {
             let mut inside = self.lock();
             let primary = inside.primary;
@@ -88,6 +91,23 @@ impl Store {
             }
         }
         self.send_to_copies(primary);
+    }
+
+    /// Says whether the primary has, under the same name, an entry of this server that is not the same.
+    fn has_twins(&self, old: usize) -> bool {
+        let (ours, theirs) = {
+            let inside = self.lock();
+            let chain = |server: usize| Arc::clone(&inside.servers[server].chain);
+            (chain(old), chain(inside.primary))
+        };
+        self.record.with(|history| {
+            let name = |index: &usize| {
+                let Stored { entry, name, .. } = &history.stored[*index];
+                (entry.position, name.node, name.number)
+            };
+            let theirs: BTreeMap<_, _> = theirs.iter().map(|index| (name(index), *index)).collect();
+            ours.iter().any(|index| theirs.get(&name(index)).is_some_and(|other| other != index))
+        })
     }
 
     /// Says whether the primary has nothing of the space any more.
