@@ -75,7 +75,7 @@ pub(super) struct HeldView<'a> {
         (status = 410, description = "closed, archived, hold_expired, hold_released"),
         (status = 422, description = "id_reused, too_many_units, invalid_subject"),
         (status = 429, description = "too_many_holds, too_many_requests, busy"),
-        (status = 503, description = "unavailable, unknown")))]
+        (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
 pub(super) async fn hold(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,

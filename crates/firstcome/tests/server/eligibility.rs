@@ -93,6 +93,31 @@ async fn a_subject_is_asked_about_before_its_claim_and_the_answer_is_kept() {
 }
 
 #[tokio::test]
+async fn a_subject_is_asked_about_before_its_hold_and_before_one_that_grows() {
+    let team = Team::start(Mood::no()).await;
+    let node = node(terms("drop", &team.url())).await;
+    let holds = "/v1/campaigns/drop/holds";
+    let hold = json!({"id": "h1", "subject": "ann", "picks": [{"pool": "main", "quantity": 2}]});
+    let position = node.position();
+    let refused = node.ask_with("POST", holds, &[], hold.to_string()).await;
+    refused.refuses("not_eligible", "members only");
+    assert_eq!(node.position(), position, "a no is not written");
+    let asked = json!({"campaign": "drop", "pool": "main", "subject": "ann"});
+    assert_eq!(team.asked()[0].body, asked);
+    team.turns(Mood::yes());
+    later(LONG).await;
+    node.ask_with("POST", holds, &[], hold.to_string()).await.says(201, "held");
+    assert_eq!(team.calls(), 2);
+    team.turns(Mood::no());
+    later(LONG * 3).await;
+    let more = json!({"subject": "ann", "picks": [{"pool": "main", "quantity": 1}]}).to_string();
+    let held = node.position();
+    let refused = node.ask_with("POST", &format!("{holds}/h1/add"), &[], more).await;
+    refused.refuses("not_eligible", "members only");
+    assert_eq!((node.position(), team.calls()), (held, 3));
+}
+
+#[tokio::test]
 async fn what_is_answered_from_memory_asks_nobody() {
     let team = Team::start(Mood::yes()).await;
     let drops = terms("drop*", &team.url());

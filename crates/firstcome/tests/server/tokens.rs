@@ -106,6 +106,29 @@ async fn a_browser_acts_for_its_subject_and_for_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_token_holds_for_its_subject_and_cannot_say_that_it_paid() {
+    let node = node().await;
+    let ann = node.token(json!({"subject": "ann", "campaign": "spring"})).await;
+    let holds = "/v1/campaigns/spring/holds";
+    let hold = |subject: &str| {
+        json!({"id": "h1", "subject": subject, "picks": [{"quantity": 2}]}).to_string()
+    };
+    let before = node.position();
+    let other = "this token is for another subject";
+    node.browser(&ann, "POST", holds, &hold("bob")).await.refuses("forbidden", other);
+    assert_eq!(node.position(), before, "a hold for somebody else is in no journal");
+    node.browser(&ann, "POST", holds, &hold("ann")).await.says(201, "held");
+    let held = node.position();
+    let confirm = format!("{holds}/h1/confirm");
+    let refused = node.browser(&ann, "POST", &confirm, &claim("ann")).await;
+    refused.refuses("forbidden", "whoever took the money confirms");
+    let release = format!("{holds}/h1/release");
+    node.browser(&ann, "POST", &release, &claim("bob")).await.refuses("forbidden", other);
+    assert_eq!(node.position(), held, "what is refused is in no journal");
+    node.browser(&ann, "POST", &release, &claim("ann")).await.says(200, "released");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_token_ends_by_the_stores_clock() {
     let node = node().await;
     let ask = json!({"subject": "ann", "campaign": "spring", "expires_in_s": 60});
