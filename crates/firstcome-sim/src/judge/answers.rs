@@ -151,6 +151,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
             campaign == c && steer == s
         }
+        (Asked::On { ask, .. }, command) => ask.command() == *command,
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
             Command::Claim { .. }

@@ -10,7 +10,7 @@ use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Told};
 use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
-use firstcome_core::{Outcome, Settings};
+use firstcome_core::{Command, Outcome, Settings};
 use std::collections::BTreeSet;
 
 /// What came of a promise.
@@ -36,7 +36,7 @@ pub(super) fn check(
         Deed::Undone(claimed) => {
             Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
         }
-        Deed::Won(_) | Deed::Terms { .. } => None,
+        Deed::Won(_) | Deed::Refund(_) | Deed::Moved(_) | Deed::Areas { .. } | Deed::Terms { .. } => None,
     });
     let undone: BTreeSet<_> = undone.collect();
     for heard in told {
@@ -79,6 +79,8 @@ pub(super) fn check(
                     operator(found, &exchange.asked, *version, clamped(outcome), brought)
                 }
             }
+            (Asked::On { .. }, _) if outcome.is_refusal() => continue,
+            (Asked::On { ask, .. }, _) => on_hold(&ask.command(), outcome, heard, walk, &excuses),
             (
                 Asked::Claim { .. }
                 | Asked::Cancel { .. }
@@ -106,7 +108,12 @@ fn pool_of<'w>(walk: &'w Walk<'_>, heard: &Heard, subject: &str) -> Option<&'w s
     let deeds = walk.deeds.iter().zip(&walk.places).filter(|(_, at)| **at == Some(heard.origin));
     let mut won = deeds.flat_map(|(deeds, _)| deeds).filter_map(|deed| match deed {
         Deed::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
-        Deed::Won(_) | Deed::Undone(_) | Deed::Terms { .. } => None,
+        Deed::Won(_)
+        | Deed::Undone(_)
+        | Deed::Refund(_)
+        | Deed::Moved(_)
+        | Deed::Areas { .. }
+        | Deed::Terms { .. } => None,
     });
     won.next()
 }
@@ -143,6 +150,58 @@ fn claim(
     let live = live.map_or("nothing".into(), |live| format!("rank {live}"));
     let told = excuses.tell(name);
     Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {told}"))
+}
+
+/// What came of a yes about a hold or about seats.
+///
+/// Its entry is in the final journal, and then it is what the rules made of it; or its batch was brought there, ran
+/// again and came to the same; or a list says of the hold what it is now.
+fn on_hold(
+    command: &Command<'_>,
+    outcome: &Outcome,
+    heard: &Heard,
+    walk: &Walk<'_>,
+    excuses: &Excuses<'_>,
+) -> Fate {
+    if excuses.is_final(heard.origin) {
+        return Fate::Kept;
+    }
+    let campaign = command.campaign().unwrap_or_default();
+    let id = match command {
+        Command::Hold { id, .. } => *id,
+        Command::Change { step, .. } | Command::Confirm { step, .. } => step.hold,
+        // Brought to another history it has done there what it could.
+        Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. }
+        | Command::Claim { .. }
+        | Command::Cancel { .. }
+        | Command::Put { .. }
+        | Command::Steer { .. }
+        | Command::Tick { .. }
+        | Command::Settled { .. } => {
+            return if excuses.is_brought(heard.origin, walk) {
+                Fate::Kept
+            } else {
+                Fate::Gone("its batch never ran there".into())
+            };
+        }
+    };
+    if excuses.names_hold(campaign, id) {
+        return Fate::Listed;
+    }
+    let found = walk.last.campaigns.get(campaign);
+    let hold = found.and_then(|found| Some((found, found.hold_of(id)?)));
+    let Some((found, at)) = hold else {
+        return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
+    };
+    if found.has_as_told(at, outcome) {
+        return Fate::Kept;
+    }
+    let now = &found.holds[at];
+    Fate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
 }
 
 fn cancel(
@@ -195,9 +254,11 @@ fn operator(
         Asked::Put { settings, .. } if !is_as_asked(&found.settings, settings, clamped) => {
             Fate::Gone(format!("version {version} has {:?}", found.settings))
         }
-        Asked::Put { .. } | Asked::Steer { .. } | Asked::Claim { .. } | Asked::Cancel { .. } => {
-            Fate::Kept
-        }
+        Asked::Put { .. }
+        | Asked::Steer { .. }
+        | Asked::Claim { .. }
+        | Asked::Cancel { .. }
+        | Asked::On { .. } => Fate::Kept,
     }
 }
 
