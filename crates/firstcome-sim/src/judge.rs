@@ -47,6 +47,7 @@ mod ended;
 mod excuses;
 mod hall;
 mod holding;
+mod kept;
 mod line;
 mod link;
 mod memory;

@@ -258,7 +258,12 @@ struct Line {
 }
 
 impl Line {
-    async fn waits(&self, intake: &Intake, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
+    async fn waits(
+        &self,
+        intake: &Intake,
+        ask: HoldAsk,
+        wait: Duration,
+    ) -> Result<Answer, Failure> {
         if wait.is_zero() {
             return intake.hold_in_line(ask, wait).await;
         }

@@ -1,8 +1,6 @@
 //! What is written down while a world lives, for those who judge it.
 
-use crate::history::{
-    Cause, Exchange, Headed, History, Life, Lined, Loss, Moment, Stored, Told,
-};
+use crate::history::{Cause, Exchange, Headed, History, Life, Lined, Loss, Moment, Stored, Told};
 use firstcome_core::NodeId;
 use firstcome_core::state::Stamp;
 use firstcome_journal::{Entry, Name};

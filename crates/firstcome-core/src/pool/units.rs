@@ -5,6 +5,7 @@ use crate::Timestamp;
 use crate::hall::{Counts, Hall, Kind, Standing};
 use crate::hold::Place;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::twins::{Rule, is_off};
 
 impl Pool {
     /// Gives the settings as they stand.
@@ -76,7 +77,8 @@ impl Pool {
 
     /// Sets a free unit aside for the hold of a number.
     pub(crate) fn hold(&mut self, place: Place, number: u32) {
-        assert!(self.free(place) > 0, "only what is free is held");
+        let any = is_off(Rule::HeldTwice) || is_off(Rule::RetakenFromOthers);
+        assert!(self.free(place) > 0 || any, "only what is free is held");
         match place {
             Place::Counted => {
                 self.taken += 1;

@@ -120,9 +120,7 @@ fn compare(
     sent.sort_unstable();
     let mut sent = sent.into_iter().peekable();
     // Who waits in line may ask the journal several times.
-    let in_line = |exchange: &&&Exchange| {
-        matches!(&exchange.asked, Asked::On { wait, .. } if !wait.is_zero())
-    };
+    let in_line = |exchange: &&&Exchange| matches!(&exchange.asked, Asked::On { wait, .. } if !wait.is_zero());
     for Carried { moment, index, .. } in carried {
         if mine().filter(in_line).any(|exchange| exchange.asked_at <= moment) {
             continue;

@@ -74,7 +74,11 @@ impl<'a> Campaign<'a> {
             if take.fate != Fate::Expired {
                 continue;
             }
-            match again.counts.iter_mut().find(|known| (known.0, known.1) == (take.pool, take.place)) {
+            match again
+                .counts
+                .iter_mut()
+                .find(|known| (known.0, known.1) == (take.pool, take.place))
+            {
                 Some((_, _, known)) => *known += 1,
                 None => again.counts.push((take.pool, take.place, 1)),
             }
@@ -83,13 +87,7 @@ impl<'a> Campaign<'a> {
         again.counts.iter().all(is_free) && self.check_limits(hold.subject, &again).is_ok()
     }
 
-    fn give_for_good(
-        &mut self,
-        turn: &Turn,
-        at: usize,
-        which: &[usize],
-        made: &mut Vec<Made<'a>>,
-    ) {
+    fn give_for_good(&mut self, turn: &Turn, at: usize, which: &[usize], made: &mut Vec<Made<'a>>) {
         for take in which {
             let found = self.holds[at].takes[*take];
             match found.fate {
@@ -210,7 +208,8 @@ impl<'a> Campaign<'a> {
         for (pool, place, count) in wanted.places() {
             let is = |at: usize| (hold.takes[at].pool, hold.takes[at].place) == (pool, place);
             let has = found.iter().filter(|at| is(**at)).count();
-            let was = (0..hold.takes.len()).filter(|at| is(*at) && hold.takes[*at].fate != Fate::Held);
+            let was =
+                (0..hold.takes.len()).filter(|at| is(*at) && hold.takes[*at].fate != Fate::Held);
             if repeated {
                 found.extend(was);
                 continue;

@@ -66,7 +66,9 @@ impl<'d> Given<'d> {
         let most = self.areas.get(unit).map_or(1, |places| *places as usize);
         if has.len() > most {
             let Claimed { campaign, pool, subject, .. } = claimed;
-            let what = format!("{unit:?} of {campaign}/{pool}, {most} of it, is that of ranks {has:?}, the last of {subject:?}");
+            let what = format!(
+                "{unit:?} of {campaign}/{pool}, {most} of it, is that of ranks {has:?}, the last of {subject:?}"
+            );
             wrong.push(Broken::new("no_unit_twice", what));
         }
     }

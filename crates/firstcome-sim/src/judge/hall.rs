@@ -130,9 +130,8 @@ impl<'a> Hall<'a> {
     fn single(&self, taken: &[usize]) -> BTreeSet<usize> {
         let mut single = BTreeSet::new();
         for row in self.rows() {
-            let within = |at: usize| {
-                self.is_open(at) && self.is_ordinary(at) && !taken.contains(&at)
-            };
+            let within =
+                |at: usize| self.is_open(at) && self.is_ordinary(at) && !taken.contains(&at);
             let same = |one: usize, other: usize| {
                 within(other) && self.seats[one].said.grade == self.seats[other].said.grade
             };
@@ -210,7 +209,8 @@ impl<'a> Hall<'a> {
                     continue;
                 }
                 let quality = choice.iter().map(|at| u64::from(self.seats[*at].said.quality)).sum();
-                let better = |(known, seats): &(u64, Vec<usize>)| (quality, choice[0]) < (*known, seats[0]);
+                let better =
+                    |(known, seats): &(u64, Vec<usize>)| (quality, choice[0]) < (*known, seats[0]);
                 if found.as_ref().is_none_or(better) {
                     found = Some((quality, choice.to_vec()));
                 }

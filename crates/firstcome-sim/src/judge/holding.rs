@@ -4,9 +4,7 @@ use super::campaign::Campaign;
 use super::hall::Place;
 use super::wanted::Wanted;
 use firstcome_core::command::Step;
-use firstcome_core::outcome::{
-    Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName,
-};
+use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::HoldsEach;
 use firstcome_core::{Command, Outcome, Refusal, Timestamp};
@@ -67,9 +65,7 @@ impl Hold<'_> {
     pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
         let mut found = Vec::new();
         for (pool, place, count) in wanted.places() {
-            let is = |take: &Take| {
-                (take.pool, take.place, take.fate) == (pool, place, Fate::Held)
-            };
+            let is = |take: &Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
             let takes = self.takes.iter().enumerate().filter(|(_, take)| is(take));
             found.extend(takes.map(|(at, _)| at).take(count));
         }
@@ -79,9 +75,7 @@ impl Hold<'_> {
     /// Says whether exactly what is wanted is held, where nothing but names was given.
     fn is_exactly(&self, wanted: &Wanted<'_>) -> bool {
         let counted = |pool: usize, place: Place| {
-            let is = |take: &&Take| {
-                (take.pool, take.place, take.fate) == (pool, place, Fate::Held)
-            };
+            let is = |take: &&Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
             self.takes.iter().filter(is).count()
         };
         wanted.named
@@ -90,7 +84,11 @@ impl Hold<'_> {
     }
 
     /// Says whether a step was made before, by its id; refuses one whose id asked something else.
-    pub(super) fn is_repeated(&self, id: Option<&str>, asks: &Command<'_>) -> Result<bool, Outcome> {
+    pub(super) fn is_repeated(
+        &self,
+        id: Option<&str>,
+        asks: &Command<'_>,
+    ) -> Result<bool, Outcome> {
         match self.steps.iter().find(|(known, _)| Some(*known) == id) {
             Some((_, known)) if known != asks => Err(Refusal::IdReused.into()),
             known => Ok(known.is_some()),
@@ -266,9 +264,8 @@ impl<'a> Campaign<'a> {
         let wanted = wanted.map_err(no)?;
         wanted.check_size(0).map_err(no)?;
         self.check_limits(subject, &wanted).map_err(no)?;
-        let recent = |hold: &&Hold<'_>| {
-            hold.subject == *subject && turn.service - hold.started < HOUR
-        };
+        let recent =
+            |hold: &&Hold<'_>| hold.subject == *subject && turn.service - hold.started < HOUR;
         let recently = self.holds.iter().filter(recent).count();
         if recently >= self.settings.holding.per_hour as usize {
             return Err(turn.says(Refusal::TooManyHolds));
@@ -398,27 +395,26 @@ impl<'a> Campaign<'a> {
         })
     }
 
-    /// Says whether a hold is, or was, what somebody was told of it.
-    pub(super) fn has_as_told(&self, at: usize, outcome: &Outcome) -> bool {
-        let hold = &self.holds[at];
-        let has = |units: &[UnitName], is: fn(Fate) -> bool| {
-            units.iter().all(|unit| {
-                let mut takes = hold.takes.iter().filter(|take| is(take.fate));
-                takes.any(|take| self.unit_name(take.pool, take.place) == *unit)
-            })
+    /// Says whether a hold is, or was, what somebody was told of it, but for units that were given up since.
+    pub(super) fn has_as_told(
+        &self,
+        at: usize,
+        outcome: &Outcome,
+        gave_up: impl Fn(&UnitName) -> bool,
+    ) -> bool {
+        let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
+            let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
+            gave_up(unit) || takes.any(|take| self.unit_name(take.pool, take.place) == *unit)
         };
         if let Outcome::Confirmed(told) = outcome {
-            return told.units.iter().all(|told| {
-                let rank = Fate::Confirmed(told.rank);
-                let mut takes = hold.takes.iter().filter(|take| take.fate == rank);
-                takes.any(|take| self.unit_name(take.pool, take.place) == told.unit)
-            });
+            let is = |rank: u32| move |fate: Fate| fate == Fate::Confirmed(rank);
+            return told.units.iter().all(|told| has(&told.unit, &is(told.rank)));
         }
         if let Outcome::RefundDue(told) = outcome {
-            return has(&told.units, |fate| fate == Fate::Refunded);
+            return told.units.iter().all(|unit| has(unit, &|fate| fate == Fate::Refunded));
         }
         let (Outcome::Held(told) | Outcome::AlreadyHeld(told)) = outcome else { return true };
-        has(&told.units, |_| true)
+        told.units.iter().all(|unit| has(unit, &|_| true))
     }
 
     /// Says that those of a hold's units are due a refund that are.

@@ -209,8 +209,7 @@ impl<'a> Model<'a> {
             let number = self.last_result();
             let pool = self.campaigns[name].settings.pools[pool].name.clone();
             let campaign = name;
-            let claimed =
-                Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
+            let claimed = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
             deeds.push(match kind {
                 Kind::Claim => Deed::Won(claimed),
                 Kind::Cancel => Deed::Undone(claimed),
@@ -413,7 +412,8 @@ impl<'a> Model<'a> {
                 Ok(campaign) if !campaign.is_closed(at) => return Err(Refusal::NotClosed),
                 Ok(campaign)
                     if !drop_unsettled
-                        && (!unsettled.is_empty() || campaign.holds.iter().any(|hold| hold.live)) =>
+                        && (!unsettled.is_empty()
+                            || campaign.holds.iter().any(|hold| hold.live)) =>
                 {
                     return Err(Refusal::Unsettled);
                 }

@@ -3,6 +3,7 @@
 use super::answers::Heard;
 use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
+use super::kept::Holds;
 use super::model::Deed;
 use super::tree::Tree;
 use super::walk::Walk;
@@ -10,11 +11,11 @@ use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Told};
 use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
-use firstcome_core::{Command, Outcome, Settings};
+use firstcome_core::{Outcome, Settings};
 use std::collections::BTreeSet;
 
 /// What came of a promise.
-enum Fate {
+pub(super) enum Fate {
     Kept,
     /// It stands in a fork's list.
     Listed,
@@ -36,9 +37,14 @@ pub(super) fn check(
         Deed::Undone(claimed) => {
             Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
         }
-        Deed::Won(_) | Deed::Refund(_) | Deed::Moved(_) | Deed::Areas { .. } | Deed::Terms { .. } => None,
+        Deed::Won(_)
+        | Deed::Refund(_)
+        | Deed::Moved(_)
+        | Deed::Areas { .. }
+        | Deed::Terms { .. } => None,
     });
     let undone: BTreeSet<_> = undone.collect();
+    let holds = Holds::of(tree, walk, &excuses);
     for heard in told {
         let exchange = &history.exchanges[heard.exchange];
         let Told::Answer { outcome, .. } = &exchange.told else { continue };
@@ -55,12 +61,14 @@ pub(super) fn check(
                 let pool = pool.as_deref().or(only).or_else(|| pool_of(walk, heard, subject));
                 let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
                 let over = undone.contains(&(name.0, name.1, *rank, name.2));
-                claim(has, *rank, name, over, &excuses)
+                holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
                 let found = walk.last.campaigns.get(campaign.as_str());
                 let has = found.and_then(|found| found.pool(Some(pool)));
-                cancel(has, *rank, (campaign, pool, subject), &excuses)
+                let name = (campaign.as_str(), pool.as_str(), subject.as_str());
+                let listed = holds.listed(name, *rank);
+                listed.unwrap_or_else(|| cancel(has, *rank, name, &excuses))
             }
             (
                 Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },
@@ -80,7 +88,7 @@ pub(super) fn check(
                 }
             }
             (Asked::On { .. }, _) if outcome.is_refusal() => continue,
-            (Asked::On { ask, .. }, _) => on_hold(&ask.command(), outcome, heard, walk, &excuses),
+            (Asked::On { ask, .. }, _) => holds.fate(&ask.command(), outcome, heard),
             (
                 Asked::Claim { .. }
                 | Asked::Cancel { .. }
@@ -150,58 +158,6 @@ fn claim(
     let live = live.map_or("nothing".into(), |live| format!("rank {live}"));
     let told = excuses.tell(name);
     Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {told}"))
-}
-
-/// What came of a yes about a hold or about seats.
-///
-/// Its entry is in the final journal, and then it is what the rules made of it; or its batch was brought there, ran
-/// again and came to the same; or a list says of the hold what it is now.
-fn on_hold(
-    command: &Command<'_>,
-    outcome: &Outcome,
-    heard: &Heard,
-    walk: &Walk<'_>,
-    excuses: &Excuses<'_>,
-) -> Fate {
-    if excuses.is_final(heard.origin) {
-        return Fate::Kept;
-    }
-    let campaign = command.campaign().unwrap_or_default();
-    let id = match command {
-        Command::Hold { id, .. } => *id,
-        Command::Change { step, .. } | Command::Confirm { step, .. } => step.hold,
-        // Brought to another history it has done there what it could.
-        Command::Extend { .. }
-        | Command::Release { .. }
-        | Command::Seats { .. }
-        | Command::Block { .. }
-        | Command::Move { .. }
-        | Command::Claim { .. }
-        | Command::Cancel { .. }
-        | Command::Put { .. }
-        | Command::Steer { .. }
-        | Command::Tick { .. }
-        | Command::Settled { .. } => {
-            return if excuses.is_brought(heard.origin, walk) {
-                Fate::Kept
-            } else {
-                Fate::Gone("its batch never ran there".into())
-            };
-        }
-    };
-    if excuses.names_hold(campaign, id) {
-        return Fate::Listed;
-    }
-    let found = walk.last.campaigns.get(campaign);
-    let hold = found.and_then(|found| Some((found, found.hold_of(id)?)));
-    let Some((found, at)) = hold else {
-        return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
-    };
-    if found.has_as_told(at, outcome) {
-        return Fate::Kept;
-    }
-    let now = &found.holds[at];
-    Fate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
 }
 
 fn cancel(

@@ -43,11 +43,7 @@ impl<'a> Campaign<'a> {
         Ok(imported)
     }
 
-    pub(super) fn block(
-        &mut self,
-        units: &[Pick<'_>],
-        blocked: bool,
-    ) -> Result<Outcome, Outcome> {
+    pub(super) fn block(&mut self, units: &[Pick<'_>], blocked: bool) -> Result<Outcome, Outcome> {
         for pick in units {
             if self.pools[self.pool_of(pick)?].hall.is_none() {
                 return Err(Refusal::NotSeated.into());
@@ -142,9 +138,10 @@ impl<'a> Campaign<'a> {
         };
         let Some(at) = hold else { unreachable!("no hold is forgotten here") };
         let hold = &mut self.holds[at];
-        let take = hold.takes.iter_mut().find(|take| {
-            (take.pool, take.place, take.fate) == (pool, old, fate)
-        });
+        let take = hold
+            .takes
+            .iter_mut()
+            .find(|take| (take.pool, take.place, take.fate) == (pool, old, fate));
         if let Some(take) = take {
             take.place = new;
         }

@@ -182,18 +182,15 @@ impl<'a> Campaign<'a> {
         let held = holds.flat_map(|hold| &hold.takes).filter(|take| take.fate == Fate::Held);
         let mut units: Vec<_> = held.map(|take| (take.pool, take.place)).collect();
         for (at, pool) in self.pools.iter().enumerate() {
-            let rows = pool.rows.iter().filter(|row| row.subject == subject && row.undone.is_none());
+            let rows =
+                pool.rows.iter().filter(|row| row.subject == subject && row.undone.is_none());
             units.extend(rows.map(|row| (at, row.unit)));
         }
         units
     }
 
     /// Refuses what would give a subject more than it may have.
-    pub(super) fn check_limits(
-        &self,
-        subject: &str,
-        wanted: &Wanted<'_>,
-    ) -> Result<(), Outcome> {
+    pub(super) fn check_limits(&self, subject: &str, wanted: &Wanted<'_>) -> Result<(), Outcome> {
         let reached = || Err(Refusal::LimitReached.into());
         let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
         let grades = &self.settings.holding.grades;

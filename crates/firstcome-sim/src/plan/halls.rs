@@ -180,7 +180,11 @@ impl Shopper<'_> {
 
     fn picks(&self, random: &mut Rng) -> Vec<OwnPick> {
         let many = if random.u32(0..5) == 0 { 2 } else { 1 };
-        (0..many).map(|_| self.pick(random)).collect()
+        let mut picks: Vec<OwnPick> = (0..many).map(|_| self.pick(random)).collect();
+        if random.u32(0..30) == 0 {
+            picks[0].pool = None;
+        }
+        picks
     }
 
     /// Picks that name what somebody may have; perhaps of what was picked before.
@@ -224,8 +228,7 @@ impl Plan {
     fn fill(&mut self, random: &mut Rng, number: usize, house: &House) {
         let campaign = self.campaigns[number].clone();
         let hall = campaign.pool(campaign.pools.len());
-        let shopper =
-            Shopper { house, campaign: &campaign.name, counted: &campaign.pools, hall };
+        let shopper = Shopper { house, campaign: &campaign.name, counted: &campaign.pools, hall };
         if let Some(import) = house.import(&campaign.name, hall) {
             let at = between(random, 50, 900);
             self.on(random, at, import, Duration::ZERO);

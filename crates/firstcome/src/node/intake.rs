@@ -15,7 +15,7 @@ use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
 use firstcome_core::command::Wanted;
-use firstcome_core::limits::SERVICE_STEP_US;
+use firstcome_core::limits::{HOLD_MOST_US, SERVICE_STEP_US};
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_journal::shared::Roll;
@@ -139,7 +139,8 @@ impl Intake {
             // Service time went on since the last entry, by as much as a step counts at most.
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
-            state.judge_hold(&command, TAKEN_FOR_US + since)
+            let off = is_off(Protection::TakenWithoutMargin);
+            state.judge_hold(&command, if off { -HOLD_MOST_US } else { TAKEN_FOR_US + since })
         });
         answer.await.transpose()
     }
@@ -214,7 +215,8 @@ impl Intake {
                     state.campaign(campaign).map_or(true, |campaign| campaign.are_free(&command))
                 })
             };
-            if place.is_first() && free() {
+            let is_first = place.is_first() || is_off(Protection::LineOvertaken);
+            if is_first && free() {
                 return true;
             }
             tokio::select! {

@@ -8,9 +8,7 @@ use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::state::Stamp;
-use firstcome_core::{
-    Command, NodeId, Outcome, Refusal, Settings, SpaceId, State, Timestamp,
-};
+use firstcome_core::{Command, NodeId, Outcome, Refusal, Settings, SpaceId, State, Timestamp};
 use firstcome_journal::Name;
 use std::collections::BTreeSet;
 
@@ -112,7 +110,7 @@ fn pick(random: &mut fastrand::Rng, best: bool) -> Pick<'static> {
         _ => Wanted::Units(vec![one(random, &NAMES)]),
     };
     let pool = if random.u32(..20) == 0 { one(random, &POOLS) } else { "hall" };
-    Pick { pool: Some(pool), wanted, channel }
+    Pick { pool: (random.u32(..30) > 0).then_some(pool), wanted, channel }
 }
 
 fn picks(random: &mut fastrand::Rng, least: u32, best: bool) -> Vec<Pick<'static>> {
@@ -168,7 +166,8 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
         return on_hold(random);
     }
     match random.u32(..20) {
-        0..=9 => Command::Claim { campaign, pool: random.bool().then_some(pool), subject },
+        0 => Command::Claim { campaign, pool: Some("hall"), subject },
+        1..=9 => Command::Claim { campaign, pool: random.bool().then_some(pool), subject },
         10..=13 => {
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
             let rank = random.u32(..7);
