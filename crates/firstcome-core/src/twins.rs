@@ -19,6 +19,8 @@ pub enum Rule {
     ConfirmedTooLate,
     /// A seat that somebody holds is held for the next one as well.
     HeldTwice,
+    /// Nobody is told when the next hold is over.
+    HoldsWithoutTicks,
 }
 
 #[cfg(not(feature = "twins"))]

@@ -92,6 +92,8 @@ impl fmt::Display for Broken {
 pub struct Verdict {
     /// Claims somebody was told a yes about, each once.
     pub claims_acknowledged: usize,
+    /// Holds somebody was told they have, each once.
+    pub holds_acknowledged: usize,
     /// Answers from memory that were looked at.
     pub answers_from_memory: usize,
     /// Entries behind which histories part.

@@ -75,8 +75,12 @@ pub enum Protection {
     ConfirmedTooLate,
     /// In the rules, where a hold's units are chosen.
     HeldTwice,
+    /// In the rules, where it is said when time must pass next.
+    HoldsWithoutTicks,
     /// In the intake, before a seat is said to be taken from memory.
     TakenWithoutMargin,
+    /// In the intake, before a seat is said to be taken from memory.
+    TakenWithoutElapsed,
     /// In the intake, where somebody waits for a seat.
     LineOvertaken,
 }
@@ -128,6 +132,7 @@ mod switched {
                 (Self::NewHoldForRepeats, Rule::NewHoldForRepeats),
                 (Self::ConfirmedTooLate, Rule::ConfirmedTooLate),
                 (Self::HeldTwice, Rule::HeldTwice),
+                (Self::HoldsWithoutTicks, Rule::HoldsWithoutTicks),
             ];
             rules.into_iter().find(|(protection, _)| *protection == self).map(|(_, rule)| rule)
         }
@@ -142,7 +147,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 36] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -175,7 +180,9 @@ impl Protection {
         Self::NewHoldForRepeats,
         Self::ConfirmedTooLate,
         Self::HeldTwice,
+        Self::HoldsWithoutTicks,
         Self::TakenWithoutMargin,
+        Self::TakenWithoutElapsed,
         Self::LineOvertaken,
     ];
 
@@ -308,9 +315,17 @@ impl Protection {
             Self::HeldTwice => {
                 ("held_twice", "a seat that somebody holds is held for the next one as well")
             }
+            Self::HoldsWithoutTicks => (
+                "holds_without_ticks",
+                "nobody lets time pass when a hold is over and nothing is asked",
+            ),
             Self::TakenWithoutMargin => (
                 "taken_without_margin",
-                "a seat is said to be taken from memory though the hold that has it may be over by now",
+                "a seat is said to be taken from memory though the hold that has it is nearly over",
+            ),
+            Self::TakenWithoutElapsed => (
+                "taken_without_elapsed",
+                "a seat is said to be taken from memory by the time of the last entry, not by what passed since",
             ),
             Self::LineOvertaken => (
                 "line_overtaken",

@@ -79,9 +79,11 @@ fn held_at(history: &History, waiting: &Waiting<'_>) -> Option<Moment> {
     else {
         return None;
     };
+    let waited = waiting.exchange.asked_at..=waiting.exchange.heard_at;
     let stored = history.stored.iter().filter(|stored| {
         let entry = &stored.entry;
-        (entry.epoch, entry.position) == (position.epoch, position.position)
+        let there = (entry.epoch, entry.position) == (position.epoch, position.position);
+        there && waited.contains(&stored.moment)
     });
     stored.map(|stored| stored.moment).min()
 }

@@ -124,6 +124,13 @@ impl Plan {
         }
     }
 
+    /// Has the last one who asked ask a certain node first.
+    pub(super) fn at(&mut self, seat: usize) {
+        if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {
+            ask.seat = seat;
+        }
+    }
+
     /// Has the last one who asked not give up.
     pub(super) fn insist(&mut self) {
         if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {

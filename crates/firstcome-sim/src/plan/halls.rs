@@ -203,7 +203,7 @@ impl Shopper<'_> {
 impl Plan {
     /// Gives some of the campaigns a house, and has people come there.
     pub(super) fn halls(&mut self, random: &mut Rng) {
-        if random.u32(0..5) < 2 {
+        if random.bool() {
             return;
         }
         for number in 0..self.campaigns.len() {
@@ -246,6 +246,10 @@ impl Plan {
             };
             let subject = random.u32(..subjects);
             self.shops(random, at, &shopper, (number, basket, subject));
+        }
+        if random.bool() {
+            let at = random_moment(random, ms(800).max(campaign.opens), self.ends);
+            self.lines_up(random, at, &shopper);
         }
         for _ in 0..random.u32(0..5) {
             let at = random_moment(random, ms(600), self.ends);
@@ -334,6 +338,36 @@ impl Plan {
                 let operator = random.u32(0..4) == 0;
                 self.ask(random, later, Want::Cancel { campaign: number, pool, subject, operator });
             }
+        }
+    }
+
+    /// Some wait for the same few seats at one node, until whoever has them gives them back.
+    fn lines_up(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+        let seats = &shopper.house.seats;
+        let from = random.usize(..seats.len());
+        let names: Vec<&str> = seats[from..].iter().take(3).map(|seat| &*seat.name).collect();
+        let front = random.usize(..self.nodes);
+        let mut last = Duration::ZERO;
+        for place in 0..random.u32(3..7) {
+            let first = random.usize(..names.len());
+            let many = if place == 0 { names.len() } else { random.usize(1..=names.len() - first) };
+            let some = if place == 0 { &names[..] } else { &names[first..first + many] };
+            let (campaign, id) = (shopper.campaign.into(), format!("line{place}").into());
+            let (subject, picks) = (format!("w{place}").into(), vec![shopper.units(some, None)]);
+            let hold = HoldAsk::Hold { campaign, id, subject, picks };
+            let wait = if place == 0 { ms(0) } else { between(random, 500, 3_000) };
+            self.on(random, at + last, hold, wait);
+            if random.u32(0..8) > 0 {
+                self.at(front);
+            }
+            last += between(random, 1, 150);
+        }
+        for place in 0..random.u32(1..4) {
+            let given_back = at + last + between(random, 0, 1_500);
+            let (campaign, hold) = (shopper.campaign.into(), format!("line{place}").into());
+            let step = OwnStep { campaign, hold, subject: format!("w{place}").into(), id: None };
+            let release = HoldAsk::Release { step, units: Vec::new() };
+            self.on(random, given_back, release, ms(0));
         }
     }
 
