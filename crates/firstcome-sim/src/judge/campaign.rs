@@ -155,6 +155,7 @@ impl<'a> Campaign<'a> {
         at: Timestamp,
         pool: Option<&str>,
         subject: &str,
+        limit: Option<u32>,
     ) -> Result<usize, Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
         let place = match pool {
@@ -177,7 +178,7 @@ impl<'a> Campaign<'a> {
         self.check_admitted(at, subject)?;
         let mut one = Wanted::default();
         one.counts.push((place, Place::Counted, 1));
-        self.check_limits(subject, &one)?;
+        self.check_limits(subject, &one, limit)?;
         if self.left(place) == 0 {
             return refused(Refusal::SoldOut);
         }

@@ -84,7 +84,8 @@ impl<'a> Campaign<'a> {
             }
         }
         let is_free = |(pool, place, n): &(usize, Place, u32)| self.free(*pool, *place) >= *n;
-        again.counts.iter().all(is_free) && self.check_limits(hold.subject, &again).is_ok()
+        again.counts.iter().all(is_free)
+            && self.check_limits(hold.subject, &again, hold.limit).is_ok()
     }
 
     fn give_for_good(&mut self, turn: &Turn, at: usize, which: &[usize], made: &mut Vec<Made<'a>>) {

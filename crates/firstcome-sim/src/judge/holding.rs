@@ -47,6 +47,8 @@ pub(super) struct Hold<'a> {
     pub(super) takes: Vec<Take>,
     pub(super) retaken: bool,
     pub(super) refunded_at: Option<Timestamp>,
+    /// How many units its subject may have, as it was said last.
+    pub(super) limit: Option<u32>,
     /// The entry that made it what it is.
     pub(super) entry: usize,
 }
@@ -110,13 +112,11 @@ impl<'a> Hold<'a> {
 /// Gives what a command asks, whatever the hold and the ids.
 pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let mut asks = command.clone();
+    let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
     match &mut asks {
-        Command::Change { step, .. }
-        | Command::Release { step, .. }
-        | Command::Confirm { step, .. } => {
-            *step = Step { campaign: "", hold: "", subject: "", id: None };
-        }
-        Command::Hold { campaign, id, .. } => (*campaign, *id) = ("", ""),
+        Command::Change { step, limit, .. } => (*step, *limit) = (nobodys, None),
+        Command::Release { step, .. } | Command::Confirm { step, .. } => *step = nobodys,
+        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
@@ -197,13 +197,12 @@ impl<'a> Campaign<'a> {
     }
 
     pub(super) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
-        let Command::Hold { id, subject, picks, .. } = command else {
+        let Command::Hold { id, subject, limit, .. } = command else {
             unreachable!("it is a hold");
         };
         let wanted = self.may_hold(turn, command)?;
         let number = self.holds.len();
         let takes = self.choose(subject, number, &wanted).map_err(|no| turn.says(no))?;
-        assert!(picks.iter().all(|pick| self.pool_of(pick).is_ok()), "the ladder looked at it");
         self.holds.push(Hold {
             id,
             subject,
@@ -215,6 +214,7 @@ impl<'a> Campaign<'a> {
             takes,
             retaken: false,
             refunded_at: None,
+            limit: *limit,
             entry: turn.entry,
         });
         Ok(turn.says(Outcome::Held(self.holding(turn, number))))
@@ -226,7 +226,7 @@ impl<'a> Campaign<'a> {
         turn: &Turn,
         command: &Command<'c>,
     ) -> Result<Wanted<'c>, Said> {
-        let Command::Hold { id, subject, picks, .. } = command else {
+        let Command::Hold { id, subject, picks, limit, .. } = command else {
             unreachable!("it is a hold");
         };
         let no = |outcome: Outcome| turn.says(outcome);
@@ -263,7 +263,7 @@ impl<'a> Campaign<'a> {
         }
         let wanted = wanted.map_err(no)?;
         wanted.check_size(0).map_err(no)?;
-        self.check_limits(subject, &wanted).map_err(no)?;
+        self.check_limits(subject, &wanted, *limit).map_err(no)?;
         let recent =
             |hold: &&Hold<'_>| hold.subject == *subject && turn.service - hold.started < HOUR;
         let recently = self.holds.iter().filter(recent).count();
@@ -314,7 +314,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn try_change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
-        let Command::Change { step, add, drop } = command else {
+        let Command::Change { step, add, drop, limit } = command else {
             unreachable!("it is a change");
         };
         let no = |outcome: Outcome| turn.says(outcome);
@@ -350,7 +350,7 @@ impl<'a> Campaign<'a> {
         for (_, Take { pool, place, .. }) in dropped {
             self.put_back(pool, place);
         }
-        self.check_limits(step.subject, &wanted).map_err(no)?;
+        self.check_limits(step.subject, &wanted, *limit).map_err(no)?;
         for take in self.choose(step.subject, at, &wanted).map_err(no)? {
             let takes = &mut self.holds[at].takes;
             let given_back = Take { fate: Fate::Released, ..take };
@@ -361,6 +361,7 @@ impl<'a> Campaign<'a> {
         }
         let hold = &mut self.holds[at];
         hold.takes.sort_by_key(|take| (take.pool, take.place));
+        hold.limit = limit.or(hold.limit);
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
         hold.entry = turn.entry;

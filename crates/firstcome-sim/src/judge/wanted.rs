@@ -189,16 +189,22 @@ impl<'a> Campaign<'a> {
         units
     }
 
-    /// Refuses what would give a subject more than it may have.
-    pub(super) fn check_limits(&self, subject: &str, wanted: &Wanted<'_>) -> Result<(), Outcome> {
+    /// Refuses what would give a subject more than it may have; `said` came with the command, and the smaller one counts.
+    pub(super) fn check_limits(
+        &self,
+        subject: &str,
+        wanted: &Wanted<'_>,
+        said: Option<u32>,
+    ) -> Result<(), Outcome> {
         let reached = || Err(Refusal::LimitReached.into());
         let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
         let grades = &self.settings.holding.grades;
-        if self.settings.limit.is_none() && !pool_limits && grades.is_empty() {
+        let limit = self.settings.limit.into_iter().chain(said).min();
+        if wanted.units() == 0 || limit.is_none() && !pool_limits && grades.is_empty() {
             return Ok(());
         }
         let has = self.units_of(subject);
-        if self.settings.limit.is_some_and(|most| has.len() + wanted.units() > most as usize) {
+        if limit.is_some_and(|most| has.len() + wanted.units() > most as usize) {
             return reached();
         }
         for (at, pool) in self.settings.pools.iter().enumerate() {

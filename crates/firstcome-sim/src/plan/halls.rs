@@ -275,11 +275,14 @@ impl Plan {
         let id: Box<str> = format!("h{basket}").into();
         let picks = shopper.picks(random);
         let wait = if random.u32(0..3) == 0 { between(random, 300, 3_000) } else { ms(0) };
+        // Some were said to be allowed only so many.
+        let limit = (random.u32(0..12) == 0).then(|| random.u32(1..=3));
         let hold = |picks: Vec<OwnPick>| HoldAsk::Hold {
             campaign: shopper.campaign.into(),
             id: id.clone(),
             subject: who.clone(),
             picks,
+            limit,
         };
         let step = |random: &mut Rng, whose: &str| OwnStep {
             campaign: shopper.campaign.into(),
@@ -302,7 +305,7 @@ impl Plan {
             let drops = add.is_empty() || random.bool();
             let drop = if drops { shopper.parts(random, &picks) } else { Vec::new() };
             let step = step(random, &who);
-            self.on(random, now, HoldAsk::Change { step, add, drop }, ms(0));
+            self.on(random, now, HoldAsk::Change { step, add, drop, limit }, ms(0));
             now += between(random, 10, ttl / 2);
         }
         if random.u32(0..4) == 0 {
@@ -354,7 +357,7 @@ impl Plan {
             let some = if place == 0 { &names[..] } else { &names[first..first + many] };
             let (campaign, id) = (shopper.campaign.into(), format!("line{place}").into());
             let (subject, picks) = (format!("w{place}").into(), vec![shopper.units(some, None)]);
-            let hold = HoldAsk::Hold { campaign, id, subject, picks };
+            let hold = HoldAsk::Hold { campaign, id, subject, picks, limit: None };
             let wait = if place == 0 { ms(0) } else { between(random, 500, 3_000) };
             self.on(random, at + last, hold, wait);
             if random.u32(0..8) > 0 {

@@ -22,7 +22,8 @@ fn hold(id: &str, subject: &str, seats: &[&str]) -> Asked {
     let units = seats.iter().map(|seat| (*seat).into()).collect();
     let (pool, wanted) = (Some("hall".into()), OwnWanted::Units(units));
     let picks = vec![OwnPick { pool, wanted, channel: None }];
-    on(HoldAsk::Hold { campaign: "spring".into(), id: id.into(), subject: subject.into(), picks })
+    let (campaign, id, subject) = ("spring".into(), id.into(), subject.into());
+    on(HoldAsk::Hold { campaign, id, subject, picks, limit: None })
 }
 
 /// The same by somebody who waits for three seconds.

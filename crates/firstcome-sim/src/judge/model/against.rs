@@ -117,6 +117,11 @@ fn picks(random: &mut fastrand::Rng, least: u32, best: bool) -> Vec<Pick<'static
     (0..random.u32(least..3)).map(|_| pick(random, best)).collect()
 }
 
+/// What somebody's own service said how many they may have.
+fn limit(random: &mut fastrand::Rng) -> Option<u32> {
+    (random.u32(..4) == 0).then(|| random.u32(1..4))
+}
+
 fn on_hold(random: &mut fastrand::Rng) -> Command<'static> {
     let campaign = one(random, &CAMPAIGNS);
     let (id, subject) = (one(random, &HOLDS), one(random, &SUBJECTS[..3]));
@@ -124,13 +129,16 @@ fn on_hold(random: &mut fastrand::Rng) -> Command<'static> {
     let step = Step { campaign, hold: id, subject, id: step_id };
     let order = Order { id: (random.u32(..6) == 0).then(|| one(random, &IDS)), who: "desk" };
     match random.u32(..30) {
-        0..=10 => Command::Hold { campaign, id, subject, picks: picks(random, 1, true) },
+        0..=10 => {
+            let picks = picks(random, 1, true);
+            Command::Hold { campaign, id, subject, picks, limit: limit(random) }
+        }
         11..=13 => {
             let (add, drop) = (picks(random, 0, true), picks(random, 0, false));
             if add.is_empty() && drop.is_empty() {
                 return Command::Extend { step, by_us: None };
             }
-            Command::Change { step, add, drop }
+            Command::Change { step, add, drop, limit: limit(random) }
         }
         14 => Command::Extend { step, by_us: Some(random.i64(1..9_000_000)) },
         15..=17 => Command::Release { step, units: picks(random, 0, false) },
@@ -166,8 +174,11 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
         return on_hold(random);
     }
     match random.u32(..20) {
-        0 => Command::Claim { campaign, pool: Some("hall"), subject },
-        1..=9 => Command::Claim { campaign, pool: random.bool().then_some(pool), subject },
+        0..=9 => {
+            let pool = random.bool().then_some(pool);
+            let pool = if random.u32(..20) == 0 { Some("hall") } else { pool };
+            Command::Claim { campaign, pool, subject, limit: limit(random) }
+        }
         10..=13 => {
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
             let rank = random.u32(..7);
