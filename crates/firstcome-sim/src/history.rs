@@ -227,8 +227,6 @@ pub struct Last {
 /// How the world stood when the faults had been over for the stated time.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// The store's clock then.
-    pub clock: Option<Timestamp>,
     /// Every entry of the journal, in order: indexes into [`History::stored`].
     pub journal: Vec<usize>,
     /// The nodes that live.

@@ -15,7 +15,7 @@ pub enum Mistake {
 }
 
 /// Mistakes that no promise breaks by, and what stands behind the protection that is missing.
-pub const COVERED: [(Mistake, &str); 3] = [
+pub const COVERED: [(Mistake, &str); 4] = [
     (
         Mistake::Store(Stores::NoPredecessorCheck),
         "an append rests on one connection, a node that has another one compares histories before it appends, and what \
@@ -30,6 +30,10 @@ pub const COVERED: [(Mistake, &str); 3] = [
         Mistake::Node(Protection::WriterKeptAfterFork),
         "a node brings what it has before it writes anything new, so that its numbers rise all the same; who loses a \
          batch of it that only others have is named in their lists",
+    ),
+    (
+        Mistake::Node(Protection::HoldsWithoutTicks),
+        "while something is held an entry comes every five seconds, and whoever asks for what a hold has had brings one",
     ),
 ];
 

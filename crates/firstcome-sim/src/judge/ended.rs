@@ -3,13 +3,9 @@
 use super::model::{Claimed, Deed};
 use super::walk::Walk;
 use super::{Broken, Verdict};
-use crate::history::{History, Moment, Row};
+use crate::history::{History, Row};
 use firstcome_core::results::Kind;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-/// How long after the store's clock was set everybody may take to know of it.
-const CLOCK_SETTLES: Duration = Duration::from_secs(5);
 
 /// Checks the end.
 pub(super) fn check(
@@ -30,19 +26,6 @@ pub(super) fn check(
         }
     }
     nodes(history, wrong);
-    let overdue = history.end.clock.and_then(|clock| walk.last.overdue(clock));
-    // A clock that was just set comes to be known with the next look at it.
-    let set = history.clock_steps.iter().any(|(moment, _)| *moment + CLOCK_SETTLES > ends(history));
-    if let Some(id) = overdue.filter(|_| !set) {
-        let what = format!("hold {id:?} has been over for seconds, and nobody let time pass");
-        wrong.push(Broken::new("quiet_at_the_end", what));
-    }
-}
-
-/// Gives the moment of the last thing that happened.
-fn ends(history: &History) -> Moment {
-    let stored = history.stored.iter().map(|stored| stored.moment);
-    stored.max().unwrap_or_default()
 }
 
 fn is_of_another_past(trouble: &str) -> bool {

@@ -9,7 +9,7 @@ mod look;
 pub(super) use look::Seen;
 
 use super::campaign::{Campaign, Undone};
-use super::holding::{Hold, Made, Said, Turn};
+use super::holding::{Made, Said, Turn};
 use firstcome_core::command::{Expect, Order, Steer};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::results::Kind;
@@ -19,8 +19,6 @@ use std::collections::BTreeMap;
 
 /// The longest step between two entries that counts as service, in microseconds.
 const STEP: i64 = 15_000_000;
-/// How long after a hold is over somebody must have let time pass, in microseconds.
-const OVERDUE: i64 = 2_000_000;
 /// How long a batch number is remembered, and how often the forgotten ones go, in microseconds of
 /// service.
 const REMEMBERED: i64 = 3_600_000_000;
@@ -119,15 +117,6 @@ impl<'a> Model<'a> {
             return None;
         }
         Some(commands.iter().map(|command| self.run(at, command, deeds)).collect())
-    }
-
-    /// Gives a hold whose time has been over for long by the store's clock, and that nobody ended.
-    pub(super) fn overdue(&self, clock: Timestamp) -> Option<&'a str> {
-        let since = clock.micros_since(self.at?);
-        let live = self.campaigns.values().filter(|campaign| !campaign.archived);
-        let mut holds = live.flat_map(|campaign| &campaign.holds).filter(|hold| hold.live);
-        let over = |hold: &&Hold<'a>| since - (hold.deadline - self.service) > OVERDUE;
-        holds.find(over).map(|hold| hold.id)
     }
 
     /// Gives the number of the last result.

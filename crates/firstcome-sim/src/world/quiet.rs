@@ -139,7 +139,6 @@ pub(super) async fn end(around: &Around, seats: &Seats) -> End {
     };
     let lines = reports.iter().flat_map(|(_, _, text)| text.lines().skip(1).map(str::to_owned));
     End {
-        clock: Some(around.store.clock()),
         journal: chain.to_vec(),
         nodes,
         through: rows.as_ref().and_then(|rows| rows.last()).map_or(0, |last| last.number),
