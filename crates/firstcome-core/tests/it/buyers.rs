@@ -64,27 +64,27 @@ impl Map {
 
     /// Takes in an answer, and says what is wrong with it.
     fn hear(&mut self, ask: Ask, outcome: &Outcome) -> Result<bool, String> {
-        match outcome {
-            Outcome::Held(held) => {
-                let mut places: Vec<usize> = held.units.iter().map(Self::place).collect();
-                places.sort_unstable();
-                if places.len() != ask.count {
-                    return Err(format!("{ask:?} got {}", places.len()));
-                }
-                let (first, last) = (places[0], places[places.len() - 1]);
-                if ask.together && (last - first + 1 != ask.count || first / ROW != last / ROW) {
-                    return Err(format!("{ask:?} got {places:?}"));
-                }
-                for place in places {
-                    if !std::mem::replace(&mut self.free[place], false) {
-                        return Err(format!("{place} was given twice"));
-                    }
-                }
-                Ok(true)
-            }
-            Outcome::Refused(Refusal::SoldOut) if !self.fits(ask) => Ok(false),
-            other => Err(format!("{ask:?} was answered {other:?} with {} free", self.left())),
+        if *outcome == Outcome::Refused(Refusal::SoldOut) && !self.fits(ask) {
+            return Ok(false);
         }
+        let Outcome::Held(held) = outcome else {
+            return Err(format!("{ask:?} was answered {outcome:?} with {} free", self.left()));
+        };
+        let mut places: Vec<usize> = held.units.iter().map(Self::place).collect();
+        places.sort_unstable();
+        if places.len() != ask.count {
+            return Err(format!("{ask:?} got {}", places.len()));
+        }
+        let (first, last) = (places[0], places[places.len() - 1]);
+        if ask.together && (last - first + 1 != ask.count || first / ROW != last / ROW) {
+            return Err(format!("{ask:?} got {places:?}"));
+        }
+        for place in places {
+            if !std::mem::replace(&mut self.free[place], false) {
+                return Err(format!("{place} was given twice"));
+            }
+        }
+        Ok(true)
     }
 
     fn give_back<'a>(&mut self, units: impl IntoIterator<Item = &'a UnitName>) {

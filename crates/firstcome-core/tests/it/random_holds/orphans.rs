@@ -107,21 +107,20 @@ fn whole(free: &Names, choices: Vec<Names>) -> Option<Names> {
 
 /// Judges one step; says what is wrong with it, or how many it left alone with a good excuse.
 fn judge(state: &State, seen: &Seen<'_>) -> Result<usize, String> {
-    let (hold, picks) = match seen.command {
-        Command::Hold { id, picks, .. } => (*id, picks),
-        Command::Change { step, add, .. } => (step.hold, add),
-        _ => return Ok(0),
+    let (hold, picks) = if let Command::Hold { id, picks, .. } = seen.command {
+        (*id, picks)
+    } else if let Command::Change { step, add, .. } = seen.command {
+        (step.hold, add)
+    } else {
+        return Ok(0);
     };
     let free: Names =
         seen.before.iter().filter(|(_, s)| s.is_free()).map(|(name, _)| name.clone()).collect();
     let mut free = in_a_row(&free);
-    let held = match (seen.outcome, seen.command) {
-        (Outcome::Held(held), _) => held,
-        (Outcome::RefusedFor(refused), Command::Hold { .. }) => {
-            return refusal(refused, &free, picks);
-        }
-        _ => return Ok(0),
-    };
+    if let (Outcome::RefusedFor(refused), Command::Hold { .. }) = (seen.outcome, seen.command) {
+        return refusal(refused, &free, picks);
+    }
+    let Outcome::Held(held) = seen.outcome else { return Ok(0) };
     let of_main = held.units.iter().filter(|unit| *unit.pool == *"main");
     let names = of_main.filter_map(|unit| unit.unit.as_deref()).filter(|name| *name != "GA");
     let now: Names = names.map(str::to_owned).collect();
@@ -138,10 +137,10 @@ fn judge(state: &State, seen: &Seen<'_>) -> Result<usize, String> {
         Wanted::Units(_) | Wanted::Quantity { .. } => None,
     });
     let bests: Vec<_> = bests.collect();
-    let is_seat = |unit: &&str| *unit != "GA";
-    let named = picks.iter().any(
-        |pick| matches!(&pick.wanted, Wanted::Units(units) if units.iter().any(|u| is_seat(&u))),
-    );
+    let is_seat = |unit: &&str| **unit != *"GA";
+    let named = picks
+        .iter()
+        .any(|pick| matches!(&pick.wanted, Wanted::Units(units) if units.iter().any(is_seat)));
     let like = match bests[..] {
         // Several choices of the best, one after the other: what each one saw is not known here.
         [_, _, ..] if !named => return Ok(0),
