@@ -222,7 +222,8 @@ async fn hold(app: &Arc<App>, holds: u32) -> anyhow::Result<()> {
                 let wanted = OwnWanted::Units(vec![format!("S{n}").into()]);
                 let picks = vec![OwnPick { pool: Some("main".into()), wanted, channel: None }];
                 let (id, subject) = (format!("hold-{n:08x}").into(), format!("{n:08x}").into());
-                let ask = HoldAsk::Hold { campaign: "house".into(), id, subject, picks };
+                let ask =
+                    HoldAsk::Hold { campaign: "house".into(), id, subject, picks, limit: None };
                 operate(&app, Ask::Hold(Box::new(ask))).await?;
             }
             anyhow::Ok(())

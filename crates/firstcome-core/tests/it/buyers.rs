@@ -185,6 +185,7 @@ impl House {
                 id,
                 subject,
                 picks: vec![Pick { pool: Some("main"), wanted, channel: None }],
+                limit: None,
             })
             .collect();
         self.entry(&commands)

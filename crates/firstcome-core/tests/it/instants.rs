@@ -124,6 +124,7 @@ fn tell(plans: &[Plan], mut breaks: Vec<i64>, over: Over) -> Result<(), String> 
             id: &name,
             subject: &who,
             picks: vec![Pick::units("main", vec![&name])],
+            limit: None,
         };
         let outcome = story.entry(story.now.clock, &hold)?;
         assert_eq!(outcome.as_str(), "held", "{outcome:?}");

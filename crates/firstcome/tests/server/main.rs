@@ -9,6 +9,7 @@ mod buyers;
 mod crashes;
 mod crowds;
 mod eligibility;
+mod entitled;
 mod forks;
 mod full;
 mod halls;

@@ -183,7 +183,8 @@ async fn a_result_that_is_gone_from_the_ledger_is_missed() {
     let row: Vec<String> = seats[..3].iter().map(|seat| seat.name.clone()).collect();
     let picks = vec![named(&row)];
     let (id, subject) = ("h1".into(), "ann".into());
-    let held = door.ask(HoldAsk::Hold { campaign: campaign(), id, subject, picks }).await;
+    let held =
+        door.ask(HoldAsk::Hold { campaign: campaign(), id, subject, picks, limit: None }).await;
     let (hold, subject) = ("h1".into(), "ann".into());
     let step = OwnStep { campaign: campaign(), hold, subject, id: None };
     let (units, late) = (Vec::new(), Late::Refuse);
