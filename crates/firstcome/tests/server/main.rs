@@ -17,6 +17,7 @@ mod inside;
 mod keys;
 mod kill;
 mod limits;
+mod lines;
 mod lost;
 mod memory;
 mod mended;
