@@ -35,14 +35,13 @@ pub use best::{Best, NoBest};
 pub use bytes::Chunk;
 pub use orphan::Orphans;
 pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
-pub use standing::{Counts, Kind, Standing};
+pub use standing::{Counts, Kind, Standing, Standings};
 
 use crate::index::SubjectIndex;
 use crate::snapshot::PieceName;
 use interned::Interned;
 use row::Row;
 use run::SeatRun;
-use standing::Standings;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

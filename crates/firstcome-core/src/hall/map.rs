@@ -1,6 +1,6 @@
 //! Everything in a hall, for whoever draws it.
 
-use super::{Hall, Standing};
+use super::{Hall, Kind, Standings};
 
 /// A row as a reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,13 @@ impl Hall {
         })
     }
 
+    /// Gives how every seat stands, for whoever wants to look at it after the hall has changed.
+    ///
+    /// Costs a count for each 4,096 seats; as many are copied when one of them changes while somebody has this.
+    pub fn standings(&self) -> Standings {
+        self.standings.clone()
+    }
+
     /// Gives how every seat stands in one letter a seat, in the order of adding: `.` free, `-` not for sale, `h` held,
     /// `c` confirmed, `b` blocked.
     pub fn letters(&self) -> impl Iterator<Item = u8> {
@@ -31,12 +38,19 @@ impl Hall {
 
     /// Gives how a seat stands in one letter, as [`Hall::letters`] does.
     pub fn letter(&self, seat: u32) -> u8 {
-        match self.standing(seat) {
-            Standing::Free if self.is_for_sale(seat) => b'.',
-            Standing::Free => b'-',
-            Standing::Held(_) => b'h',
-            Standing::Confirmed(_) => b'c',
-            Standing::Blocked => b'b',
+        self.standing(seat).kind().letter(self.is_for_sale(seat))
+    }
+}
+
+impl Kind {
+    /// Gives the letter a map has for a seat of this kind.
+    pub fn letter(self, for_sale: bool) -> u8 {
+        match self {
+            Self::Free if for_sale => b'.',
+            Self::Free => b'-',
+            Self::Held => b'h',
+            Self::Confirmed => b'c',
+            Self::Blocked => b'b',
         }
     }
 }

@@ -130,13 +130,32 @@ impl Run {
     }
 }
 
-/// The standing of every seat, in runs that a snapshot may share: one is copied only if written to meanwhile.
+/// The standing of every seat, in runs of neighbours that are shared: one is copied only if written to meanwhile.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Standings {
+pub struct Standings {
     pub(super) runs: Vec<Arc<Run>>,
 }
 
 impl Standings {
+    /// Gives what every seat is, in the order of adding.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.runs.iter().flat_map(|run| run.kinds.iter().copied())
+    }
+
+    /// Gives the seats that are of another kind than they were, in the order of adding, with what they are now.
+    ///
+    /// `before` is of the same hall. Runs that nobody wrote to in between are not looked at; seats that were added in
+    /// between are not among those given.
+    pub fn changes_since<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = (u32, Kind)> + 'a {
+        let pairs = self.runs.iter().zip(&before.runs).enumerate();
+        pairs.filter(|(_, (run, old))| !Arc::ptr_eq(run, old)).flat_map(|(at, (run, old))| {
+            let seats = (at * RUN) as u32..;
+            let kinds = run.kinds.iter().zip(&old.kinds);
+            let changed = seats.zip(kinds).filter(|(_, (kind, old))| kind != old);
+            changed.map(|(seat, (kind, _))| (seat, *kind))
+        })
+    }
+
     pub(super) fn get(&self, seat: u32) -> Standing {
         let (run, at) = (&self.runs[seat as usize / RUN], seat as usize % RUN);
         Standing::of(run.kinds[at], run.numbers[at])

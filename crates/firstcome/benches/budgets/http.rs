@@ -4,7 +4,8 @@ use crate::Plan;
 use crate::loader::{self, Phase};
 use crate::table::{Budget, Table, median};
 use anyhow::{Context, Result, ensure};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 pub(crate) const CONNECTIONS: usize = 64;
@@ -26,6 +27,21 @@ impl Server {
         Ok(Self { child, address })
     }
 
+    /// Starts bare axum.
+    pub(crate) fn bare() -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("--bare");
+        Self::start(command)
+    }
+
+    /// Starts a server with a folder for its journal and its ledger.
+    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
+        command.env("FIRSTCOME_ADMIN_KEY", KEY);
+        Self::start(command)
+    }
+
     /// Starts a server on a Redis, with more words for its command line.
     #[cfg(feature = "redis")]
     pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {
@@ -36,7 +52,7 @@ impl Server {
     }
 
     /// Gives the processor time used so far, in microseconds.
-    fn cpu_us(&self) -> Result<f64> {
+    pub(crate) fn cpu_us(&self) -> Result<f64> {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
         let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
@@ -60,8 +76,9 @@ fn few(number: usize) -> usize {
     number % 1000
 }
 
+/// What the rounds of one row came to.
 #[derive(Default)]
-struct Figures {
+pub(crate) struct Figures {
     rate: Vec<f64>,
     cpu: Vec<f64>,
     p50: Vec<f64>,
@@ -69,14 +86,14 @@ struct Figures {
 }
 
 impl Figures {
-    fn add(&mut self, phase: &Phase, cpu: f64) {
+    pub(crate) fn add(&mut self, phase: &Phase, cpu: f64) {
         self.rate.push(phase.per_second);
         self.cpu.push(cpu);
         self.p50.push(phase.p50.as_secs_f64() * 1e3);
         self.p99.push(phase.p99.as_secs_f64() * 1e3);
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         format!(
             "{:.1} k/s, p50 {:.2} ms, p99 {:.1} ms, {:.1} us CPU",
             median(self.rate.clone()) / 1e3,
@@ -93,14 +110,9 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     let (mut repeated, mut sold_out) = (Figures::default(), Figures::default());
     let (mut accepted_ratio, mut repeated_ratio, mut sold_out_ratio) = (vec![], vec![], vec![]);
     for _ in 0..plan.rounds {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("--bare");
-        let yardstick = measure(&Server::start(command)?, plan.requests, own, 201, &mut bare)?;
+        let yardstick = measure(&Server::bare()?, plan.requests, own, 201, &mut bare)?;
         let folder = tempfile::tempdir()?;
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder.path());
-        command.env("FIRSTCOME_ADMIN_KEY", KEY);
-        let server = Server::start(command)?;
+        let server = Server::in_folder(folder.path())?;
         create(&server.address, plan.requests)?;
         let rate = measure(&server, plan.requests, own, 201, &mut accepted)?;
         accepted_ratio.push(rate / yardstick);
@@ -138,17 +150,22 @@ fn measure(
 
 /// Creates the campaign with exactly as many places as there are requests.
 pub(crate) fn create(address: &str, places: usize) -> Result<()> {
-    use std::io::{Read, Write};
     let body = format!(r#"{{"opens_at":"now","pools":[{{"name":"main","capacity":{places}}}]}}"#);
+    let answer = tell(address, "PUT", "/v1/campaigns/bench", &body)?;
+    ensure!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    Ok(())
+}
+
+/// Sends a request with a body of JSON on a connection of its own; gives the whole answer.
+pub(crate) fn tell(address: &str, method: &str, path: &str, body: &str) -> Result<String> {
     let mut stream = std::net::TcpStream::connect(address)?;
     write!(
         stream,
-        "PUT /v1/campaigns/bench HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\n\
+        "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\n\
          connection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    ensure!(answer.starts_with("HTTP/1.1 201"), "{answer}");
-    Ok(())
+    Ok(answer)
 }

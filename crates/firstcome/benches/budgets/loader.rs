@@ -1,6 +1,8 @@
-//! Sends claims on keep-alive connections, each as soon as the one before it is answered.
+//! Sends requests on keep-alive connections, each as soon as the one before it is answered.
 
 use anyhow::{Context, Result, bail};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -8,6 +10,7 @@ use tokio::task::LocalSet;
 
 /// How one phase went.
 pub(crate) struct Phase {
+    /// Turns a second.
     pub(crate) per_second: f64,
     pub(crate) p50: Duration,
     pub(crate) p99: Duration,
@@ -23,33 +26,54 @@ pub(crate) fn claims(
     requests: usize,
     subject: fn(usize) -> usize,
 ) -> Result<Phase> {
+    let key = key.to_owned();
+    turns(addresses, connections, requests, move |number| {
+        let body = format!("{{\"subject\":\"s-{:08}\"}}", subject(number));
+        vec![post("/v1/campaigns/bench/claims", &key, &body)]
+    })
+}
+
+/// Gives a request's bytes.
+pub(crate) fn post(path: &str, key: &str, body: &str) -> String {
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+/// Takes so many turns on `connections` connections, spread over the servers: the requests of a turn go one after the
+/// other on the same connection, each when the one before it is answered.
+pub(crate) fn turns(
+    addresses: &[&str],
+    connections: usize,
+    turns: usize,
+    turn: impl Fn(usize) -> Vec<String> + 'static,
+) -> Result<Phase> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let local = LocalSet::new();
-    let next = std::rc::Rc::new(std::cell::Cell::new(0));
-    let answers: Result<Vec<Vec<(u16, u32)>>> = local.block_on(&runtime, async {
+    let course = Rc::new(Course { next: Cell::new(0), turns, turn: Box::new(turn) });
+    let (answers, took) = local.block_on(&runtime, async {
         let mut streams = Vec::new();
         for place in 0..connections {
             let stream = TcpStream::connect(addresses[place % addresses.len()]).await?;
             stream.set_nodelay(true)?;
             streams.push(stream);
         }
-        let tasks = streams.into_iter().map(|stream| {
-            let (next, key) = (std::rc::Rc::clone(&next), key.to_owned());
-            tokio::task::spawn_local(one(stream, key, next, requests, subject))
-        });
+        let begun = Instant::now();
+        let tasks = streams
+            .into_iter()
+            .map(|stream| tokio::task::spawn_local(one(stream, Rc::clone(&course))));
         let tasks: Vec<_> = tasks.collect();
         let mut answers = Vec::new();
         for task in tasks {
-            answers.push(task.await??);
+            answers.extend(task.await??);
         }
-        Ok(answers)
-    });
-    let begun = BEGUN.with(std::cell::Cell::get).context("no request was sent")?;
-    let took = begun.elapsed();
-    BEGUN.with(|begun| begun.set(None));
+        anyhow::Ok((answers, begun.elapsed()))
+    })?;
     let mut statuses = std::collections::BTreeMap::new();
-    let mut micros: Vec<u32> = Vec::with_capacity(requests);
-    for (status, took) in answers?.into_iter().flatten() {
+    let mut micros: Vec<u32> = Vec::with_capacity(answers.len());
+    for (status, took) in answers {
         *statuses.entry(status).or_default() += 1;
         micros.push(took);
     }
@@ -58,52 +82,50 @@ pub(crate) fn claims(
         Duration::from_micros(u64::from(micros[(micros.len() as f64 * share) as usize]))
     };
     Ok(Phase {
-        per_second: requests as f64 / took.as_secs_f64(),
+        per_second: turns as f64 / took.as_secs_f64(),
         p50: at(0.5),
         p99: at(0.99),
         statuses,
     })
 }
 
-thread_local! {
-    static BEGUN: std::cell::Cell<Option<Instant>> = const { std::cell::Cell::new(None) };
+/// What all connections do together.
+struct Course {
+    next: Cell<usize>,
+    turns: usize,
+    turn: Box<dyn Fn(usize) -> Vec<String>>,
 }
 
-async fn one(
-    mut stream: TcpStream,
-    key: String,
-    next: std::rc::Rc<std::cell::Cell<usize>>,
-    requests: usize,
-    subject: fn(usize) -> usize,
-) -> Result<Vec<(u16, u32)>> {
+async fn one(mut stream: TcpStream, course: Rc<Course>) -> Result<Vec<(u16, u32)>> {
     let mut answers = Vec::new();
     let mut buffer = vec![0; 8192];
-    let head = format!(
-        "POST /v1/campaigns/bench/claims HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {key}\r\n\
-         content-type: application/json\r\ncontent-length: 24\r\n\r\n"
-    );
-    BEGUN.with(|begun| begun.set(begun.get().or(Some(Instant::now()))));
     loop {
-        let number = next.get();
-        if number >= requests {
+        let number = course.next.get();
+        if number >= course.turns {
             return Ok(answers);
         }
-        next.set(number + 1);
-        let request = format!("{head}{{\"subject\":\"s-{:08}\"}}", subject(number));
-        let sent = Instant::now();
-        stream.write_all(request.as_bytes()).await?;
-        let mut filled = 0;
-        let status = loop {
-            let read = stream.read(&mut buffer[filled..]).await?;
-            if read == 0 {
-                bail!("the server hung up");
-            }
-            filled += read;
-            if let Some(status) = complete(&buffer[..filled])? {
-                break status;
-            }
-        };
-        answers.push((status, sent.elapsed().as_micros() as u32));
+        course.next.set(number + 1);
+        for request in (course.turn)(number) {
+            let sent = Instant::now();
+            let status = ask(&mut stream, &request, &mut buffer).await?;
+            answers.push((status, sent.elapsed().as_micros() as u32));
+        }
+    }
+}
+
+/// Sends a request and gives the status of its answer once all of it is there.
+pub(crate) async fn ask(stream: &mut TcpStream, request: &str, buffer: &mut [u8]) -> Result<u16> {
+    stream.write_all(request.as_bytes()).await?;
+    let mut filled = 0;
+    loop {
+        let read = stream.read(&mut buffer[filled..]).await?;
+        if read == 0 {
+            bail!("the server hung up");
+        }
+        filled += read;
+        if let Some(status) = complete(&buffer[..filled])? {
+            return Ok(status);
+        }
     }
 }
 

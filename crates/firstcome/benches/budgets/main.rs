@@ -13,17 +13,19 @@ mod locks;
 #[cfg(feature = "redis")]
 mod nodes;
 mod rules;
+mod seats;
 mod table;
 
 use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|seats|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
-                  /trouble, /http; of locks: locks/redis, /shedlock
-  --rounds N      rounds of the parts about HTTP and nodes, the median counts (3)
+                  /trouble, /http; of locks: locks/redis, /shedlock;
+                  of seats: seats/holds, /watchers, /best
+  --rounds N      rounds of the parts about HTTP, seats and nodes, the median counts (3)
   --requests N    requests of each HTTP phase (100000)
   --json FILE     where the figures go (bench.json)
 ";
@@ -38,7 +40,6 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Says whether a piece of a part is wanted: all, the part, or just that piece.
-    #[cfg(feature = "redis")]
     pub(crate) fn wants(&self, part: &str, piece: &str) -> bool {
         let Some(only) = &self.only else { return true };
         only == part
@@ -60,6 +61,7 @@ fn main() -> Result<()> {
             // Cargo adds this to every benchmark it runs.
             "--bench" => {}
             "--bare" => return bare::serve(),
+            "--seat-memory" => return seats::print_memory(),
             "--state-memory" => return rules::print_memory(value()?.parse()?),
             #[cfg(feature = "redis")]
             "--take-turns" => return locks::take_turns(&value()?),
@@ -88,6 +90,9 @@ fn main() -> Result<()> {
     }
     if wanted("http") {
         http::run(&plan, &mut table)?;
+    }
+    if plan.only.as_deref().is_none_or(|only| only.starts_with("seats")) {
+        seats::run(&plan, &mut table)?;
     }
     #[cfg(feature = "redis")]
     if plan.only.as_deref().is_none_or(|only| only.starts_with("locks")) {

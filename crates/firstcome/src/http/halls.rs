@@ -7,15 +7,18 @@
 pub(super) mod events;
 pub(super) mod layout;
 pub(super) mod map;
+mod packed;
 
 use crate::node::{Intake, Replica, Task};
 use axum::body::Bytes;
+use firstcome_core::hall::Standings;
 use firstcome_core::names::Position;
 use firstcome_core::{Refusal, State};
 use layout::Layout;
+use packed::Deflated;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use tokio::sync::{OnceCell, broadcast, watch};
 use tokio::time::{Instant, sleep, timeout};
@@ -83,25 +86,32 @@ pub(super) struct Pool {
 /// How seats and areas stand.
 #[derive(Debug)]
 pub(super) struct Hall {
-    pub(super) letters: String,
+    standings: Standings,
     /// Free and for sale, held, confirmed, blocked, of each area.
-    pub(super) areas: Vec<[u32; 4]>,
-    pub(super) layout: Arc<Layout>,
-    /// The whole map, compressed, once somebody asked for it.
-    pub(super) packed: OnceCell<Bytes>,
+    areas: Vec<[u32; 4]>,
+    layout: Arc<Layout>,
+    /// A letter for each seat, once somebody asked.
+    letters: OnceLock<String>,
+    /// What the map says of how all stand, compressed, once somebody asked.
+    packed_standing: OnceCell<Deflated>,
+    /// The whole map, compressed, once somebody asked for it, and the tag it goes by.
+    packed: OnceCell<Bytes>,
+    tag: OnceLock<String>,
 }
 
 impl Seen {
+    /// Looks at the pools: short, since entries wait meanwhile. Seats that stand as before are shared with that look.
     fn look(
         state: &State,
         history: u64,
         campaign: &str,
         before: Option<&Self>,
     ) -> Result<Self, Refusal> {
-        let pools = state.campaign(campaign)?.pools().iter().enumerate().map(|(at, pool)| {
+        let campaign = state.campaign(campaign)?;
+        let pools = campaign.pools().iter().enumerate().map(|(at, pool)| {
             let old = before.and_then(|before| before.pools.get(at)?.hall.as_ref());
             let hall = pool.hall().map(|hall| Hall {
-                letters: hall.letters().map(char::from).collect(),
+                standings: hall.standings(),
                 areas: (0..hall.areas())
                     .map(|area| {
                         let counts = hall.area_counts(area);
@@ -109,10 +119,13 @@ impl Seen {
                     })
                     .collect(),
                 layout: match old.map(|old| &old.layout) {
-                    Some(layout) if layout.is_of(hall) => Arc::clone(layout),
-                    Some(_) | None => Arc::new(Layout::of(hall)),
+                    Some(layout) if layout.is_of(campaign, hall) => Arc::clone(layout),
+                    Some(_) | None => Arc::new(Layout::of(campaign, at, hall)),
                 },
+                letters: OnceLock::new(),
+                packed_standing: OnceCell::new(),
                 packed: OnceCell::new(),
+                tag: OnceLock::new(),
             });
             Pool { name: pool.name().to_owned(), left: pool.left(), hall }
         });
@@ -158,14 +171,13 @@ impl Seen {
 
 impl Hall {
     fn changes(&self, before: &Self, text: &mut String) {
-        if self.letters != before.letters {
-            let mut by_letter = BTreeMap::<u8, String>::new();
-            let pairs = self.letters.bytes().zip(before.letters.bytes()).enumerate();
-            for (seat, (new, _)) in pairs.filter(|(_, (new, old))| new != old) {
-                let seats = by_letter.entry(new).or_default();
-                let comma = if seats.is_empty() { "" } else { "," };
-                put(seats, format_args!("{comma}{seat}"));
-            }
+        let mut by_letter = BTreeMap::<u8, String>::new();
+        for (seat, kind) in self.standings.changes_since(&before.standings) {
+            let seats = by_letter.entry(self.layout.letter(seat, kind)).or_default();
+            let comma = if seats.is_empty() { "" } else { "," };
+            put(seats, format_args!("{comma}{seat}"));
+        }
+        if !by_letter.is_empty() {
             text.push_str(r#","seats":{"#);
             for (at, (letter, seats)) in by_letter.iter().enumerate() {
                 let (comma, letter) = (if at == 0 { "" } else { "," }, char::from(*letter));
@@ -215,8 +227,8 @@ impl Halls {
             }
         }
         let replica = &intake.replica;
-        let history = replica.durable().history;
         let seen = replica.look(|state| {
+            let history = replica.durable().history;
             Seen::look(state, history, campaign, None).map_err(|why| (why, state.token()))
         })?;
         let looks = VecDeque::from([(seen.position, None)]);
@@ -281,8 +293,9 @@ async fn keep_looking(shared: Arc<Shared>, intake: Arc<Intake>) {
         sleep(BATCH).await;
         applied.borrow_and_update();
         let before = Arc::clone(&shared.seen.borrow());
-        let history = replica.durable().history;
         let look = |state: &State| {
+            // It changes together with the state.
+            let history = replica.durable().history;
             let same = state.token() == before.position && history == before.history;
             (!same).then(|| Seen::look(state, history, &shared.campaign, Some(&before)))
         };

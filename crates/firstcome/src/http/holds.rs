@@ -100,6 +100,7 @@ pub(super) async fn hold(
             id,
             subject: subject.into(),
             picks,
+            limit: None,
         };
         let early = app.node.intake.hold_early(&ask, min).await.transpose();
         let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
@@ -107,8 +108,8 @@ pub(super) async fn hold(
             // Whoever would rather wait is not told that it is taken.
             Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
             Some(_) | None => {
-                app.eligible(&campaign, pool.as_deref(), subject).await?;
-                app.node.intake.hold_in_line(ask, wait).await
+                let limit = app.eligible(&campaign, pool.as_deref(), subject).await?;
+                app.node.intake.hold_in_line(ask.within(limit), wait).await
             }
         };
         app.about_hold(answer, &campaign, subject)

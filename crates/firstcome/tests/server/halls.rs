@@ -153,7 +153,17 @@ async fn the_map_of_a_hundred_thousand_seats_is_small() {
     let standing = format!("{MAP}?standing=1");
     let letters = node.ask_with("GET", &standing, &[("accept-encoding", "gzip")], "").await;
     println!("map {} B, standing {} B, compressed", whole.body.len(), letters.body.len());
-    assert_eq!(unpacked(&whole.body)["standing"].as_str().unwrap().len(), 100_000);
+    let map = unpacked(&whole.body);
+    assert_eq!(map["standing"].as_str().unwrap().len(), 100_000);
+    // All seats are in it once, and whoever does not take it compressed has the same.
+    let rows = map["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 25 * 80);
+    for (nth, row) in rows.iter().enumerate() {
+        assert_eq!(row["first"], json!(nth * 50));
+        assert_eq!(row["names"].as_array().unwrap().len(), 50);
+    }
+    assert_eq!(node.get(MAP).await.json(), map);
+    assert_eq!(unpacked(&letters.body)["standing"], map["standing"]);
     assert!(whole.body.len() <= 300_000, "{} bytes", whole.body.len());
 }
 

@@ -80,6 +80,40 @@ fn told_to_stop_in_a_flood_it_answers_what_it_took_and_ends_cleanly() {
 }
 
 #[test]
+fn told_to_stop_it_ends_the_streams_of_all_who_watch_a_hall() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    let mut talk = server.talk();
+    let seats = json!([{"name": "A1"}, {"name": "A2"}]);
+    let pools = json!([{"name": "main", "kind": "seated", "seats": seats}]);
+    let settings = json!({"opens_at": "now", "pools": pools});
+    talk.put("/v1/campaigns/hall", &settings).says(201, "created");
+    let map = talk.get("/v1/campaigns/hall/pools/main/seats").json();
+    let path = format!("/v1/campaigns/hall/events?after={}", map["position"].as_str().unwrap());
+    let follow = |_| {
+        let mut watcher = server.talk();
+        let answer = watcher.try_ask("GET", &path, None).unwrap();
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, Some("text/event-stream"))
+        );
+        watcher
+    };
+    let mut watchers: Vec<Talk> = (0..50).map(follow).collect();
+    let hold = json!({"id": "h1", "subject": "ann", "picks": [{"units": ["A1", "A2"]}]});
+    talk.post("/v1/campaigns/hall/holds", &hold).says(201, "held");
+    server.terminate();
+    let (ended, said) = server.ended();
+    assert!(ended.success(), "{ended}: {said}");
+    assert!(said.contains("stopped cleanly") && !said.contains("were cut"), "{said}");
+    for watcher in &mut watchers {
+        // The last chunk, which has nothing in it: the stream is over, not torn.
+        let rest = watcher.rest().unwrap();
+        assert!(rest.ends_with("0\r\n\r\n"), "{rest:?}");
+    }
+}
+
+#[test]
 fn a_client_that_never_finishes_does_not_keep_it_from_ending_cleanly() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::with(folder.path(), &[("DRAIN_MS", "300")]);

@@ -117,6 +117,13 @@ impl Talk {
         Ok(Answer { body, ..answer })
     }
 
+    /// Reads to the end; gives everything that came, chunks and all.
+    pub(crate) fn rest(&mut self) -> io::Result<String> {
+        let mut rest = String::new();
+        self.stream.read_to_string(&mut rest)?;
+        Ok(rest)
+    }
+
     /// Reads to the end and says whether nothing more came.
     pub(crate) fn is_hung_up(&mut self) -> bool {
         let mut rest = Vec::new();

@@ -131,3 +131,35 @@ fn when_the_house_is_full_only_what_does_not_fit_is_refused() {
         assert!(hall.counts().left < 400, "{:?}", hall.counts());
     }
 }
+
+#[test]
+fn what_changed_since_an_earlier_look_is_what_stands_otherwise() {
+    let mut hall = house();
+    let mut dice = Dice(3);
+    for changes in [0, 1, 2, 40, 3_000] {
+        let (before, letters) = (hall.standings(), hall.letters().collect::<Vec<u8>>());
+        for _ in 0..changes {
+            let seat = dice.upto(u64::from(hall.seats())) as u32 - 1;
+            let standing = match dice.upto(4) {
+                1 => Standing::Free,
+                // The same kind of another hold is no change for whoever draws it.
+                2 => Standing::Held(dice.upto(9) as u32),
+                3 => Standing::Confirmed(seat + 1),
+                _ => Standing::Blocked,
+            };
+            hall.set(seat, standing);
+        }
+        let now = hall.standings();
+        // What comes later is in neither.
+        hall.set(7, Standing::Held(70));
+        hall.set(7, Standing::Free);
+        let mut shown = letters;
+        for (seat, kind) in now.changes_since(&before) {
+            let letter = kind.letter(hall.is_for_sale(seat));
+            assert_ne!(shown[seat as usize], letter, "it is a change");
+            shown[seat as usize] = letter;
+        }
+        let kinds: Vec<u8> = now.kinds().map(|kind| kind.letter(true)).collect();
+        assert_eq!(shown, kinds);
+    }
+}

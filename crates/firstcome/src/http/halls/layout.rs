@@ -1,35 +1,142 @@
 //! Where the seats of a hall are and what they cost: the part of a map that seldom changes.
 
-use firstcome_core::hall::{Hall, SeatSettings};
+use super::packed::Deflated;
+use crate::node::Replica;
+use firstcome_core::campaign::Campaign;
+use firstcome_core::hall::{Hall, Kind, SeatSettings, Unit};
+use firstcome_core::{State, Timestamp};
 use serde_json::{Map, Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use tokio::sync::OnceCell;
 
-/// The layout of a hall, as members of a JSON object.
+/// Seats that are written with one look at the state: a large hall takes hundreds of them, and entries are applied in
+/// between.
+const AT_ONCE: usize = 500;
+
+/// The layout of a hall that has so many seats and areas. They are added only, and never change: it can be
+/// written at any time later.
 #[derive(Debug)]
 pub(in crate::http) struct Layout {
+    /// When its campaign began: there may be another one of that name later.
+    created: Timestamp,
+    /// Which of its campaign's pools it is of.
+    pool: usize,
     seats: u32,
     areas: u16,
+    /// Whether a seat is for sale.
+    for_sale: Vec<bool>,
+    written: OnceCell<Written>,
+}
+
+/// A layout as members of a JSON object, with a comma before each.
+#[derive(Debug, Default)]
+pub(super) struct Written {
     pub(super) text: String,
+    pub(super) packed: Deflated,
+    pub(super) hash: u64,
 }
 
 impl Layout {
-    /// Says whether it is the layout of this hall still: seats and areas are added only.
-    pub(super) fn is_of(&self, hall: &Hall) -> bool {
-        (self.seats, self.areas) == (hall.seats(), hall.areas())
+    pub(super) fn of(campaign: &Campaign, pool: usize, hall: &Hall) -> Self {
+        Self {
+            created: campaign.created_at(),
+            pool,
+            seats: hall.seats(),
+            areas: hall.areas(),
+            for_sale: (0..hall.seats()).map(|seat| hall.is_for_sale(seat)).collect(),
+            written: OnceCell::new(),
+        }
     }
 
-    pub(super) fn of(hall: &Hall) -> Self {
-        let rows: Vec<Value> = hall.rows().map(|row| row_of(hall, row.seats)).collect();
-        let areas: Vec<Value> = (0..hall.areas()).map(|area| area_of(hall, area)).collect();
-        let groups: Vec<Value> = (0..hall.groups())
-            .map(|group| {
-                let name = hall.name(firstcome_core::hall::Unit::Group(group));
-                json!({"name": name, "seats": hall.group(group)})
-            })
-            .collect();
-        let whole = json!({"rows": rows, "areas": areas, "groups": groups}).to_string();
-        // The members without the braces around them.
-        let text = &whole[1..whole.len() - 1];
-        Self { seats: hall.seats(), areas: hall.areas(), text: text.to_owned() }
+    /// Says whether it is the layout of this hall still.
+    pub(super) fn is_of(&self, campaign: &Campaign, hall: &Hall) -> bool {
+        self.created == campaign.created_at()
+            && (self.seats, self.areas) == (hall.seats(), hall.areas())
+    }
+
+    /// Gives the letter of a seat that stands so.
+    pub(super) fn letter(&self, seat: u32, kind: Kind) -> u8 {
+        kind.letter(self.for_sale[seat as usize])
+    }
+
+    /// Gives it as text, written once and where nobody else has to wait for it; nothing if its campaign is gone.
+    pub(super) async fn written(
+        self: &Arc<Self>,
+        replica: &Arc<Replica>,
+        campaign: &str,
+    ) -> Option<&Written> {
+        let writing = || async {
+            let (layout, replica) = (Arc::clone(self), Arc::clone(replica));
+            let campaign = campaign.to_owned();
+            let write = move || layout.write(&replica, &campaign);
+            // It ends without a result only where the process ends.
+            tokio::task::spawn_blocking(write).await.ok().flatten().ok_or(())
+        };
+        self.written.get_or_try_init(writing).await.ok()
+    }
+
+    fn write(&self, replica: &Replica, campaign: &str) -> Option<Written> {
+        let mut text = String::from(r#","rows":["#);
+        let mut rows = 0;
+        while replica.look(|state| self.write_some(state, campaign, &mut rows, &mut text))? {}
+        let rest = replica.look(|state| {
+            let hall = self.hall(state, campaign)?;
+            let areas: Vec<Value> = (0..self.areas).map(|area| area_of(hall, area)).collect();
+            let groups: Vec<Value> =
+                (0..hall.groups()).filter_map(|group| self.group_of(hall, group)).collect();
+            Some(format!(r#"],"areas":{},"groups":{}"#, Value::from(areas), Value::from(groups)))
+        });
+        text += &rest?;
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        let packed = Deflated::of(text.as_bytes());
+        Some(Written { text, packed, hash: hasher.finish() })
+    }
+
+    /// Writes the rows from `rows` on, as many as one look may take; says whether there are more.
+    fn write_some(
+        &self,
+        state: &State,
+        campaign: &str,
+        rows: &mut usize,
+        text: &mut String,
+    ) -> Option<bool> {
+        let hall = self.hall(state, campaign)?;
+        let mut written = 0;
+        for row in hall.rows().skip(*rows) {
+            if written >= AT_ONCE {
+                return Some(true);
+            }
+            *rows += 1;
+            let seats = self.known(row.seats);
+            if seats.is_empty() {
+                continue;
+            }
+            if !text.ends_with('[') {
+                text.push(',');
+            }
+            text.push_str(&row_of(hall, &seats).to_string());
+            written += seats.len();
+        }
+        Some(false)
+    }
+
+    /// Gives the hall, which may have more seats by now.
+    fn hall<'a>(&self, state: &'a State, campaign: &str) -> Option<&'a Hall> {
+        let campaign = state.campaign(campaign).ok()?;
+        let same = campaign.created_at() == self.created;
+        let hall = campaign.pools().get(self.pool)?.hall()?;
+        (same && hall.seats() >= self.seats && hall.areas() >= self.areas).then_some(hall)
+    }
+
+    fn known(&self, seats: &[u32]) -> Vec<u32> {
+        seats.iter().copied().filter(|seat| *seat < self.seats).collect()
+    }
+
+    fn group_of(&self, hall: &Hall, group: u32) -> Option<Value> {
+        let seats = self.known(hall.group(group));
+        (!seats.is_empty()).then(|| json!({"name": hall.name(Unit::Group(group)), "seats": seats}))
     }
 }
 

@@ -3,18 +3,17 @@
 use super::super::claims::path;
 use super::super::problem::Problem;
 use super::super::{App, Role, request};
+use super::layout::Written;
+use super::packed::{Deflated, gzip};
 use super::{Hall, Seen};
-use crate::node::Decided;
+use crate::node::{Decided, Replica};
 use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, State};
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::Write;
 use std::sync::Arc;
 
 /// Gives the map of a seated pool, with how every seat stands; with `standing=1` only that.
@@ -55,12 +54,13 @@ pub(in crate::http) async fn show(
             return Err(refused((Refusal::NotSeated, seen.position)));
         }
         let standing = query.get("standing").is_some_and(|value| value != "0");
-        answer(seen, at, &campaign, standing, &headers).await
+        answer(&app.node.replica, seen, at, &campaign, standing, &headers).await
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
 
 async fn answer(
+    replica: &Arc<Replica>,
     seen: Arc<Seen>,
     at: usize,
     campaign: &str,
@@ -70,7 +70,17 @@ async fn answer(
     let Some(hall) = &seen.pools[at].hall else {
         unreachable!("it was looked whether it is seated")
     };
-    let tag = if standing { format!("\"{}\"", seen.position) } else { tag_of(hall) };
+    let layout = if standing {
+        None
+    } else {
+        let missing = Refusal::NotFound(Missing::Campaign);
+        let gone = || Problem::refused(missing, campaign).at(seen.position, Decided::Replica);
+        Some(hall.layout.written(replica, campaign).await.ok_or_else(gone)?)
+    };
+    let tag = match layout {
+        None => format!("\"{}\"", seen.position),
+        Some(layout) => hall.tag(layout).to_owned(),
+    };
     let mut response = Response::new(Body::empty());
     let out = response.headers_mut();
     if let Ok(tag) = HeaderValue::from_str(&tag) {
@@ -86,47 +96,64 @@ async fn answer(
     let packs = headers.get_all(header::ACCEPT_ENCODING).iter().any(|value| {
         value.to_str().is_ok_and(|value| value.split(',').any(|c| c.trim().starts_with("gzip")))
     });
-    let body: Bytes = if !packs {
-        text(&seen, at, campaign, standing).into()
-    } else if standing {
-        pack(&text(&seen, at, campaign, true))
-    } else {
-        let campaign = campaign.to_owned();
-        let whole = Arc::clone(&seen);
-        let packing = async move {
-            // A large map takes tens of milliseconds, which nobody else should wait for.
-            let pack = move || pack(&text(&whole, at, &campaign, false));
-            tokio::task::spawn_blocking(pack).await.unwrap_or_default()
-        };
-        hall.packed.get_or_init(|| packing).await.clone()
-    };
-    if packs {
+    let (pool, position) = (&seen.pools[at].name, seen.position);
+    let head = format!(r#"{{"campaign":"{campaign}","pool":"{pool}","position":"{position}""#);
+    let body: Bytes = if packs {
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    }
+        let head = Deflated::of(head.as_bytes());
+        let tail = packed_standing(&seen, at).await;
+        match layout {
+            None => gzip(&[&head, tail]),
+            Some(layout) => {
+                let pack = || async { gzip(&[&head, &layout.packed, tail]) };
+                hall.packed.get_or_init(pack).await.clone()
+            }
+        }
+    } else {
+        let layout = layout.map_or("", |layout| layout.text.as_str());
+        [&head, layout, &hall.standing()].concat().into()
+    };
     *response.body_mut() = Body::from(body);
     Ok(response)
 }
 
-/// Gives a tag that two maps share if they show the same.
-fn tag_of(hall: &Hall) -> String {
-    let mut hasher = DefaultHasher::new();
-    (&hall.letters, &hall.areas, &hall.layout.text).hash(&mut hasher);
-    format!("W/\"{:016x}\"", hasher.finish())
+/// Gives what the map says of how all stand, compressed once for all who ask.
+async fn packed_standing(seen: &Arc<Seen>, at: usize) -> &Deflated {
+    let packing = || async {
+        let seen = Arc::clone(seen);
+        // A large hall takes milliseconds, which nobody else should wait for.
+        let pack = move || {
+            let standing = seen.pools[at].hall.as_ref().map(Hall::standing);
+            Deflated::of(standing.unwrap_or_default().as_bytes())
+        };
+        tokio::task::spawn_blocking(pack).await.unwrap_or_default()
+    };
+    let Some(hall) = &seen.pools[at].hall else {
+        unreachable!("it was looked whether it is seated")
+    };
+    hall.packed_standing.get_or_init(packing).await
 }
 
-fn text(seen: &Seen, at: usize, campaign: &str, standing: bool) -> String {
-    let (pool, position) = (&seen.pools[at], seen.position);
-    let Some(hall) = &pool.hall else { unreachable!("it was looked whether it is seated") };
-    let (name, letters, areas) = (&pool.name, &hall.letters, &hall.areas);
-    let layout = &hall.layout.text;
-    let (comma, layout) = if standing { ("", "") } else { (",", layout.as_str()) };
-    format!(
-        r#"{{"campaign":"{campaign}","pool":"{name}","position":"{position}"{comma}{layout},"standing":"{letters}","area_standing":{areas:?}}}"#
-    )
-}
+impl Hall {
+    /// Gives a letter for each seat.
+    fn letters(&self) -> &str {
+        self.letters.get_or_init(|| {
+            let kinds = (0..).zip(self.standings.kinds());
+            kinds.map(|(seat, kind)| char::from(self.layout.letter(seat, kind))).collect()
+        })
+    }
 
-fn pack(text: &str) -> Bytes {
-    let mut packed = GzEncoder::new(Vec::with_capacity(text.len() / 8), Compression::default());
-    packed.write_all(text.as_bytes()).expect("writing to memory does not fail");
-    packed.finish().expect("writing to memory does not fail").into()
+    /// Gives the members of the map that say how all stand, to its end.
+    fn standing(&self) -> String {
+        format!(r#","standing":"{}","area_standing":{:?}}}"#, self.letters(), self.areas)
+    }
+
+    /// Gives a tag that two maps share if they show the same.
+    fn tag(&self, layout: &Written) -> &str {
+        self.tag.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            (self.letters(), &self.areas, layout.hash).hash(&mut hasher);
+            format!("W/\"{:016x}\"", hasher.finish())
+        })
+    }
 }
