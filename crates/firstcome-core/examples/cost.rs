@@ -114,7 +114,7 @@ fn claim(state: &mut State, claims: u32) -> Spent {
         let mut body = BodyWriter::new(NodeId([1; 16]), state.position() + 1, 0);
         for n in given..upto {
             let subject = format!("{:08x}", n.wrapping_mul(2_654_435_761));
-            body.push(&Command::Claim { campaign: "rush", pool: None, subject: &subject });
+            body.push(&Command::claim("rush", None, &subject));
         }
         let bytes = body.finish();
         let began = Instant::now();

@@ -113,6 +113,7 @@ fn held(holds: u32) -> (State, Duration) {
                 id,
                 subject,
                 picks: vec![Pick::units(pool, vec![seat])],
+                limit: None,
             })
             .collect();
         took += apply(&mut state, 0, &commands);

@@ -323,7 +323,8 @@ impl Campaign {
         Outcome::Changed { version: self.version, clamped }
     }
 
-    /// Says what a claim would get, without giving anything: the pool's place, or the answer.
+    /// Says what a claim would get, without giving anything: the pool's place, or the answer. `limit` is what comes with
+    /// the claim, and counts like the campaign's.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `hold_required` (a seated pool), `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
@@ -333,6 +334,7 @@ impl Campaign {
         at: Timestamp,
         pool: Option<&str>,
         subject: &str,
+        limit: Option<u32>,
     ) -> Result<usize, Outcome> {
         let place = match (pool, &self.pools[..]) {
             (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
@@ -357,8 +359,8 @@ impl Campaign {
         self.admit(at, subject)?;
         if !self.holds.is_empty() {
             // Who holds something may have more than one unit of a pool.
-            self.check_limits(subject, &Asked::counted(place as u16))?;
-        } else if self.limit.is_some_and(|limit| self.has_live_claims(subject, limit)) {
+            self.check_limits(subject, &Asked::counted(place as u16), limit)?;
+        } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
             return Err(Refusal::LimitReached.into());
         }
         if pool.left() == 0 {

@@ -102,6 +102,8 @@ pub enum Command<'a> {
         pool: Option<&'a str>,
         /// Who competes.
         subject: &'a str,
+        /// How many units of the campaign the subject may have, if whoever was asked before said so: at least 1.
+        limit: Option<u32>,
     },
     /// Undoes a claim.
     Cancel {
@@ -150,6 +152,8 @@ pub enum Command<'a> {
         subject: &'a str,
         /// Which units: all of them or none.
         picks: Vec<Pick<'a>>,
+        /// As of a claim. No part of what makes a hold the same.
+        limit: Option<u32>,
     },
     /// Adds units to a hold and drops others from it, all or nothing.
     Change {
@@ -159,6 +163,8 @@ pub enum Command<'a> {
         add: Vec<Pick<'a>>,
         /// What is not to be held any more, before anything is added.
         drop: Vec<Pick<'a>>,
+        /// As of a hold.
+        limit: Option<u32>,
     },
     /// Moves a hold's deadline on.
     Extend {
@@ -239,6 +245,11 @@ pub enum Command<'a> {
 }
 
 impl<'a> Command<'a> {
+    /// Gives a claim that nobody set a limit for.
+    pub fn claim(campaign: &'a str, pool: Option<&'a str>, subject: &'a str) -> Self {
+        Self::Claim { campaign, pool, subject, limit: None }
+    }
+
     /// Gives the name of the campaign this is about, if it is about one.
     pub fn campaign(&self) -> Option<&'a str> {
         match self {

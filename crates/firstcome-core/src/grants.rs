@@ -1,8 +1,9 @@
 //! From a rank to the unit it was given for and the hold it came from.
 
 use crate::hold::Place;
+use crate::snapshot::PieceName;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Ranks kept, and written, together: with the longest ids they fit one piece.
 pub(crate) const TOGETHER: usize = 2_048;
@@ -30,6 +31,8 @@ pub(crate) struct GrantRun {
     rows: Vec<Row>,
     ends: Vec<u32>,
     ids: String,
+    /// The piece a full run was stored as.
+    pub(crate) stored: OnceLock<PieceName>,
 }
 
 impl GrantRun {
@@ -46,6 +49,11 @@ impl GrantRun {
             self.ends.len() - 1
         });
         self.rows.push(Row { rank, place, id: id as u32 });
+    }
+
+    /// Says whether it never changes again.
+    pub(crate) fn is_full(&self) -> bool {
+        self.rows.len() == TOGETHER
     }
 
     /// Gives the rows in the order of their ranks.
@@ -66,7 +74,7 @@ pub(crate) struct Grants {
 impl Grants {
     /// Adds a grant of a rank above all before.
     pub(crate) fn push(&mut self, rank: u32, place: Place, hold: &str) {
-        if self.runs.last().is_none_or(|run| run.rows.len() == TOGETHER) {
+        if self.runs.last().is_none_or(|run| run.is_full()) {
             self.runs.push(Arc::default());
         }
         let last = self.runs.last_mut().expect("there is one");

@@ -110,6 +110,9 @@ pub struct Hold {
     pub(crate) retaken: bool,
     /// When it was first decided that a refund is due, if one is.
     pub(crate) refunded_at: Option<Timestamp>,
+    /// How many units the subject may have, as it was said last when units were asked for: who takes them again
+    /// after the hold expired is not asked about once more.
+    pub(crate) limit: Option<u32>,
 }
 
 impl Hold {

@@ -182,7 +182,9 @@ impl State {
 
     fn run(&mut self, command: &Command<'_>) -> Outcome {
         match command {
-            Command::Claim { campaign, pool, subject } => self.claim(campaign, *pool, subject),
+            Command::Claim { campaign, pool, subject, limit } => {
+                self.claim(campaign, *pool, subject, *limit)
+            }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
                 let at = self.stamp.at;
                 let campaign = match self.campaign_mut(campaign) {
@@ -232,13 +234,19 @@ impl State {
     }
 
     /// Gives a subject a unit: the ladder is [`Campaign::judge_claim`], after `not_found` and `archived`.
-    fn claim(&mut self, campaign: &str, pool: Option<&str>, subject: &str) -> Outcome {
+    fn claim(
+        &mut self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+        limit: Option<u32>,
+    ) -> Outcome {
         let at = self.stamp.at;
         let campaign = match self.campaign_mut(campaign) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
-        let place = match campaign.judge_claim(at, pool, subject) {
+        let place = match campaign.judge_claim(at, pool, subject, limit) {
             Ok(place) => place,
             Err(outcome) => return outcome,
         };
@@ -267,13 +275,19 @@ impl State {
         let content = command.content();
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
+        if let Command::Hold { limit: Some(limit), .. }
+        | Command::Change { limit: Some(limit), .. } = command
+        {
+            self.scratch.extend_from_slice(&limit.to_le_bytes());
+        }
         let Some(name) = command.campaign() else { unreachable!("a hold is of a campaign") };
         self.on_campaign(name, |campaign, turn| match command {
-            Command::Hold { id, subject, picks, .. } => {
-                campaign.hold(turn, &ToHold { id, subject, picks, content })
+            Command::Hold { id, subject, picks, limit, .. } => {
+                let ask = ToHold { id, subject, picks, limit: *limit, content };
+                campaign.hold(turn, &ask)
             }
-            Command::Change { step, add, drop } => {
-                campaign.change(turn, step, (add, drop), content)
+            Command::Change { step, add, drop, limit } => {
+                campaign.change(turn, step, (add, drop), *limit, content)
             }
             Command::Extend { step, by_us } => campaign.extend(turn, step, *by_us),
             Command::Release { step, units } => campaign.release(turn, step, units, content),

@@ -52,7 +52,7 @@ fn body(number: u64, claims: usize) -> Vec<u8> {
     let mut writer = BodyWriter::new(NODE, number, number);
     for claim in 0..claims {
         let subject = format!("subject-{number}-{claim}");
-        writer.push(&Command::Claim { campaign: "spring", pool: None, subject: &subject });
+        writer.push(&Command::claim("spring", None, &subject));
     }
     writer.finish()
 }

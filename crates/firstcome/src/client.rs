@@ -22,7 +22,9 @@ pub use answers::{
     OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
 };
 pub use failure::Failure;
-pub use holds::{Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved};
+pub use holds::{
+    Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved, Subject, SubjectIn,
+};
 pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
 pub use seating::{HoldAnswer, HoldStep, MapArea, MapRow, Picks, SeatMap};
 
@@ -135,13 +137,15 @@ impl Client {
             let harmless = only_reads || status < 500;
             return Err(Failure::strange(&self.server, harmless, reason));
         };
-        if problem.changed == "unknown" && !only_reads {
+        let passing = status >= 500 || status == 429 || status == 408;
+        let changed = problem.changed == "unknown" || passing && problem.changed != "no";
+        if changed && !only_reads {
             Err(Failure::Unknown {
                 server: self.server.to_string(),
                 reason: problem.sentence(),
                 problem: Some(Box::new(problem)),
             })
-        } else if status >= 500 || status == 429 || status == 408 {
+        } else if passing {
             Err(Failure::Unchanged {
                 server: self.server.to_string(),
                 reason: problem.sentence(),

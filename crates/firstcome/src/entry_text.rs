@@ -30,9 +30,10 @@ pub fn to_json(entry: &Entry) -> Result<Value, BadBody> {
 
 fn command(command: &Command<'_>) -> Value {
     match command {
-        Command::Claim { campaign, pool, subject } => {
-            json!({"command": "claim", "campaign": campaign, "pool": pool, "subject": subject})
-        }
+        Command::Claim { campaign, pool, subject, limit } => json!({
+            "command": "claim", "campaign": campaign, "pool": pool, "subject": subject,
+            "limit": limit,
+        }),
         Command::Cancel { campaign, pool, subject, rank, by, reason, who } => json!({
             "command": "cancel", "campaign": campaign, "pool": pool, "subject": subject,
             "rank": rank, "by": by.as_str(), "reason": reason, "who": who,
@@ -49,13 +50,14 @@ fn command(command: &Command<'_>) -> Value {
             })
         }
         Command::Steer { campaign, steer, order } => steered(campaign, *steer, *order),
-        Command::Hold { campaign, id, subject, picks: wanted } => json!({
+        Command::Hold { campaign, id, subject, picks: wanted, limit } => json!({
             "command": "hold", "campaign": campaign, "hold": id, "subject": subject,
-            "picks": picks(wanted),
+            "picks": picks(wanted), "limit": limit,
         }),
-        Command::Change { step, add, drop } => {
+        Command::Change { step, add, drop, limit } => {
             let mut value = stepped("change", step);
             (value["add"], value["drop"]) = (picks(add), picks(drop));
+            value["limit"] = json!(limit);
             value
         }
         Command::Extend { step, by_us } => {

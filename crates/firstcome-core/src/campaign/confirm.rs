@@ -107,7 +107,7 @@ impl Campaign {
             let wanted = takes.iter().filter(|t| (t.pool, t.place) == (take.pool, take.place));
             self.pools[usize::from(take.pool)].free(take.place) >= wanted.count() as u32
         };
-        takes.iter().all(free) && self.may_have_again(&hold.subject, &takes)
+        takes.iter().all(free) && self.may_have_again(hold, &takes)
     }
 
     fn give_for_good(&mut self, turn: &mut Turn<'_>, number: u32, which: &[usize]) {

@@ -17,6 +17,7 @@ pub(crate) struct ToHold<'a> {
     pub(crate) id: &'a str,
     pub(crate) subject: &'a str,
     pub(crate) picks: &'a [Pick<'a>],
+    pub(crate) limit: Option<u32>,
     /// See [`Command::content`](crate::Command::content).
     pub(crate) content: u64,
 }
@@ -57,6 +58,7 @@ impl Campaign {
             takes,
             retaken: false,
             refunded_at: None,
+            limit: ask.limit,
         });
         Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
     }
@@ -132,7 +134,7 @@ impl Campaign {
         }
         let asked = asked?;
         check_size(0, &asked)?;
-        self.check_limits(ask.subject, &asked)?;
+        self.check_limits(ask.subject, &asked, ask.limit)?;
         let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
         if recently >= self.holding.per_hour as usize {
             return Err(Refusal::TooManyHolds.into());
@@ -152,10 +154,11 @@ impl Campaign {
         turn: &mut Turn<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
+        limit: Option<u32>,
         content: u64,
     ) -> Outcome {
         self.holds.forget(turn.service);
-        self.try_change(turn, step, (add, drop), content).unwrap_or_else(|no| no)
+        self.try_change(turn, step, (add, drop), limit, content).unwrap_or_else(|no| no)
     }
 
     fn try_change(
@@ -163,6 +166,7 @@ impl Campaign {
         turn: &mut Turn<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
+        limit: Option<u32>,
         content: u64,
     ) -> Result<Outcome, Outcome> {
         for pick in add.iter().chain(drop) {
@@ -205,7 +209,7 @@ impl Campaign {
         // From here on the hold is as if the dropped units had never been in it, and put right if that was for nothing.
         let all = std::mem::replace(&mut self.holds.at_mut(number).takes, stays);
         self.give_back(&before);
-        let chosen = match self.check_limits(step.subject, &added) {
+        let chosen = match self.check_limits(step.subject, &added, limit) {
             Ok(()) => self.choose(step.subject, number, &added),
             Err(refusal) => Err(refusal.into()),
         };
@@ -221,6 +225,7 @@ impl Campaign {
         };
         let hold = self.holds.at_mut(number);
         hold.put(&chosen);
+        hold.limit = limit.or(hold.limit);
         hold.remember(step.id, content);
         if hold.held() == 0 {
             self.end(turn, number);

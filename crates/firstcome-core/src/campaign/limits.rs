@@ -2,7 +2,7 @@
 
 use super::Campaign;
 use super::asked::Asked;
-use crate::hold::{Fate, Place, Take};
+use crate::hold::{Fate, Hold, Place, Take};
 use crate::holds::Holder;
 use crate::outcome::Refusal;
 use crate::settings::GradeLimit;
@@ -53,9 +53,20 @@ impl Campaign {
         (all, pools)
     }
 
-    /// Refuses with `limit_reached` what would give a subject more than it may have.
-    pub(super) fn check_limits(&self, subject: &str, asked: &Asked<'_>) -> Result<(), Refusal> {
-        if !self.has_limits() {
+    /// Gives how many units of the campaign one subject may have: `said` came with a command, the smaller one counts.
+    pub(super) fn most(&self, said: Option<u32>) -> Option<u32> {
+        self.limit.into_iter().chain(said).min()
+    }
+
+    /// Refuses with `limit_reached` what would give a subject more than it may have. Of `said` see [`Self::most`].
+    pub(super) fn check_limits(
+        &self,
+        subject: &str,
+        asked: &Asked<'_>,
+        said: Option<u32>,
+    ) -> Result<(), Refusal> {
+        // Who gives back only has less then, even where a limit went down below it.
+        if asked.units() == 0 || said.is_none() && !self.has_limits() {
             return Ok(());
         }
         let (mut all, mut pools) = self.count(subject);
@@ -63,7 +74,7 @@ impl Campaign {
             all += count;
             pools[usize::from(pool)] += count;
         }
-        if self.limit.is_some_and(|limit| all > u64::from(limit)) {
+        if self.most(said).is_some_and(|most| all > u64::from(most)) {
             return Err(Refusal::LimitReached);
         }
         let over = |(place, count): (usize, u64)| {
@@ -99,8 +110,8 @@ impl Campaign {
         })
     }
 
-    /// Says whether units a subject once held keep every limit if it has them again.
-    pub(super) fn may_have_again(&self, subject: &str, takes: &[Take]) -> bool {
+    /// Says whether units of a hold that expired keep every limit if the subject has them again.
+    pub(super) fn may_have_again(&self, hold: &Hold, takes: &[Take]) -> bool {
         let mut asked = Asked::default();
         for take in takes {
             match take.place {
@@ -110,7 +121,7 @@ impl Campaign {
                 }
             }
         }
-        self.check_limits(subject, &asked).is_ok()
+        self.check_limits(&hold.subject, &asked, hold.limit).is_ok()
     }
 
     fn grade(&self, pool: u16, place: Place) -> Option<&str> {

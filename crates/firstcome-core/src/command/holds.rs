@@ -1,7 +1,7 @@
 //! Commands about holds and seats, into bytes and out of them.
 
 use super::pick::{Pick, Wanted, picks_fields, push};
-use super::read::{Target, bounded, name, order_field};
+use super::read::{Target, at_least_one, bounded, name, order_field};
 use super::write::{BodyWriter, order_fields};
 use super::{Command, Late, Order, Step};
 use crate::hall::Chunk;
@@ -22,17 +22,19 @@ pub(super) const MOVE: u32 = 21;
 impl BodyWriter {
     pub(super) fn write_holds(&mut self, command: &Command<'_>) {
         match command {
-            Command::Hold { campaign, id, subject, picks } => {
+            Command::Hold { campaign, id, subject, picks, limit } => {
                 let target = self.target(campaign, None);
                 self.bytes.nested(HOLD, |out| {
                     out.number(1, target);
                     out.text(2, id);
                     hold_content(out, subject, picks);
+                    limit_field(out, *limit);
                 });
             }
-            Command::Change { step, add, drop } => {
-                self.step(CHANGE, step, |out| change_content(out, add, drop));
-            }
+            Command::Change { step, add, drop, limit } => self.step(CHANGE, step, |out| {
+                change_content(out, add, drop);
+                limit_field(out, *limit);
+            }),
             Command::Extend { step, by_us } => self.step(EXTEND, step, |out| {
                 if let Some(by) = by_us {
                     out.signed(7, *by);
@@ -86,6 +88,12 @@ pub(super) fn hold_content(out: &mut Vec<u8>, subject: &str, picks: &[Pick<'_>])
 pub(super) fn change_content(out: &mut Vec<u8>, add: &[Pick<'_>], drop: &[Pick<'_>]) {
     picks_fields(out, 4, add);
     picks_fields(out, 5, drop);
+}
+
+fn limit_field(out: &mut Vec<u8>, limit: Option<u32>) {
+    if let Some(limit) = limit {
+        out.number(9, u64::from(limit));
+    }
 }
 
 pub(super) fn release_content(out: &mut Vec<u8>, units: &[Pick<'_>]) {
@@ -167,6 +175,7 @@ fn held<'a>(
 ) -> Result<Command<'a>, Malformed> {
     let (mut target, mut hold, mut subject, mut id) = (None, None, None, None);
     let (mut units, mut drop, mut by_us, mut late) = (Vec::new(), Vec::new(), None, Late::Refuse);
+    let mut limit = None;
     value.nested()?.fields(|field, value| {
         match field {
             1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
@@ -186,6 +195,7 @@ fn held<'a>(
                 }
             }
             8 if command == CONFIRM && value.flag()? => late = Late::Retake,
+            9 if matches!(command, HOLD | CHANGE) => limit = Some(at_least_one(value)?),
             _ => return Err(value.wrong("an unknown field of a command on a hold")),
         }
         Ok(())
@@ -204,9 +214,9 @@ fn held<'a>(
     let step = Step { campaign, hold, subject, id };
     match command {
         HOLD if units.is_empty() => Err(value.wrong("a hold of nothing")),
-        HOLD => Ok(Command::Hold { campaign, id: hold, subject, picks: units }),
+        HOLD => Ok(Command::Hold { campaign, id: hold, subject, picks: units, limit }),
         CHANGE if units.is_empty() && drop.is_empty() => Err(value.wrong("a change of nothing")),
-        CHANGE => Ok(Command::Change { step, add: units, drop }),
+        CHANGE => Ok(Command::Change { step, add: units, drop, limit }),
         EXTEND => Ok(Command::Extend { step, by_us }),
         RELEASE => Ok(Command::Release { step, units }),
         CONFIRM => Ok(Command::Confirm { step, units, late }),

@@ -9,7 +9,7 @@ use crate::wire::{Malformed, Value, Write};
 /// The best seats there are, chosen when the command is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BestPick<'a> {
-    /// How many: 1 to [`HOLD_UNITS`].
+    /// How many: 1 to [`HOLD_UNITS`], but more than [`BEST_SEATS`](crate::limits::BEST_SEATS) are never to be had.
     pub count: u32,
     /// Only of this grade.
     pub grade: Option<&'a str>,

@@ -2,7 +2,8 @@
 
 use super::holds::{self, HOLD, MOVE};
 use super::write::{
-    CANCEL, CHECKSUM, CLAIM, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER, TARGET, TICK,
+    CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER,
+    TARGET, TICK,
 };
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
@@ -97,6 +98,7 @@ impl<'a> Body<'a> {
                     return Ok(());
                 }
                 CLAIM => claim(value, &targets)?,
+                CLAIM_WITHIN => claim_within(value, &targets)?,
                 CANCEL => cancel(value, &targets)?,
                 PUT => put(value)?,
                 STEER => steer(value)?,
@@ -165,7 +167,33 @@ fn claim<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Ma
     };
     let subject = inside.text()?;
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
-    Ok(Command::Claim { campaign, pool, subject })
+    Ok(Command::Claim { campaign, pool, subject, limit: None })
+}
+
+fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
+    let (mut place, mut subject, mut limit) = (None, "", None);
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            2 => subject = value.text()?,
+            3 => limit = Some(at_least_one(value)?),
+            _ => return Err(value.wrong("an unknown field of a claim")),
+        }
+        Ok(())
+    })?;
+    let (Some((campaign, pool)), Some(_)) = (place.copied(), limit) else {
+        return Err(value.wrong("a claim without its target or its limit"));
+    };
+    check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
+    Ok(Command::Claim { campaign, pool, subject, limit })
+}
+
+/// Reads the limit that comes with a command.
+pub(super) fn at_least_one(value: Value<'_>) -> Result<u32, Malformed> {
+    match value.number32()? {
+        0 => Err(value.wrong("a limit of nothing")),
+        limit => Ok(limit),
+    }
 }
 
 fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {

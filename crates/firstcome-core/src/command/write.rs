@@ -17,6 +17,7 @@ pub(super) const PUT: u32 = 10;
 pub(super) const STEER: u32 = 11;
 pub(super) const TICK: u32 = 12;
 pub(super) const SETTLED: u32 = 13;
+pub(super) const CLAIM_WITHIN: u32 = 22;
 /// Targets looked through for one that is given already.
 const TARGETS_SEEN: usize = 64;
 /// Bytes of the checksum that ends a body.
@@ -92,7 +93,15 @@ impl BodyWriter {
 
     fn write(&mut self, command: &Command<'_>) {
         match command {
-            Command::Claim { campaign, pool, subject } => {
+            Command::Claim { campaign, pool, subject, limit: Some(limit) } => {
+                let target = self.target(campaign, *pool);
+                self.bytes.nested(CLAIM_WITHIN, |out| {
+                    out.number(1, target);
+                    out.text(2, subject);
+                    out.number(3, u64::from(*limit));
+                });
+            }
+            Command::Claim { campaign, pool, subject, limit: None } => {
                 let target = self.target(campaign, *pool);
                 self.bytes.varint(u64::from(CLAIM) << 3 | 2);
                 self.bytes.varint((varint_bytes(target) + subject.len()) as u64);

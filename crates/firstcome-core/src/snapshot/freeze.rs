@@ -59,6 +59,7 @@ enum Part {
 enum Sealed {
     Segment(Arc<Segment>),
     Seats(HallPart),
+    Grants(Arc<GrantRun>),
 }
 
 impl Sealed {
@@ -66,6 +67,7 @@ impl Sealed {
         match part {
             Part::Segment { segment, sealed: true, .. } => Some(Self::Segment(Arc::clone(segment))),
             Part::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
+            Part::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
             Part::Fields(_)
             | Part::Segment { .. }
             | Part::Notes { .. }
@@ -81,6 +83,7 @@ impl Sealed {
         match self {
             Self::Segment(segment) => segment.stored.get().copied(),
             Self::Seats(part) => part.stored(),
+            Self::Grants(run) => run.stored.get().copied(),
         }
     }
 }
@@ -110,6 +113,9 @@ impl Piece {
                 segment.stored.get_or_init(|| self.name);
             }
             Some(Sealed::Seats(part)) => part.set_stored(self.name),
+            Some(Sealed::Grants(run)) => {
+                run.stored.get_or_init(|| self.name);
+            }
         }
     }
 }
@@ -213,7 +219,7 @@ impl Frozen {
 
     /// Gives the next piece, or nothing when all were given.
     ///
-    /// A sealed segment stands alone, so that it gives the same piece in every snapshot; everything
+    /// What is sealed stands alone, so that it gives the same piece in every snapshot; everything
     /// else is packed together.
     pub fn next_piece(&mut self) -> Option<Piece> {
         let mut packed = Vec::new();

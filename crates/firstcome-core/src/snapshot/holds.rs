@@ -90,6 +90,9 @@ pub(super) fn hold_fields(out: &mut Vec<u8>, campaign: u32, hold: &Hold) {
     if let Some(at) = hold.refunded_at {
         out.time(13, at);
     }
+    if let Some(limit) = hold.limit {
+        out.number(14, u64::from(limit));
+    }
 }
 
 pub(super) fn refund_fields(out: &mut Vec<u8>, campaign: u32, refund: &Refunded) {
@@ -236,6 +239,7 @@ impl Restore {
             takes: Vec::new(),
             retaken: false,
             refunded_at: None,
+            limit: None,
         };
         value.nested()?.fields(|field, value| {
             match field {
@@ -252,6 +256,7 @@ impl Restore {
                 11 => rows = value.nested()?,
                 12 => hold.retaken = value.flag()?,
                 13 => hold.refunded_at = Some(value.time()?),
+                14 => hold.limit = Some(value.number32()?),
                 _ => return Err(value.wrong("an unknown field of a hold")),
             }
             Ok(())

@@ -26,12 +26,12 @@ impl State {
     ///
     /// A unit counts as taken only if it is somebody else's for longer than `margin_us` of service time.
     pub fn judge_hold(&self, command: &Command<'_>, margin_us: i64) -> Option<(Outcome, bool)> {
-        let Command::Hold { campaign, id, subject, picks } = command else { return None };
+        let Command::Hold { campaign, id, subject, picks, limit } = command else { return None };
         let campaign = match self.campaign(campaign) {
             Ok(campaign) => campaign,
             Err(refusal) => return Some((refusal.into(), false)),
         };
-        let ask = ToHold { id, subject, picks, content: command.content() };
+        let ask = ToHold { id, subject, picks, limit: *limit, content: command.content() };
         let (mut deadlines, mut deeds) = (Deadlines::new(), Deeds::default());
         let (at, service) = (self.at(), self.service());
         let turn = Turn { at, service, deadlines: &mut deadlines, deeds: &mut deeds };

@@ -1,7 +1,7 @@
 //! Bodies as they are stored: what fits, what is refused, and that no bytes do harm.
 
 use crate::world::{SPACE, START, node};
-use firstcome_core::command::{BadBody, Body, BodyWriter, Mark, Order, Steer};
+use firstcome_core::command::{BadBody, Body, BodyWriter, Mark, Order, Pick, Steer, Step};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
@@ -37,8 +37,10 @@ fn commands() -> Vec<Command<'static>> {
         Command::Put { campaign, settings, expect, order }
     };
     let mut commands = vec![
-        Command::Claim { campaign, pool: None, subject },
-        Command::Claim { campaign, pool: Some("main"), subject: "x" },
+        Command::claim(campaign, None, subject),
+        Command::claim(campaign, Some("main"), "x"),
+        Command::Claim { campaign, pool: None, subject, limit: Some(1) },
+        Command::Claim { campaign, pool: Some("main"), subject, limit: Some(u32::MAX) },
         cancel(By::Subject, "", ""),
         cancel(By::Operator, "fraud", "ops"),
         put(Opens::At(START), Expect::Anything, order),
@@ -71,7 +73,7 @@ fn commands_read_back_as_they_were_written() {
 
 #[test]
 fn a_claim_takes_its_subject_and_three_bytes() {
-    let claim = |subject| Command::Claim { campaign: "drop", pool: Some("main"), subject };
+    let claim = |subject| Command::claim("drop", Some("main"), subject);
     let one = body(&[claim("ann")]).len();
     assert_eq!(body(&[claim("ann"), claim("bob")]).len() - one, 3 + 3);
 }
@@ -91,11 +93,11 @@ fn content_is_what_is_asked_not_who_asks() {
 
 #[test]
 fn a_batch_is_full_at_its_limits_and_what_did_not_fit_leaves_no_trace() {
-    let claim = Command::Claim { campaign: "drop", pool: None, subject: "ann" };
+    let claim = Command::claim("drop", None, "ann");
     let mut many = BodyWriter::new(node(1), 1, 0);
     assert!((0..BATCH_COMMANDS).all(|_| many.push(&claim)));
     assert!(!many.push(&claim));
-    assert!(!many.push(&Command::Claim { campaign: "other", pool: None, subject: "ann" }));
+    assert!(!many.push(&Command::claim("other", None, "ann")));
     let bytes = many.finish();
     let read = Body::open(&bytes).unwrap().commands().unwrap();
     assert_eq!(read, vec![claim; BATCH_COMMANDS]);
@@ -122,7 +124,7 @@ fn a_batch_is_full_at_its_limits_and_what_did_not_fit_leaves_no_trace() {
 #[test]
 fn thousands_of_names_in_one_batch_read_back() {
     let names: Vec<String> = (0..BATCH_COMMANDS).map(|n| format!("c{}", n % 1_500)).collect();
-    let claims = names.iter().map(|campaign| Command::Claim { campaign, pool: None, subject: "s" });
+    let claims = names.iter().map(|campaign| Command::claim(campaign, None, "s"));
     let claims: Vec<_> = claims.collect();
     let bytes = body(&claims);
     assert_eq!(Body::open(&bytes).unwrap().commands().unwrap(), claims);
@@ -152,7 +154,7 @@ fn one_wrong_bit_or_a_missing_end_is_refused() {
 #[test]
 fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
     let order = Order { id: Some("id"), who: "ops" };
-    let claim = |campaign, subject| Command::Claim { campaign, pool: None, subject };
+    let claim = |campaign, subject| Command::claim(campaign, None, subject);
     let long = "x".repeat(257);
     let put = |settings| {
         let expect = Expect::Anything;
@@ -165,6 +167,15 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
     let cancel = |pool, reason| {
         let (campaign, subject, rank, by, who) = ("drop", "ann", 1, By::Operator, "ops");
         Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+    };
+    let picks = || vec![Pick::quantity("main", 1)];
+    let hold = |limit| {
+        let (campaign, id, subject) = ("drop", "h1", "ann");
+        Command::Hold { campaign, id, subject, picks: picks(), limit }
+    };
+    let change = |limit| {
+        let step = Step { campaign: "drop", hold: "h1", subject: "ann", id: None };
+        Command::Change { step, add: picks(), drop: Vec::new(), limit }
     };
     let bad = [
         claim("", "ann"),
@@ -179,6 +190,11 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         put(Settings { pools: Vec::new(), ..settings() }),
         put(Settings { limit: Some(0), ..settings() }),
         put(Settings { title: long.as_str().into(), ..settings() }),
+        Command::Claim { campaign: "drop", pool: None, subject: "ann", limit: Some(0) },
+        Command::Claim { campaign: "drop", pool: None, subject: "a\nb", limit: Some(1) },
+        Command::Claim { campaign: "Drop", pool: None, subject: "ann", limit: Some(1) },
+        hold(Some(0)),
+        change(Some(0)),
     ];
     for command in bad {
         let bytes = body(std::slice::from_ref(&command));

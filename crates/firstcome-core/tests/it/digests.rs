@@ -22,6 +22,12 @@ fn the_digest_tells_apart_who_won_and_what_was_asked() {
     ] {
         assert!(!agree(&ann, &after(other)), "{other}");
     }
+    // What a hold remembers shows in a later outcome only.
+    let hold =
+        |said: &str| after(&format!("1s ann holds h1 drop vip 1{said} -> held vip until 481s"));
+    assert!(agree(&hold(""), &hold("")));
+    assert!(!agree(&hold(""), &hold(" within 2")));
+    assert!(!agree(&hold(" within 1"), &hold(" within 2")));
     assert!(!agree(
         &after("1s op puts drop: main 3; vip 2 -> changed 2"),
         &after("1s op puts drop: main 4; vip 2 -> changed 2"),

@@ -76,6 +76,7 @@ fn the_journals_of_level_1_have_every_command_and_every_outcome() {
     for (_, body) in GOLDEN.iter().flat_map(|golden| entries(golden.journal)) {
         let body = Body::open(&body).unwrap();
         kinds.extend(body.commands().unwrap().iter().map(|command| match command {
+            Command::Claim { limit: Some(_), .. } => "claim within a limit",
             Command::Claim { .. } => "claim",
             Command::Cancel { .. } => "cancel",
             Command::Put { .. } => "put",
@@ -84,7 +85,9 @@ fn the_journals_of_level_1_have_every_command_and_every_outcome() {
             Command::Steer { steer: Steer::Close, .. } => "close",
             Command::Steer { steer: Steer::Archive { drop_unsettled: false }, .. } => "archive",
             Command::Steer { steer: Steer::Archive { drop_unsettled: true }, .. } => "drop",
+            Command::Hold { limit: Some(_), .. } => "hold within a limit",
             Command::Hold { .. } => "hold",
+            Command::Change { limit: Some(_), .. } => "change within a limit",
             Command::Change { .. } => "change",
             Command::Extend { .. } => "extend",
             Command::Release { .. } => "release",
@@ -96,7 +99,7 @@ fn the_journals_of_level_1_have_every_command_and_every_outcome() {
             Command::Settled { .. } => "settled",
         }));
     }
-    assert_eq!(kinds.len(), 18, "{kinds:?}");
+    assert_eq!(kinds.len(), 21, "{kinds:?}");
     let refusals = Refusal::ALL.iter().map(|refusal| refusal.as_str());
     for name in refusals.chain(Outcome::YES).chain(["copy"]) {
         let has = |line: &str| {

@@ -6,6 +6,7 @@
 //! 0s   ann holds h1 hall A1 A2                -> held A1 A2 until 60s
 //! 0s   ann holds h2 hall GA*2 + vip 3 + best 2 grade=R -> held ...
 //! 1s   ann changes h1 hall A3 drop A1         -> held A2 A3 until 60s
+//! 1s   ann changes h1 hall B1 within 2        -> limit_reached    # she may have 2 units, as somebody said before
 //! 1s   ann extends h1 hall by 60s             -> extended until 61s
 //! 1s   ann releases h1 hall A2                -> released A2 left 1
 //! 2s   ann confirms h1 hall                   -> confirmed A3=1
@@ -20,7 +21,7 @@
 //! Picks are joined by `+`. A pick is a pool, if it is not `main`, and then names, a number, `AREA*NUMBER`, or
 //! `best NUMBER`. In `adds` seats of one part are one row; a word with `=` goes for its whole part.
 
-use crate::play::{cut, target, time};
+use crate::play::{cut, target, time, within};
 use crate::say::{shown_time, unit};
 use crate::world::START;
 use firstcome_core::command::{BestPick, Late, Order, Pick, Step, Wanted};
@@ -63,17 +64,18 @@ pub(crate) fn command<'a>(
     if matches!(verb, "adds" | "blocks" | "unblocks" | "moves") {
         return operate(verb, said, order);
     }
+    let (said, limit) = within(said);
     let (hold, said) = cut(said);
     let (campaign, said) = cut(said);
     let step = Step { campaign, hold, subject: who, id: order.id };
     match verb {
-        "holds" => Command::Hold { campaign, id: hold, subject: who, picks: picks(said) },
+        "holds" => Command::Hold { campaign, id: hold, subject: who, picks: picks(said), limit },
         "changes" => {
             let (add, drop) = match said.strip_prefix("drop ") {
                 Some(drop) => ("", drop),
                 None => said.split_once(" drop ").unwrap_or((said, "")),
             };
-            Command::Change { step, add: picks(add), drop: picks(drop) }
+            Command::Change { step, add: picks(add), drop: picks(drop), limit }
         }
         "extends" => {
             let by = said.strip_prefix("by ").map(|by| time(by).micros_since(START));

@@ -15,6 +15,7 @@ mod hall;
 mod holding;
 mod holds;
 mod ladder;
+mod limits;
 mod model;
 mod play;
 mod random;

@@ -64,7 +64,9 @@ impl Model {
     fn run(&mut self, at: Timestamp, command: &Command<'_>) -> Answer {
         let content = command.content();
         match command {
-            Command::Claim { campaign, pool, subject } => self.claim(at, campaign, *pool, subject),
+            Command::Claim { campaign, pool, subject, limit } => {
+                self.claim(at, campaign, *pool, subject, *limit)
+            }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
                 self.cancel(at, campaign, pool, subject, *rank, *by)
             }
@@ -120,7 +122,14 @@ impl Model {
         self.drops.iter_mut().find(|drop| drop.name == name).ok_or(missing)
     }
 
-    fn claim(&mut self, at: Timestamp, name: &str, pool: Option<&str>, subject: &str) -> Answer {
+    fn claim(
+        &mut self,
+        at: Timestamp,
+        name: &str,
+        pool: Option<&str>,
+        subject: &str,
+        limit: Option<u32>,
+    ) -> Answer {
         let drop = self.find(name)?;
         let pools = &drop.settings.pools;
         let place = match pool {
@@ -159,7 +168,7 @@ impl Model {
             return Err(Refusal::NotOpen { opens_at });
         }
         let live = all.iter().filter(|won| won.undone.is_none()).count();
-        if drop.settings.limit.is_some_and(|limit| live >= limit as usize) {
+        if [drop.settings.limit, limit].into_iter().flatten().any(|limit| live >= limit as usize) {
             return Err(Refusal::LimitReached);
         }
         if drop.taken(place) >= drop.settings.pools[place].capacity {

@@ -7,6 +7,7 @@
 //! 0s   op  puts new drop: main 2; vip 1; opens 10s|never; closes 20s; limit 1; again; gone; title T
 //! 0s   op#id7 puts drop@3: main 5             -> changed 4        # with an id, demanding version 3
 //! 1s   ann claims drop                        -> won 1            # or drop/main
+//! 1s   ann claims drop within 2               -> won 1            # she may have 2 units, as somebody said before
 //! 2s   ann cancels drop/main 1                -> cancelled by subject at 2s
 //! 3s   op  cancels ann drop/main 1 for fraud  -> cancelled by operator at 3s
 //! 4s   op  pauses|resumes|closes|archives|drops drop
@@ -100,6 +101,14 @@ pub(crate) fn cut(said: &str) -> (&str, &str) {
     (word, rest.trim())
 }
 
+/// Takes off the limit that a command brings.
+pub(crate) fn within(said: &str) -> (&str, Option<u32>) {
+    match said.rsplit_once(" within ") {
+        Some((said, limit)) => (said, Some(limit.parse().unwrap())),
+        None => (said, None),
+    }
+}
+
 /// Reads `3s`, `10m`, `24h`, or sums as `1h+5s`, counted from the start.
 pub(crate) fn time(text: &str) -> Timestamp {
     let part = |part: &str| {
@@ -128,8 +137,9 @@ fn command(said: &str) -> Command<'_> {
     let steer = |steer| Command::Steer { campaign: said, steer, order };
     match verb {
         "claims" => {
+            let (said, limit) = within(said);
             let (campaign, pool) = target(said);
-            Command::Claim { campaign, pool, subject: who }
+            Command::Claim { campaign, pool, subject: who, limit }
         }
         "cancels" => cancel(who, said),
         "puts" => put(said, order),

@@ -78,8 +78,11 @@ fn command() -> impl Strategy<Value = Command<'static>> {
     let pool = || select(&POOLS[..]);
     let subject = || select(&SUBJECTS[..]);
     let maybe = prop_oneof![1 => Just(None), 3 => pool().prop_map(Some)];
-    let claim = (campaign(), maybe, subject())
-        .prop_map(|(campaign, pool, subject)| Command::Claim { campaign, pool, subject });
+    let limit = prop_oneof![9 => Just(None), 1 => (1..4_u32).prop_map(Some)];
+    let claim =
+        (campaign(), maybe, subject(), limit).prop_map(|(campaign, pool, subject, limit)| {
+            Command::Claim { campaign, pool, subject, limit }
+        });
     let by = prop_oneof![4 => Just(By::Subject), 1 => Just(By::Operator)];
     let cancel = (campaign(), pool(), subject(), 0..8_u32, by).prop_map(
         |(campaign, pool, subject, rank, by)| {

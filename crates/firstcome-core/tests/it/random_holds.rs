@@ -69,12 +69,19 @@ fn command() -> impl Strategy<Value = Command<'static>> {
     let campaign = "hall";
     let order = Order { id: None, who: "ops" };
     let seat = || select(&NAMES[..10]);
-    let hold = (select(&HOLDS[..]), select(&SUBJECTS[..]), prop::collection::vec(pick(), 1..3));
-    let hold =
-        hold.prop_map(move |(id, subject, picks)| Command::Hold { campaign, id, subject, picks });
-    let change = (step(), prop::collection::vec(pick(), 0..2), parts(0))
-        .prop_filter("something", |(_, add, drop)| !add.is_empty() || !drop.is_empty())
-        .prop_map(|(step, add, drop)| Command::Change { step, add, drop });
+    let limit = || prop_oneof![9 => Just(None), 1 => (1..5_u32).prop_map(Some)];
+    let picks = prop::collection::vec(pick(), 1..3);
+    let hold = (select(&HOLDS[..]), select(&SUBJECTS[..]), picks, limit());
+    let hold = hold.prop_map(move |(id, subject, picks, limit)| Command::Hold {
+        campaign,
+        id,
+        subject,
+        picks,
+        limit,
+    });
+    let change = (step(), prop::collection::vec(pick(), 0..2), parts(0), limit())
+        .prop_filter("something", |(_, add, drop, _)| !add.is_empty() || !drop.is_empty())
+        .prop_map(|(step, add, drop, limit)| Command::Change { step, add, drop, limit });
     let extend = (step(), prop::option::of(1..60 * SECOND));
     let extend = extend.prop_map(|(step, by_us)| Command::Extend { step, by_us });
     let release = (step(), parts(0)).prop_map(|(step, units)| Command::Release { step, units });
@@ -96,11 +103,8 @@ fn command() -> impl Strategy<Value = Command<'static>> {
         reason: "view",
         order,
     });
-    let claim = select(&SUBJECTS[..]).prop_map(move |subject| Command::Claim {
-        campaign,
-        pool: Some("vip"),
-        subject,
-    });
+    let claim = select(&SUBJECTS[..])
+        .prop_map(move |subject| Command::claim(campaign, Some("vip"), subject));
     let cancel = (select(&SUBJECTS[..]), select(&["main", "vip"][..]), 1..8_u32, 0..12_u8);
     let cancel = cancel.prop_map(move |(subject, pool, rank, by)| {
         let by = if by == 0 { By::Operator } else { By::Subject };
@@ -128,6 +132,7 @@ fn walk(
     mut seen: impl FnMut(&mut World, &Outcome),
 ) {
     let mut world = play(HOUSES[house]);
+    let mut said = BTreeMap::new();
     for (later, command) in steps {
         let at = world.state.at().plus_micros(*later);
         // What expires does so before the command is looked at.
@@ -142,6 +147,7 @@ fn walk(
             assert_eq!(world.state.last_result(), results);
         }
         whole(&world.state, command, outcome);
+        within(&world.state, command, outcome, &mut said);
         invariants(&world.state);
         seen(&mut world, outcome);
     }
@@ -172,6 +178,38 @@ fn whole(state: &State, command: &Command<'_>, outcome: &Outcome) {
         }
     }
     assert_eq!(held.units.len(), asked, "{picks:?} gave {:?}", held.units);
+}
+
+/// What came with a command was kept: by the units it gave, and when they are taken again after they expired.
+fn within(
+    state: &State,
+    command: &Command<'_>,
+    outcome: &Outcome,
+    said: &mut BTreeMap<&'static str, u32>,
+) {
+    let (subject, limit) = match (command, outcome) {
+        (Command::Claim { subject, limit, .. }, Outcome::Won { .. }) => (*subject, *limit),
+        (Command::Hold { id, subject, limit, .. }, Outcome::Held(_)) => {
+            let id = HOLDS.iter().find(|known| *known == id).unwrap();
+            said.extend(limit.map(|limit| (*id, limit)));
+            (*subject, *limit)
+        }
+        (Command::Change { step, add, limit, .. }, Outcome::Held(_)) => {
+            let id = HOLDS.iter().find(|known| **known == step.hold).unwrap();
+            said.extend(limit.map(|limit| (*id, limit)));
+            (step.subject, limit.filter(|_| !add.is_empty()))
+        }
+        (Command::Confirm { step, .. }, Outcome::Confirmed(confirmed)) if confirmed.retaken => {
+            (step.subject, said.get(step.hold).copied())
+        }
+        _ => return,
+    };
+    let Some(limit) = limit else { return };
+    let campaign = state.campaign("hall").unwrap();
+    let held: u32 = campaign.holds_of(subject).map(Hold::held).sum();
+    let claims = campaign.pools().iter().flat_map(|pool| pool.claims_of(subject));
+    let has = held as usize + claims.filter(|claim| claim.cancel.is_none()).count();
+    assert!(has <= limit as usize, "{subject} has {has} within {limit} by {command:?}");
 }
 
 fn invariants(state: &State) {

@@ -2,7 +2,7 @@
 
 use crate::play::{play, play_on};
 use crate::world::{START, World, node};
-use firstcome_core::command::Order;
+use firstcome_core::command::{Late, Order, Pick, Step};
 use firstcome_core::limits::PIECE_BYTES;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
@@ -71,7 +71,7 @@ fn claim(world: &mut World, from: u32, upto: u32) {
     let names: Vec<String> = (from..upto).map(|n| format!("subject-{n}")).collect();
     for names in names.chunks(4_000) {
         let pool = Some("main");
-        let claims = names.iter().map(|subject| Command::Claim { campaign: "drop", pool, subject });
+        let claims = names.iter().map(|subject| Command::claim("drop", pool, subject));
         let claims: Vec<_> = claims.collect();
         let (at, number) = (world.state.at().plus_micros(1), world.state.position() + 1);
         world.entry(at, node(0), number, &claims);
@@ -132,6 +132,34 @@ fn a_restored_state_gives_the_same_snapshot_again() {
     let segments = |taken: &Taken| taken.pieces.iter().filter(|p| p.len() > 100_000).count();
     assert_eq!(segments(&once), segments(&twice));
     assert_eq!(restored(&twice).mark(), world.state.mark());
+}
+
+#[test]
+fn which_claims_came_from_holds_is_written_once_for_each_full_run_of_them() {
+    let mut world = play("0s op puts hall: vip 9000; many; ttl 9s -> created 1");
+    for n in 0..10 {
+        let (id, at) = (format!("h{n}"), world.state.at());
+        let picks = vec![Pick::quantity("vip", 500)];
+        let (campaign, subject) = ("hall", "ann");
+        let hold = Command::Hold { campaign, id: &id, subject, picks, limit: None };
+        let step = Step { campaign, hold: &id, subject, id: None };
+        let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+        let number = world.state.position() + 1;
+        world.entry(at, node(0), number, &[hold, confirm]);
+    }
+    let brought = || {
+        let mut frozen = world.state.freeze(false);
+        let pieces = std::iter::from_fn(|| frozen.next_piece()).inspect(|piece| piece.stored());
+        pieces.map(|piece| piece.bytes.is_some()).collect::<Vec<_>>()
+    };
+    assert!(brought().iter().all(|brought| *brought));
+    assert_eq!(
+        brought().iter().filter(|brought| !*brought).count(),
+        2,
+        "of 5,000 in runs of 2,048"
+    );
+    let kept = taken(&world.state, true);
+    assert_eq!(taken(&restored(&kept), true), kept);
 }
 
 #[test]
@@ -221,7 +249,7 @@ fn longest_names_and_reasons_fit_their_pieces() {
     let (pool, reason) = ("0".repeat(64), "r".repeat(256));
     for n in 0..600_u32 {
         let subject = format!("{n:0255}");
-        let claim = Command::Claim { campaign: &name, pool: Some(&pool), subject: &subject };
+        let claim = Command::claim(&name, Some(&pool), &subject);
         let by = By::Operator;
         let (pool, who) = (pool.as_str(), who.as_str());
         let subject = subject.as_str();
@@ -257,7 +285,7 @@ fn many_small_pools_share_pieces() {
         };
         let order = Order::default();
         let put = Command::Put { campaign: &name, settings, expect: Expect::Anything, order };
-        let claim = Command::Claim { campaign: &name, pool: None, subject: "ann" };
+        let claim = Command::claim(&name, None, "ann");
         world.entry(START, node(1), n + 1, &[put, claim]);
     }
     assert!(taken(&world.state, true).pieces.len() < 3);

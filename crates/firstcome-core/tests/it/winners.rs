@@ -25,8 +25,7 @@ fn flood(places: u32, entrants: u32) {
     for (batch, names) in names.chunks(1_000).enumerate() {
         // Everybody sends twice: the second of each pair must change nothing.
         let twice = names.iter().flat_map(|name| [name, name]);
-        let claims: Vec<_> =
-            twice.map(|subject| Command::Claim { campaign: "drop", pool: None, subject }).collect();
+        let claims: Vec<_> = twice.map(|subject| Command::claim("drop", None, subject)).collect();
         let Gave::Outcomes(outcomes) = world.entry(START, node(1), batch as u64 + 2, &claims)
         else {
             panic!("each batch has a number of its own");

@@ -16,8 +16,8 @@ const NODE: NodeId = NodeId(*b"0123456789abcdef");
 fn example() -> Vec<u8> {
     let mut body = BodyWriter::new(NODE, 7, 41);
     let commands = [
-        Command::Claim { campaign: "spring", pool: None, subject: "ann" },
-        Command::Claim { campaign: "spring", pool: None, subject: "bob" },
+        Command::claim("spring", None, "ann"),
+        Command::claim("spring", None, "bob"),
         Command::Cancel {
             campaign: "spring",
             pool: "main",

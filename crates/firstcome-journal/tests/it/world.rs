@@ -196,7 +196,7 @@ impl Player {
 
 pub(crate) fn body(name: Name, subject: &str) -> Vec<u8> {
     let mut writer = BodyWriter::new(name.node, name.number, 0);
-    assert!(writer.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    assert!(writer.push(&Command::claim("spring", None, subject)));
     writer.finish()
 }
 

@@ -117,6 +117,7 @@ impl<'a> Campaign<'a> {
         at: Timestamp,
         pool: Option<&str>,
         subject: &str,
+        limit: Option<u32>,
     ) -> Result<usize, Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
         let place = match pool {
@@ -149,7 +150,7 @@ impl<'a> Campaign<'a> {
             return refused(Refusal::NotOpen { opens_at: self.settings.opens.at() });
         }
         let live = self.pools.iter().filter(|pool| pool.live(subject).is_some()).count();
-        if self.settings.limit.is_some_and(|limit| live >= limit as usize) {
+        if [self.settings.limit, limit].into_iter().flatten().any(|limit| live >= limit as usize) {
             return refused(Refusal::LimitReached);
         }
         if self.taken(place) >= self.settings.pools[place].capacity {

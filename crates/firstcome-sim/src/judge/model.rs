@@ -109,8 +109,8 @@ impl<'a> Model<'a> {
 
     fn run(&mut self, at: Timestamp, command: &Command<'a>, deeds: &mut Vec<Deed<'a>>) -> Decision {
         let decided = match command {
-            Command::Claim { campaign, pool, subject } => {
-                self.claim(at, campaign, *pool, subject, deeds)
+            Command::Claim { campaign, pool, subject, limit } => {
+                self.claim(at, (campaign, *pool, subject), *limit, deeds)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
                 self.cancel(at, (campaign, pool, subject, *rank), *by, deeds)
@@ -149,14 +149,13 @@ impl<'a> Model<'a> {
     fn claim(
         &mut self,
         at: Timestamp,
-        name: &'a str,
-        pool: Option<&str>,
-        subject: &'a str,
+        (name, pool, subject): (&'a str, Option<&str>, &'a str),
+        limit: Option<u32>,
         deeds: &mut Vec<Deed<'a>>,
     ) -> Result<Decision, Refusal> {
         let entry = self.entry;
         let campaign = self.find(name)?;
-        let place = match campaign.judge_claim(at, pool, subject) {
+        let place = match campaign.judge_claim(at, pool, subject, limit) {
             Ok(place) => place,
             Err(outcome) => {
                 let had = campaign.pool(pool).and_then(|pool| pool.live(subject));

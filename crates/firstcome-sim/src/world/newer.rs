@@ -20,7 +20,7 @@ pub(super) async fn writes(around: &Around, seats: &Seats) -> Result<(), String>
     let head = journal.head().await.map_err(|why| format!("there is no head: {why}"))?;
     let name = Name { node: NodeId([0xff; 16]), number: 1 };
     let mut body = BodyWriter::at_level(LEVEL + 1, name.node, name.number, 0);
-    let _fits = body.push(&Command::Claim { campaign: "c0", pool: None, subject: "newer" });
+    let _fits = body.push(&Command::claim("c0", None, "newer"));
     let body = body.finish().into();
     let append = Append { body, name, applied: head.position, applied_name: head.name };
     journal.append(append).await.map_err(|why| format!("it cannot be appended: {why}"))?;

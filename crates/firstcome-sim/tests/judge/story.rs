@@ -74,7 +74,7 @@ fn command(asked: &Asked) -> Command<'_> {
     let order = Order { id: None, who: "desk" };
     match asked {
         Asked::Claim { campaign, pool, subject } => {
-            Command::Claim { campaign, pool: pool.as_deref(), subject }
+            Command::claim(campaign, pool.as_deref(), subject)
         }
         Asked::Cancel { campaign, pool, subject, rank, operator } => {
             let by = if *operator { By::Operator } else { By::Subject };

@@ -65,11 +65,7 @@ impl Rules {
             for subject in first..(first + BATCH).min(self.claimed + claims) {
                 let subject = format!("s-{subject:08}");
                 assert_eq!(subject.len(), SUBJECT_BYTES);
-                body.push(&Command::Claim {
-                    campaign: "bench",
-                    pool: Some("main"),
-                    subject: &subject,
-                });
+                body.push(&Command::claim("bench", Some("main"), &subject));
             }
             bodies.push(body.finish());
         }

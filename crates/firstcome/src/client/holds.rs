@@ -2,6 +2,8 @@
 
 use serde::Deserialize;
 
+use super::HeldClaim;
+
 /// A unit of a hold; places of an area and units of a counted pool come with their quantity.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct HeldUnit {
@@ -67,6 +69,26 @@ pub struct Hold {
     pub held: u64,
     /// All its units, whatever became of them.
     pub units: Vec<HeldUnit>,
+}
+
+/// What a subject has over all campaigns that the key is for.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Subject {
+    /// Who.
+    pub subject: String,
+    /// The campaigns in which it has something.
+    pub campaigns: Vec<SubjectIn>,
+}
+
+/// What a subject has in one campaign.
+#[derive(Debug, Clone, Deserialize)]
+pub struct SubjectIn {
+    /// The campaign.
+    pub campaign: String,
+    /// Its live holds, in the order they began.
+    pub holds: Vec<Hold>,
+    /// Its claims, the latest first in each pool.
+    pub claims: Vec<HeldClaim>,
 }
 
 /// A hold that lasts longer.

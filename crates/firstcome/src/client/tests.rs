@@ -133,6 +133,12 @@ async fn busy_changed_nothing_and_unknown_may_have() {
         claim(&peer(Fate::Says("503 Service Unavailable", unknown)).await).await.unwrap_err();
     assert!(failure.may_have_happened(), "{failure}");
 
+    // Part of it was done before the server had no answer to the rest.
+    let half = r#"{"outcome":"unavailable","retry":true,"changed":"yes"}"#;
+    let failure =
+        claim(&peer(Fate::Says("503 Service Unavailable", half)).await).await.unwrap_err();
+    assert!(failure.may_have_happened(), "{failure}");
+
     let gateway = claim(&peer(Fate::Says("502 Bad Gateway", "<html>")).await).await.unwrap_err();
     assert!(gateway.may_have_happened(), "{gateway}");
 }

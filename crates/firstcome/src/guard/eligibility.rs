@@ -1,11 +1,11 @@
-//! Asking the team's own service whether a subject may, before a command is written.
+//! Asking the team's own service whether a subject may, and how many units, before a command is written.
 //!
 //! A check is for a campaign or for several. Its answers, yes and no, are kept for a while; who asks
 //! the same at the same time shares one call; calls have a deadline and there are so many at most;
 //! and when the service fails, it is left alone but for a probe now and then. Then, as the check
 //! says, claims are refused until it is back, or let through.
 //!
-//! Nothing of it is in the journal: a replay asks nobody.
+//! A limit that comes with a yes is written into the command. Nothing else of it is in the journal: a replay asks nobody.
 
 mod breaker;
 mod call;
@@ -89,8 +89,8 @@ impl fmt::Display for Down {
 /// What a claim may do after a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Go on to the rules.
-    Admitted,
+    /// Go on to the rules, with the limit that the service gave, if it gave one.
+    Admitted(Option<u32>),
     /// Nothing: the service says no, for this reason.
     NotEligible(Option<Arc<str>>),
     /// Nothing for now: the answer is not known.
@@ -150,11 +150,11 @@ impl Check {
             Err(known) => known,
         };
         match heard {
-            Ok(Said::Yes) => Verdict::Admitted,
+            Ok(Said::Yes(limit)) => Verdict::Admitted(limit),
             Ok(Said::No(reason)) => Verdict::NotEligible(reason),
             Err(_) if self.terms.admits_when_down => {
                 self.counts.admitted.inc();
-                Verdict::Admitted
+                Verdict::Admitted(None)
             }
             Err(down) => Verdict::Unknown(down),
         }
@@ -168,7 +168,7 @@ impl Check {
         let mut state = self.state();
         if let Some(said) = state.kept.get(&asked, now) {
             match said {
-                Said::Yes => self.counts.kept_yes.inc(),
+                Said::Yes(_) => self.counts.kept_yes.inc(),
                 Said::No(_) => self.counts.kept_no.inc(),
             };
             return Err(Ok(said.clone()));
@@ -236,7 +236,7 @@ impl UnderWay {
         match heard {
             Ok(said) => {
                 let (count, keep) = match said {
-                    Said::Yes => (&counts.yes, terms.keep_yes),
+                    Said::Yes(_) => (&counts.yes, terms.keep_yes),
                     Said::No(_) => (&counts.no, terms.keep_no),
                 };
                 count.inc();

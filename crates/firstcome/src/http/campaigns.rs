@@ -7,7 +7,7 @@ use super::problem::{Problem, yes};
 use super::seats::{self, SeatRow};
 use super::{App, Role, clock_text, request};
 use crate::answer::Code;
-use crate::node::{Ask, Decided, Ordered, OwnChunk};
+use crate::node::{Answer, Ask, Decided, Ordered, OwnChunk};
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
@@ -70,7 +70,7 @@ fn yes_by_default() -> bool {
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LimitsRequest {
-    /// Live claims over all pools of the campaign; one for each pool if left out.
+    /// Units over all pools of the campaign, held and live claims together; if left out, only the other limits count.
     #[serde(default)]
     campaign: Option<u32>,
     /// Units of a grade, held and live claims together, over all pools.
@@ -261,22 +261,21 @@ pub(super) async fn put(
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         fits_memory(&app, &campaign, &settings)?;
         if let Some(view) = unchanged(&app, &campaign, &settings, expect, &ordered).await {
-            seats::add_all(&app, &campaign, seats, &ordered).await?;
+            seats::add_all(&app, &campaign, seats, &key.name, false).await?;
             app.metrics.answered("unchanged");
             return Ok(tagged(StatusCode::OK, view.version, &view));
         }
         let settings = Box::new(settings);
-        let by = ordered.clone();
         let ask = Ask::Put { campaign: campaign.as_str().into(), settings, expect, ordered };
-        let put = put_view(&app, campaign.clone(), ask).await?;
-        seats::add_all(&app, &campaign, seats, &by).await?;
-        Ok(put)
+        let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
+        let changed = !matches!(answer.outcome, Outcome::Unchanged { .. });
+        seats::add_all(&app, &campaign, seats, &key.name, changed).await?;
+        Ok(put_view(&app, campaign, &answer))
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
 
-async fn put_view(app: &App, campaign: String, ask: Ask) -> Result<Response<Body>, Problem> {
-    let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
+fn put_view(app: &App, campaign: String, answer: &Answer) -> Response<Body> {
     let (status, version, clamped) = if let Outcome::Created { version } = &answer.outcome {
         (StatusCode::CREATED, *version, &[][..])
     } else if let Outcome::Changed { version, clamped } = &answer.outcome {
@@ -298,7 +297,7 @@ async fn put_view(app: &App, campaign: String, ask: Ask) -> Result<Response<Body
         position: answer.position.to_string(),
         decided: answer.decided.as_str(),
     };
-    Ok(tagged(status, version, &view))
+    tagged(status, version, &view)
 }
 
 /// Answers a put that asks for what is there already; nothing is appended then.
@@ -472,7 +471,8 @@ async fn steer(
         let ordered = Ordered { id: request::command_id(headers)?, who: key.name.clone() };
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         let ask = Ask::Steer { campaign: campaign.as_str().into(), steer, ordered };
-        put_view(app, campaign, ask).await
+        let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
+        Ok(put_view(app, campaign, &answer))
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }

@@ -128,8 +128,8 @@ where
     let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
         Some(answer) => answer,
         None => {
-            app.eligible(campaign, pool, &ask.subject).await?;
-            intake.decide(Ask::claim(campaign, pool, &ask.subject)).await
+            let limit = app.eligible(campaign, pool, &ask.subject).await?;
+            intake.decide(Ask::claim(campaign, pool, &ask.subject, limit)).await
         }
     };
     let answer = yes(answer, campaign)?;

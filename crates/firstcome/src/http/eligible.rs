@@ -8,7 +8,8 @@ use serde_json::json;
 use std::time::Duration;
 
 impl App {
-    /// Has the campaign's check decide whether a command for this subject may be written.
+    /// Has the campaign's check decide whether a command for this subject may be written, and gives the limit to write
+    /// into it, if the check says one.
     ///
     /// For every command that sets units aside or gives them. Costs a look at an empty list where there
     /// are no checks; ask from memory first, where that can be done.
@@ -21,12 +22,12 @@ impl App {
         campaign: &str,
         pool: Option<&str>,
         subject: &str,
-    ) -> Result<(), Problem> {
+    ) -> Result<Option<u32>, Problem> {
         let Some(check) = self.guards.checks.of(campaign) else {
-            return Ok(());
+            return Ok(None);
         };
         match check.decide(Question { campaign, pool, subject }).await {
-            Verdict::Admitted => Ok(()),
+            Verdict::Admitted(limit) => Ok(limit),
             Verdict::NotEligible(reason) => {
                 let detail = match &reason {
                     Some(reason) => format!("the campaign's own check says no: {reason}"),

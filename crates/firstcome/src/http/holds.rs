@@ -112,15 +112,21 @@ where
         let wait = Duration::from_millis(ask.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
         let subject = ask.subject.as_str();
         let pool = one_pool(&picks).map(str::to_owned);
-        let ask = HoldAsk::Hold { campaign: campaign.into(), id, subject: subject.into(), picks };
+        let ask = HoldAsk::Hold {
+            campaign: campaign.into(),
+            id,
+            subject: subject.into(),
+            picks,
+            limit: None,
+        };
         let early = app.node.intake.hold_early(&ask, min).await.transpose();
         let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
         let answer = match early {
             // Whoever would rather wait is not told that it is taken.
             Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
             Some(_) | None => {
-                app.eligible(campaign, pool.as_deref(), subject).await?;
-                app.node.intake.hold_in_line(ask, wait).await
+                let limit = app.eligible(campaign, pool.as_deref(), subject).await?;
+                app.node.intake.hold_in_line(ask.within(limit), wait).await
             }
         };
         app.about_hold(answer, campaign, subject)

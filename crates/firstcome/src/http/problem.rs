@@ -2,7 +2,7 @@
 
 use super::claims::{full, written};
 use super::clock_text;
-use crate::answer::{Code, Failure};
+use crate::answer::{Code, Effect, Failure};
 use crate::node::{Answer, Decided};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
@@ -27,6 +27,8 @@ pub(super) struct Problem {
     decided: Option<Decided>,
     extra: Vec<(&'static str, Value)>,
     retry_after: Option<u64>,
+    /// Whether an earlier part of the same request was done.
+    partly: bool,
 }
 
 impl Problem {
@@ -61,7 +63,8 @@ impl Problem {
             | Code::MethodNotAllowed => None,
         };
         let detail = detail.into();
-        Self { code, detail, position: None, decided: None, extra: Vec::new(), retry_after }
+        let (position, decided, extra) = (None, None, Vec::new());
+        Self { code, detail, position, decided, extra, retry_after, partly: false }
     }
 
     pub(super) fn invalid(detail: impl Into<String>) -> Self {
@@ -170,6 +173,13 @@ impl Problem {
         self
     }
 
+    /// Says that an earlier part of the request was done.
+    pub(super) fn partly(mut self, what: &str) -> Self {
+        self.detail = format!("{what}: {}", self.detail.trim_end_matches("; nothing changed"));
+        self.partly = true;
+        self
+    }
+
     /// Says when to ask again, in whole seconds and no sooner than that.
     pub(super) fn after(mut self, wait: Duration) -> Self {
         let begun = u64::from(wait.subsec_nanos() > 0);
@@ -217,7 +227,8 @@ impl Serialize for Problem {
         map.serialize_entry("detail", &self.detail)?;
         map.serialize_entry("outcome", row.outcome)?;
         map.serialize_entry("retry", &row.retry)?;
-        map.serialize_entry("changed", row.effect.as_str())?;
+        let effect = if self.partly { Effect::Done } else { row.effect };
+        map.serialize_entry("changed", effect.as_str())?;
         if let Some(position) = self.position {
             map.serialize_entry("position", &format_args!("{position}"))?;
         }

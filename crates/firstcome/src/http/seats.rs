@@ -192,17 +192,29 @@ async fn add(
     })
 }
 
-/// Adds the seats that came with a campaign, pool by pool.
+/// Adds the seats that came with a campaign, pool by pool; those that are there just so stay as they are.
+///
+/// It is not one step with what was done to the campaign: the problem says so, where that or a pool before `changed`
+/// something. The same request again does what is missing.
 pub(super) async fn add_all(
     app: &App,
     campaign: &str,
     pools: Vec<(String, OwnChunk)>,
-    ordered: &Ordered,
+    who: &str,
+    mut changed: bool,
 ) -> Result<(), Problem> {
     for (pool, chunk) in pools {
-        let ordered = Ordered { id: None, who: ordered.who.clone() };
-        let added = add(app, campaign, &pool, chunk, ordered).await;
-        added.map_err(|(Bad::Seat { problem, .. } | Bad::Other(problem))| problem)?;
+        let ordered = Ordered { id: None, who: who.into() };
+        match add(app, campaign, &pool, chunk, ordered).await {
+            Ok(Answer { outcome, .. }) => {
+                changed |= outcome != Outcome::Imported { seats: 0, areas: 0 };
+            }
+            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) if changed => {
+                let what = format!("the rest is done, the seats of pool {pool:?} are not added");
+                return Err(problem.partly(&what));
+            }
+            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) => return Err(problem),
+        }
     }
     Ok(())
 }

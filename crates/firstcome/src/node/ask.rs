@@ -38,6 +38,8 @@ pub enum Ask {
         pool: Option<Box<str>>,
         /// Who competes.
         subject: Box<str>,
+        /// How many units of the campaign the subject may have, if the team's own service said so.
+        limit: Option<u32>,
     },
     /// See [`Command::Cancel`].
     Cancel {
@@ -93,16 +95,16 @@ pub enum Ask {
 
 impl Ask {
     /// Gives a claim.
-    pub fn claim(campaign: &str, pool: Option<&str>, subject: &str) -> Self {
+    pub fn claim(campaign: &str, pool: Option<&str>, subject: &str, limit: Option<u32>) -> Self {
         let (campaign, subject) = (campaign.into(), subject.into());
-        Self::Claim { campaign, pool: pool.map(Into::into), subject }
+        Self::Claim { campaign, pool: pool.map(Into::into), subject, limit }
     }
 
     /// Gives the command as it is written into a body, with what this node knows at that moment.
     pub fn command(&self, mark: Mark) -> Command<'_> {
         match self {
-            Self::Claim { campaign, pool, subject } => {
-                Command::Claim { campaign, pool: pool.as_deref(), subject }
+            Self::Claim { campaign, pool, subject, limit } => {
+                Command::Claim { campaign, pool: pool.as_deref(), subject, limit: *limit }
             }
             Self::Cancel { campaign, pool, subject, rank, by, reason, who } => {
                 Command::Cancel { campaign, pool, subject, rank: *rank, by: *by, reason, who }

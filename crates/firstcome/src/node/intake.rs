@@ -78,7 +78,7 @@ impl Intake {
     ) -> Result<Answer, Failure> {
         match self.claim_early(campaign, pool, subject, min).await? {
             Some(answer) => Ok(answer),
-            None => self.decide(Ask::claim(campaign, pool, subject)).await,
+            None => self.decide(Ask::claim(campaign, pool, subject, None)).await,
         }
     }
 
@@ -341,7 +341,7 @@ impl Intake {
     ) -> Option<Result<Answer, Failure>> {
         self.say_from_memory(|state| match state.campaign(campaign) {
             Ok(campaign) => {
-                let outcome = campaign.judge_claim(state.at(), pool, subject).err()?;
+                let outcome = campaign.judge_claim(state.at(), pool, subject, None).err()?;
                 Some((outcome, campaign.lets_claim_again()))
             }
             Err(refusal) => Some((refusal.into(), false)),

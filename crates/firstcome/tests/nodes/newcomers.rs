@@ -60,7 +60,7 @@ async fn an_entry_of_a_newer_level_stops_every_older_server_with_a_sentence() {
     let (redis, journal) = journal(&scene).await;
     let stranger = NodeId([9; 16]);
     let mut body = BodyWriter::at_level(LEVEL + 1, stranger, 1, 0);
-    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject: "new" }));
+    assert!(body.push(&Command::claim("spring", None, "new")));
     let head = journal.head().await.unwrap();
     let append = Append {
         body: body.finish().into(),

@@ -16,10 +16,10 @@ use tokio::time::{advance, pause, resume};
 use tokio_rustls::TlsAcceptor;
 
 /// Longer than any test takes; a call that hangs is ended by setting the clock forward.
-const LONG: Duration = Duration::from_secs(600);
+pub(crate) const LONG: Duration = Duration::from_secs(600);
 const SECOND: Duration = Duration::from_secs(1);
 
-fn terms(campaign: &str, url: &str) -> Terms {
+pub(crate) fn terms(campaign: &str, url: &str) -> Terms {
     Terms {
         campaign: campaign.parse().unwrap(),
         url: url.parse().unwrap(),
@@ -42,7 +42,7 @@ fn check(terms: Terms) -> Arc<Check> {
 }
 
 /// A node whose claims in `drop` are checked.
-async fn node(terms: Terms) -> Inside {
+pub(crate) async fn node(terms: Terms) -> Inside {
     node_of(vec![terms]).await
 }
 
@@ -55,7 +55,7 @@ async fn node_of(all: Vec<Terms>) -> Inside {
 }
 
 /// Sets the clock forward. Between, it runs as it does: there are real connections here.
-async fn later(time: Duration) {
+pub(crate) async fn later(time: Duration) {
     pause();
     advance(time).await;
     resume();
@@ -181,7 +181,7 @@ async fn a_thousand_claims_of_as_many_subjects_make_as_many_calls() {
         let before = team.calls();
         for subject in ["ann", "ann", "bob", "ann"] {
             let question = Question { campaign: "drop", pool: None, subject };
-            assert_eq!(check.decide(question).await, Verdict::Admitted);
+            assert_eq!(check.decide(question).await, Verdict::Admitted(None));
         }
         assert_eq!(team.calls() - before, calls);
     }
@@ -205,8 +205,11 @@ async fn whatever_is_no_answer_is_not_taken_for_one() {
         (says("{}"), "is no answer"),
         (says(r#"{"eligible": "true"}"#), "is no answer"),
         (says(r#"{"eligible": null}"#), "is no answer"),
-        // A limit that nobody keeps is none.
-        (says(r#"{"eligible": true, "limit": 2}"#), "is no answer"),
+        // Nobody can keep a limit that is none.
+        (says(r#"{"eligible": true, "limit": "2"}"#), "is no answer"),
+        (says(r#"{"eligible": true, "limit": -1}"#), "is no answer"),
+        (says(r#"{"eligible": true, "limit": 1.5}"#), "is no answer"),
+        (says(r#"{"eligible": true, "limit": 4294967296}"#), "is no answer"),
         (
             says(&format!(r#"{{"eligible": true, "reason": "{}"}}"#, "x".repeat(20_000))),
             "no answer",
@@ -342,7 +345,7 @@ async fn a_call_that_nobody_waits_for_is_given_up_and_its_place_is_free() {
     begun.abort();
     assert!(begun.await.unwrap_err().is_cancelled());
     team.lets_go(1);
-    assert_eq!(joined.await.unwrap(), Verdict::Admitted);
+    assert_eq!(joined.await.unwrap(), Verdict::Admitted(None));
     // All go away.
     let begun = tokio::spawn(ask("bob"));
     team.called(2).await;
@@ -359,7 +362,7 @@ async fn a_call_that_nobody_waits_for_is_given_up_and_its_place_is_free() {
     probe.abort();
     team.given_up(2).await;
     team.turns(Mood::yes());
-    assert_eq!(ask("bob").await, Verdict::Admitted);
+    assert_eq!(ask("bob").await, Verdict::Admitted(None));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use tokio::time::sleep;
 fn forks(store: &Memory, keep: u64, stranger: u8, subject: &str) {
     let stranger = NodeId([stranger; 16]);
     let mut body = BodyWriter::new(stranger, 1, 0);
-    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+    assert!(body.push(&Command::claim("spring", None, subject)));
     store.fork(keep, [(Name { node: stranger, number: 1 }, body.finish())]);
 }
 
@@ -37,7 +37,7 @@ async fn a_fork_is_brought_together_and_the_list_says_who_changed_rank() {
     let stranger = NodeId([9; 16]);
     let mut body = BodyWriter::new(stranger, 1, 0);
     for subject in ["zed", "cid"] {
-        assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject }));
+        assert!(body.push(&Command::claim("spring", None, subject)));
     }
     store.fork(2, [(Name { node: stranger, number: 1 }, body.finish())]);
     sleep(Duration::from_secs(20)).await;

@@ -32,8 +32,8 @@ async fn opens(seat: &Seat, ttl: Duration) {
 
 async fn holds(seat: &Seat, id: &str, subject: &str, names: &[&str]) -> Answer {
     let picks = units(names);
-    let ask =
-        HoldAsk::Hold { campaign: "hall".into(), id: id.into(), subject: subject.into(), picks };
+    let (campaign, id, subject) = ("hall".into(), id.into(), subject.into());
+    let ask = HoldAsk::Hold { campaign, id, subject, picks, limit: None };
     seat.node.intake.hold(ask, None).await.unwrap()
 }
 

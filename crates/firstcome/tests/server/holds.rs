@@ -2,6 +2,7 @@
 
 use crate::inside::Inside;
 use crate::wire::Answer;
+use firstcome_journal::faulty::{Call, Fault};
 use serde_json::{Value, json};
 
 const SECOND: i64 = 1_000_000;
@@ -184,6 +185,46 @@ async fn seats_may_come_with_their_campaign() {
     node.put("other", &json!({"pools": pools})).await.refuses("invalid_settings", "seats");
 }
 
+/// The campaign and its seats are two commands: whoever asks again has what was left undone between them.
+#[tokio::test(start_paused = true)]
+async fn a_put_that_got_half_way_is_done_by_the_same_put() {
+    let hall = |seats: &[&str]| {
+        let seats: Vec<Value> = seats.iter().map(|name| json!({"name": name})).collect();
+        let pools = json!([{"name": "main", "kind": "seated", "seats": seats}]);
+        json!({"opens_at": "now", "pools": pools})
+    };
+    let refused = |answer: Answer, outcome: &str, changed: &str| -> String {
+        let problem = answer.json();
+        assert_eq!((&problem["outcome"], &problem["changed"]), (&json!(outcome), &json!(changed)));
+        problem["detail"].as_str().unwrap().to_owned()
+    };
+    for id in [None, Some("once")] {
+        let node = Inside::new().await;
+        let put = async |wanted: &Value| {
+            let mut headers: Vec<(&str, &str)> =
+                id.map(|id| ("idempotency-key", id)).into_iter().collect();
+            headers.extend(id.map(|_| ("if-none-match", "*")));
+            node.ask_with("PUT", "/v1/campaigns/hall", &headers, wanted.to_string()).await
+        };
+        node.journal.fault(Call::Append, 2, Fault::Refuse);
+        let detail = refused(put(&hall(&["A1", "A2"])).await, "unavailable", "yes");
+        assert!(detail.starts_with("the rest is done, the seats of pool \"main\" are not added: "));
+        assert!(!detail.contains("nothing changed"), "{detail}");
+        assert_eq!(node.show("hall").await["left"], json!(0), "the campaign is there");
+        node.hold("h1", "ann", &["A1"]).await.refuses("no_such_unit", "");
+        // Asked once more, and twice.
+        let said = if id.is_some() { (201, "created") } else { (200, "unchanged") };
+        for _ in 0..2 {
+            put(&hall(&["A1", "A2"])).await.says(said.0, said.1);
+            assert_eq!(node.show("hall").await["left"], json!(2));
+        }
+    }
+    // Where nothing else was done, nothing is said to be.
+    let node = Inside::new().await;
+    refused(node.put("hall", &hall(&["A1", "A1"])).await, "bad_seat", "yes");
+    refused(node.put("hall", &hall(&["A1", "A1"])).await, "bad_seat", "no");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_one_cannot_have_is_refused_by_name() {
     let node = Inside::new().await;
@@ -212,6 +253,8 @@ async fn what_one_cannot_have_is_refused_by_name() {
         (json!({"units": []}), "0 units"),
         (json!({"quantity": 0, "area": "floor"}), "0 units"),
         (json!({"units": ["A1"], "grade": "R"}), "go with best"),
+        (json!({"best": 101}), "101 units: 1 to 100"),
+        (json!({"quantity": 501, "area": "floor"}), "501 units: 1 to 500"),
         (json!({"best": 1, "price_minor": 5}), "price_minor and currency"),
         (json!({"best": 1, "price_minor": 5, "currency": "won"}), "capital"),
     ] {

@@ -8,6 +8,7 @@ mod bad_luck;
 mod crashes;
 mod crowds;
 mod eligibility;
+mod entitled;
 mod forks;
 mod full;
 mod halls;

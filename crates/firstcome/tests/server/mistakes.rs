@@ -229,7 +229,7 @@ async fn after_a_fork(before: impl AsyncFn(&Seat)) -> (Memory, Seat) {
     one.claims("ann").await;
     before(&one).await;
     let mut body = BodyWriter::new(stranger().node, 1, 0);
-    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject: "eve" }));
+    assert!(body.push(&Command::claim("spring", None, "eve")));
     store.fork(1, [(stranger(), body.finish())]);
     sleep(3 * SECOND).await;
     (store, one)

@@ -404,7 +404,7 @@ async fn a_node_stops_at_an_entry_of_a_newer_level() {
     one.opens("spring", 10).await;
     let stranger = NodeId([9; 16]);
     let mut body = BodyWriter::at_level(LEVEL + 1, stranger, 1, 0);
-    assert!(body.push(&Command::Claim { campaign: "spring", pool: None, subject: "new" }));
+    assert!(body.push(&Command::claim("spring", None, "new")));
     let head = Journal::Memory(store.clone()).head().await.unwrap();
     let append = firstcome_journal::Append {
         body: body.finish().into(),

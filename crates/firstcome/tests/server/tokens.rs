@@ -3,9 +3,11 @@
 use crate::inside::{Inside, Setup, one_pool};
 use crate::process::{KEY, Server, serve, verb};
 use crate::wire::{Answer, Talk};
+use firstcome::client::{Campaign, SeatMap, Subject};
 use firstcome::guard::Guards;
 use firstcome::guard::token::{TokenKey, TokenKeys};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const SECRET: &str = "a-secret-that-has-thirty-two-bytes";
 
@@ -74,7 +76,6 @@ async fn a_browser_acts_for_its_subject_and_for_nobody_else() {
     let mint = json!({"subject": "ann", "campaign": "spring"}).to_string();
     for (method, path, body) in [
         ("GET", "/v1/campaigns", ""),
-        ("GET", "/v1/campaigns/spring", ""),
         ("PUT", "/v1/campaigns/spring", &*put),
         ("POST", "/v1/campaigns/spring/pause", ""),
         ("POST", "/v1/campaigns/spring/close", ""),
@@ -126,6 +127,46 @@ async fn a_token_holds_for_its_subject_and_cannot_say_that_it_paid() {
     node.browser(&ann, "POST", &release, &claim("bob")).await.refuses("forbidden", other);
     assert_eq!(node.position(), held, "what is refused is in no journal");
     node.browser(&ann, "POST", &release, &claim("ann")).await.says(200, "released");
+}
+
+/// What a page draws, and no more: what waits for the ledger is nobody's business but the operator's.
+#[tokio::test(start_paused = true)]
+async fn a_token_shows_its_campaign_as_a_page_needs_it() {
+    let node = node().await;
+    node.hall(json!({})).await;
+    node.hold("h1", "bob", &["A1", "A2"]).await.says(201, "held");
+    node.confirm("h1", "bob", "refuse").await.says(200, "confirmed");
+    let ann = node.token(json!({"subject": "ann", "campaign": "hall"})).await;
+    let shown = node.browser(&ann, "GET", "/v1/campaigns/hall", "").await;
+    assert_eq!((shown.status, shown.header("etag")), (200, Some("\"1\"")));
+    let (shown, whole) = (shown.json(), node.show("hall").await);
+    let names = |value: &Value| -> BTreeSet<String> {
+        value.as_object().unwrap().keys().cloned().collect()
+    };
+    let hidden = |of: fn(&Value) -> &Value| -> Vec<String> {
+        names(of(&whole)).difference(&names(of(&shown))).cloned().collect()
+    };
+    assert_eq!(hidden(|view| view), ["live_holds", "unsettled"]);
+    assert_eq!(hidden(|view| &view["pools"][0]), ["blocked", "cancelled", "held", "last_rank"]);
+    assert_eq!((&shown["state"], &shown["left"]), (&json!("open"), &json!(16)));
+    assert_eq!(whole["unsettled"], json!(2));
+    let read: Campaign = serde_json::from_value(shown).unwrap();
+    assert_eq!((read.pools[0].left, read.pools[0].capacity), (16, 18));
+    let map = "/v1/campaigns/hall/pools/main/seats?standing=1";
+    let map: SeatMap =
+        serde_json::from_value(node.browser(&ann, "GET", map, "").await.json()).unwrap();
+    assert_eq!(map.standing, "cc......");
+    let other = node.browser(&ann, "GET", "/v1/campaigns/spring", "").await;
+    other.refuses("forbidden", "this token is for hall, not for \"spring\"");
+    // What she has herself, over all campaigns the token is for, and nobody else's.
+    let hold = json!({"id": "h2", "subject": "ann", "picks": [{"units": ["B1"]}]}).to_string();
+    node.browser(&ann, "POST", "/v1/campaigns/hall/holds", &hold).await.says(201, "held");
+    let has = node.browser(&ann, "GET", "/v1/subjects/ann", "").await.json();
+    let has: Subject = serde_json::from_value(has).unwrap();
+    assert_eq!((&*has.subject, &*has.campaigns[0].campaign), ("ann", "hall"));
+    assert_eq!((&*has.campaigns[0].holds[0].hold, has.campaigns[0].claims.len()), ("h2", 0));
+    let other = node.browser(&ann, "GET", "/v1/subjects/bob", "").await;
+    other.refuses("forbidden", "this token is for another subject");
 }
 
 #[tokio::test(start_paused = true)]

@@ -44,7 +44,11 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
     let id = (random.u32(..4) == 0).then(|| one(random, &IDS));
     let order = Order { id, who: "desk" };
     match random.u32(..20) {
-        0..=9 => Command::Claim { campaign, pool: random.bool().then_some(pool), subject },
+        0..=9 => {
+            let pool = random.bool().then_some(pool);
+            let limit = (random.u32(..4) == 0).then(|| random.u32(1..3));
+            Command::Claim { campaign, pool, subject, limit }
+        }
         10..=13 => {
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
             let rank = random.u32(..7);

@@ -41,7 +41,7 @@ impl Model<'_> {
         if campaign.archived {
             return Some(Seen { outcome: Refusal::Archived.into(), origin, again });
         }
-        let outcome = campaign.judge_claim(self.at?, pool, subject).err()?;
+        let outcome = campaign.judge_claim(self.at?, pool, subject, None).err()?;
         Some(Seen { outcome, origin, again })
     }
 }

@@ -60,7 +60,7 @@ pub(crate) async fn serve(redis: Redis, number: u8, paced: bool, lane: Arc<Lane>
         let mut body = BodyWriter::new(me, batch, node.applied);
         let fits = arrivals.iter().take_while(|arrival| {
             let subject = format!("s-{:08}", arrival.number);
-            body.push(&Command::Claim { campaign: CAMPAIGN, pool: Some("main"), subject: &subject })
+            body.push(&Command::claim(CAMPAIGN, Some("main"), &subject))
         });
         let fitting = fits.count();
         let rest = arrivals.split_off(fitting);

@@ -49,6 +49,7 @@ impl Guest {
                 id: hold.as_str().into(),
                 subject: self.name.as_str().into(),
                 picks,
+                limit: None,
             };
             let outcome = self.door.ask(ask).await;
             self.book.answered(&outcome);

@@ -13,7 +13,6 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,9 +38,9 @@ pub struct Question<'a> {
 /// What a service said.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The subject may.
-    Yes,
-    /// The subject may not, for a reason it may be told.
+    /// The subject may, and have so many units of the campaign if a limit was given: at least 1.
+    Yes(Option<u32>),
+    /// The subject may not, for a reason it may be told. A limit of 0 says so too.
     No(Option<Arc<str>>),
 }
 
@@ -52,7 +51,7 @@ struct Answer {
     #[serde(default)]
     reason: Option<String>,
     #[serde(default)]
-    limit: Option<Value>,
+    limit: Option<u32>,
 }
 
 /// Calls one service.
@@ -128,13 +127,10 @@ impl Caller {
         let body = body.map_err(|why| Down::Wrong(format!("its answer: {why}").into()))?.to_bytes();
         let answer: Answer = serde_json::from_slice(&body)
             .map_err(|why| Down::Wrong(format!("its answer: {why}").into()))?;
-        if answer.limit.is_some_and(|limit| !limit.is_null()) {
-            let why = "its answer has a limit, which this version does not enforce";
-            return Err(Down::Wrong(why.into()));
-        }
         let cut = |reason: String| reason.chars().take(REASON_CHARS).collect::<String>().into();
         let reason = answer.reason.map(cut);
-        Ok(if answer.eligible { Said::Yes } else { Said::No(reason) })
+        let may = answer.eligible && answer.limit != Some(0);
+        Ok(if may { Said::Yes(answer.limit) } else { Said::No(reason) })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::super::claims::path;
 use super::super::problem::Problem;
+use super::super::tokens::Bearer;
 use super::super::{App, Role, clock_text, request};
 use super::tagged;
 use crate::node::Decided;
@@ -18,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use utoipa::ToSchema;
 
-/// A pool as it stands.
+/// A pool as it stands. Keys are told `held`, `blocked`, `last_rank` and `cancelled`; subject tokens are not.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct PoolView {
     name: String,
@@ -31,16 +32,20 @@ pub(in crate::http) struct PoolView {
     /// Units that are not free.
     taken: u32,
     /// Units that are set aside until a deadline.
-    held: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<u32>,
     /// Units that are blocked.
-    blocked: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    blocked: Option<u32>,
     /// How many units of it one subject may have.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<u32>,
     /// The last rank given.
-    last_rank: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_rank: Option<u32>,
     /// Claims that were cancelled.
-    cancelled: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cancelled: Option<u32>,
 }
 
 /// How much one subject may have.
@@ -52,7 +57,7 @@ pub(in crate::http) struct LimitsView {
     grades: BTreeMap<String, u32>,
 }
 
-/// A campaign as it stands, with what a page needs.
+/// A campaign as it stands, with what a page needs. Keys are told `live_holds` and `unsettled`; subject tokens are not.
 #[derive(Debug, Serialize, ToSchema)]
 pub(in crate::http) struct CampaignView {
     campaign: String,
@@ -84,19 +89,31 @@ pub(in crate::http) struct CampaignView {
     /// Whether a hold may leave a single free seat between taken ones.
     allow_orphans: bool,
     /// Holds that are live.
-    live_holds: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live_holds: Option<u64>,
     pools: Vec<PoolView>,
     /// Units that are free in all pools.
     left: u64,
     /// When a page had better ask again, in milliseconds.
     ask_again_ms: i64,
     /// Results of this campaign that the ledger does not have yet.
-    unsettled: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsettled: Option<u64>,
     position: String,
     /// Whether this node's state may be out of date.
     stale: bool,
     /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
     durable: bool,
+}
+
+impl CampaignView {
+    /// Leaves out what is for whoever runs the campaign.
+    fn for_a_subject(&mut self) {
+        (self.live_holds, self.unsettled) = (None, None);
+        for pool in &mut self.pools {
+            (pool.held, pool.blocked, pool.last_rank, pool.cancelled) = (None, None, None, None);
+        }
+    }
 }
 
 /// A campaign that has left memory.
@@ -129,7 +146,7 @@ pub(in crate::http) async fn show(
 ) -> Response<Body> {
     let answered = async {
         let Path(campaign) = path(campaign)?;
-        app.keys.allow(&headers, Role::Read, &campaign)?;
+        let bearer = app.bearer(&headers, Role::Read, &campaign)?;
         request::campaign(&campaign)?;
         app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
         app.readable(&campaign)?;
@@ -141,6 +158,9 @@ pub(in crate::http) async fn show(
             let found = state.campaign(&campaign).map_err(refused)?;
             Ok::<_, Problem>((view(state, found, now, stale), position))
         })?;
+        if let Bearer::Subject(_) = bearer {
+            view.for_a_subject();
+        }
         view.durable = app.node.intake.endures(position).await;
         Ok(tagged(StatusCode::OK, view.version, &view))
     };
@@ -199,11 +219,11 @@ fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> Camp
         capacity: pool.capacity(),
         left: pool.left(),
         taken: pool.taken(),
-        held: pool.counts().held,
-        blocked: pool.counts().blocked,
+        held: Some(pool.counts().held),
+        blocked: Some(pool.counts().blocked),
         limit: pool.limit(),
-        last_rank: pool.last_rank(),
-        cancelled: pool.cancelled(),
+        last_rank: Some(pool.last_rank()),
+        cancelled: Some(pool.cancelled()),
     };
     CampaignView {
         campaign: campaign.name().to_owned(),
@@ -228,11 +248,11 @@ fn view(state: &State, campaign: &Campaign, now: Timestamp, stale: bool) -> Camp
         holds: holding.each.as_str(),
         holds_per_hour: holding.per_hour,
         allow_orphans: holding.allow_orphans,
-        live_holds: campaign.live_holds() as u64,
+        live_holds: Some(campaign.live_holds() as u64),
         pools: campaign.pools().iter().map(pool).collect(),
         left,
         ask_again_ms: ask_again_ms(phase, left, opens_in_ms),
-        unsettled: campaign.unsettled(),
+        unsettled: Some(campaign.unsettled()),
         position: state.token().to_string(),
         stale,
         durable: true,

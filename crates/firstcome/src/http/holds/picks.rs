@@ -5,7 +5,7 @@ use super::super::request;
 use crate::node::{OwnPick, OwnWanted};
 use firstcome_core::hall::Price;
 use firstcome_core::hall::settings::check_unit_name;
-use firstcome_core::limits::{HOLD_UNITS, PICKS};
+use firstcome_core::limits::{BEST_SEATS, HOLD_UNITS, PICKS};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -75,12 +75,13 @@ impl PickRequest {
             }
             (None, Some(count), None) => {
                 self.area.as_deref().map_or(Ok(()), |area| named("area", area))?;
-                OwnWanted::Quantity { count: counted(count)?, area: self.area.map(Into::into) }
+                let count = counted(count, HOLD_UNITS)?;
+                OwnWanted::Quantity { count, area: self.area.map(Into::into) }
             }
             (None, None, Some(count)) if self.area.is_none() => {
                 self.grade.as_deref().map_or(Ok(()), |grade| named("grade", grade))?;
                 OwnWanted::Best {
-                    count: counted(count)?,
+                    count: counted(count, BEST_SEATS)?,
                     grade: self.grade.map(Into::into),
                     price: price(self.price_minor, self.currency.as_deref())?,
                     adjacent: self.adjacent.unwrap_or(true),
@@ -151,9 +152,9 @@ pub(in crate::http) fn price(
     }
 }
 
-fn counted(count: u32) -> Result<u32, Problem> {
-    if count == 0 || count as usize > HOLD_UNITS {
-        return Err(Problem::invalid(format!("{count} units: 1 to {HOLD_UNITS}")));
+fn counted(count: u32, most: usize) -> Result<u32, Problem> {
+    if count == 0 || count as usize > most {
+        return Err(Problem::invalid(format!("{count} units: 1 to {most}")));
     }
     Ok(count)
 }

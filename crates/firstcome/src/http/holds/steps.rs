@@ -244,8 +244,9 @@ pub(in crate::http) async fn add(
         let Asked { campaign, step, subject, body } =
             app.step(at, &headers, body, subject, |_| Ok(())).await?;
         let add = picks::own(named(body.units, body.pool, body.picks), &campaign)?;
-        app.eligible(&campaign, super::one_pool(&add), &subject).await?;
-        app.decide_hold(HoldAsk::Change { step, add, drop: Vec::new() }, &campaign, &subject).await
+        let limit = app.eligible(&campaign, super::one_pool(&add), &subject).await?;
+        let ask = HoldAsk::Change { step, add, drop: Vec::new(), limit };
+        app.decide_hold(ask, &campaign, &subject).await
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }
@@ -274,7 +275,8 @@ pub(in crate::http) async fn drop(
         if drop.is_empty() {
             return Err(Problem::invalid("name the units to drop; release gives all of them back"));
         }
-        app.decide_hold(HoldAsk::Change { step, add: Vec::new(), drop }, &campaign, &subject).await
+        let ask = HoldAsk::Change { step, add: Vec::new(), drop, limit: None };
+        app.decide_hold(ask, &campaign, &subject).await
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }

@@ -28,7 +28,7 @@ pub(in crate::http) struct BlockRequest {
     /// Units in the form a hold takes, places of an area for example; their pool is this one.
     #[serde(default)]
     picks: Vec<PickRequest>,
-    /// Up to 256 bytes.
+    /// 1 to 256 bytes.
     reason: String,
 }
 
@@ -40,7 +40,7 @@ pub(in crate::http) struct MoveRequest {
     from: String,
     /// The seat in its place, free until then.
     to: String,
-    /// Up to 256 bytes.
+    /// 1 to 256 bytes.
     reason: String,
 }
 

@@ -125,6 +125,8 @@ pub enum HoldAsk {
         subject: Box<str>,
         /// Which units.
         picks: Vec<OwnPick>,
+        /// As of a claim.
+        limit: Option<u32>,
     },
     /// See [`Command::Change`].
     Change {
@@ -134,6 +136,8 @@ pub enum HoldAsk {
         add: Vec<OwnPick>,
         /// What is not to be held any more.
         drop: Vec<OwnPick>,
+        /// As of a claim.
+        limit: Option<u32>,
     },
     /// See [`Command::Extend`].
     Extend {
@@ -200,6 +204,14 @@ pub enum HoldAsk {
 }
 
 impl HoldAsk {
+    /// Gives the same with the limit that the team's own service gave since.
+    pub fn within(mut self, said: Option<u32>) -> Self {
+        if let Self::Hold { limit, .. } | Self::Change { limit, .. } = &mut self {
+            *limit = said;
+        }
+        self
+    }
+
     /// Says whether a yes to it makes results.
     pub(crate) fn makes_results(&self) -> bool {
         matches!(self, Self::Confirm { .. } | Self::Move { .. })
@@ -207,11 +219,12 @@ impl HoldAsk {
 
     pub(crate) fn command(&self) -> Command<'_> {
         match self {
-            Self::Hold { campaign, id, subject, picks: wanted } => {
-                Command::Hold { campaign, id, subject, picks: all(wanted) }
+            Self::Hold { campaign, id, subject, picks: wanted, limit } => {
+                Command::Hold { campaign, id, subject, picks: all(wanted), limit: *limit }
             }
-            Self::Change { step, add, drop } => {
-                Command::Change { step: step.step(), add: all(add), drop: all(drop) }
+            Self::Change { step, add, drop, limit } => {
+                let (step, limit) = (step.step(), *limit);
+                Command::Change { step, add: all(add), drop: all(drop), limit }
             }
             Self::Extend { step, by_us } => Command::Extend { step: step.step(), by_us: *by_us },
             Self::Release { step, units } => {

@@ -75,14 +75,14 @@ impl Over {
 
     fn note(&mut self, command: &Command<'_>, ours: &State) {
         let (campaign, pool, subject) = match *command {
-            Command::Claim { campaign, pool, subject } => (campaign, pool, subject),
+            Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
             Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
             Command::Confirm { step, .. } => {
                 // The units of a hold may be of any pool.
                 let pools = ours.campaign(step.campaign).map(|campaign| campaign.pools());
                 for pool in pools.unwrap_or_default() {
                     let (campaign, pool) = (step.campaign, Some(pool.name()));
-                    self.note(&Command::Claim { campaign, pool, subject: step.subject }, ours);
+                    self.note(&Command::claim(campaign, pool, step.subject), ours);
                 }
                 return;
             }
