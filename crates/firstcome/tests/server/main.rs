@@ -19,6 +19,7 @@ mod inside;
 mod keys;
 mod kill;
 mod limits;
+mod lines;
 mod lost;
 mod memory;
 mod mended;
