@@ -49,6 +49,7 @@ impl Campaign {
             number,
             id: ask.id.into(),
             subject: ask.subject.into(),
+            holder: 0,
             content: ask.content,
             at: turn.at,
             started: turn.service,
