@@ -12,7 +12,7 @@ use super::complaint::{Complaint, Exit};
 use super::out;
 use super::talk::Talk;
 use crate::demo::seats::SeatsPlan;
-use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Shown, Voice};
+use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Proof, Shown, Voice};
 use crate::picture::{self, thousands};
 use crate::rush::{Kind, Progress};
 
@@ -170,13 +170,7 @@ fn print(shown: &Shown) {
     }
     out::line("");
     super::rush::print_load(report);
-    out::line("\nthe proofs");
-    for proof in &shown.proofs {
-        out::line(format!("{} {}", picture::mark(proof.kept), proof.words));
-        if let Some(evidence) = &proof.evidence {
-            out::line(format!("    against it: {evidence}"));
-        }
-    }
+    proofs(&shown.proofs).into_iter().for_each(out::line);
     out::line(format!(
         "\nseed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
         report.seed,
@@ -192,6 +186,16 @@ fn print(shown: &Shown) {
         ));
     }
     try_next(shown);
+}
+
+/// The proofs for people: each with a mark, and with what speaks against it.
+fn proofs(proofs: &[Proof]) -> Vec<String> {
+    let mut lines = vec!["\nthe proofs".to_owned()];
+    for proof in proofs {
+        lines.push(format!("{} {}", picture::mark(proof.kept), proof.words));
+        lines.extend(proof.evidence.as_ref().map(|why| format!("    against it: {why}")));
+    }
+    lines
 }
 
 fn try_next(shown: &Shown) {

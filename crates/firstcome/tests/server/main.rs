@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bad_luck;
+mod buyers;
 mod crashes;
 mod crowds;
 mod eligibility;

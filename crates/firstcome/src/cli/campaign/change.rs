@@ -36,7 +36,7 @@ pub(in crate::cli) struct ChangeArgs {
     /// When it closes; none leaves it open.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
-    /// Live claims a subject may have over all pools; none lifts the limit.
+    /// Units a subject may have over all pools, held and claimed together; none lifts the limit.
     #[arg(long, value_name = "COUNT", value_parser = limit_from_text)]
     limit: Option<Limit>,
     #[command(flatten)]
