@@ -95,7 +95,12 @@ async fn node_at_work(
         let mut writer = BodyWriter::new(node, number, applied);
         for claim in 0..claims {
             let subject = format!("subject-{number}-{claim}");
-            writer.push(&Claim::Claim { campaign: "spring", pool: None, subject: &subject });
+            writer.push(&Claim::Claim {
+                campaign: "spring",
+                pool: None,
+                subject: &subject,
+                limit: None,
+            });
         }
         let append = Append { body: writer.finish().into(), name, applied, applied_name };
         for entry in journal.append(append).await?.entries {

@@ -33,15 +33,23 @@ pub const COVERED: [(Mistake, &str); 3] = [
     ),
 ];
 
+/// Mistakes for which a real store is needed, or people who wait for seats.
+const ELSEWHERE: [Protection; 4] = [
+    Protection::OwnConnection,
+    Protection::HoldNearlyOver,
+    Protection::LineOrder,
+    Protection::AskedWhileWaiting,
+];
+
 impl Mistake {
-    /// Gives all of them but those that only a real store can make, and those of [`COVERED`].
+    /// Gives all of them but those that no world here can make, and those of [`COVERED`].
     pub fn all() -> impl Iterator<Item = Self> {
         let covered = |one: &Self| COVERED.iter().any(|(mistake, _)| mistake == one);
         Self::known().filter(move |one| !covered(one))
     }
 
     fn known() -> impl Iterator<Item = Self> {
-        let node = Protection::ALL.into_iter().filter(|one| *one != Protection::OwnConnection);
+        let node = Protection::ALL.into_iter().filter(|one| !ELSEWHERE.contains(one));
         let store = Stores::ALL.into_iter().map(Self::Store);
         node.map(Self::Node).chain(store).chain([Self::FreshConnectionCounts])
     }

@@ -61,6 +61,12 @@ pub enum Protection {
     ResultsDroppedEarly,
     /// In the rules, when time passes.
     ServiceWithoutBound,
+    /// In the intake, before a hold is judged.
+    HoldNearlyOver,
+    /// In the lines of those who wait for a seat.
+    LineOrder,
+    /// In the intake, for those who wait in line.
+    AskedWhileWaiting,
 }
 
 #[cfg(not(feature = "twins"))]
@@ -107,7 +113,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 28] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -133,6 +139,9 @@ impl Protection {
         Self::TermNotCompared,
         Self::ResultsDroppedEarly,
         Self::ServiceWithoutBound,
+        Self::HoldNearlyOver,
+        Self::LineOrder,
+        Self::AskedWhileWaiting,
     ];
 
     /// Gives its stable name, as `FIRSTCOME_TWIN` has it.
@@ -240,6 +249,18 @@ impl Protection {
             Self::ServiceWithoutBound => (
                 "service_without_bound",
                 "a jump of the store's clock counts as service time, all of it",
+            ),
+            Self::HoldNearlyOver => (
+                "hold_nearly_over",
+                "a hold is said to last by a node that may not have heard yet that it is over",
+            ),
+            Self::LineOrder => (
+                "line_order",
+                "who waits for a seat takes it as soon as it is free, though others wait longer",
+            ),
+            Self::AskedWhileWaiting => (
+                "asked_while_waiting",
+                "the journal is asked for a seat again and again while somebody waits for it",
             ),
         }
     }

@@ -27,8 +27,8 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
-/// How long somebody else must have a unit still, in microseconds of service time, for this node to say so by itself.
-const TAKEN_FOR_US: i64 = 2_000_000;
+/// How long a hold must last still, in microseconds of service time, for this node to say by itself that it does.
+const LASTS_FOR_US: i64 = 2_000_000;
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +139,8 @@ impl Intake {
             // Service time went on since the last entry, by as much as a step counts at most.
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
-            state.judge_hold(&command, TAKEN_FOR_US + since)
+            let margin = if is_off(Protection::HoldNearlyOver) { 0 } else { LASTS_FOR_US + since };
+            state.judge_hold(&command, margin)
         });
         answer.await.transpose()
     }
@@ -215,6 +216,9 @@ impl Intake {
                 })
             };
             if place.is_first() && free() {
+                return true;
+            }
+            if is_off(Protection::AskedWhileWaiting) && Instant::now() < until {
                 return true;
             }
             tokio::select! {
