@@ -264,6 +264,11 @@ impl Hall {
         self.grades.get(u32::from(self.seats[seat as usize].grade))
     }
 
+    /// Gives the price of a seat.
+    pub fn price_of(&self, seat: u32) -> Option<Price> {
+        *self.prices.get(u32::from(self.seats[seat as usize].price))
+    }
+
     /// Gives the channel of a seat; empty if it is sold through any.
     pub fn channel_of(&self, seat: u32) -> &str {
         self.channels.get(u32::from(self.seats[seat as usize].channel))

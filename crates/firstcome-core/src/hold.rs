@@ -93,6 +93,8 @@ pub struct Hold {
     pub(crate) number: u32,
     pub(crate) id: Box<str>,
     pub(crate) subject: Box<str>,
+    /// The number of its subject among the holders, so that its end needs no look for the name.
+    pub(crate) holder: u32,
     /// What was asked at first, whatever the id: see [`Command::content`](crate::Command::content).
     pub(crate) content: u64,
     pub(crate) at: Timestamp,

@@ -133,9 +133,10 @@ impl Holds {
     }
 
     /// Puts a hold in its place, new or from a snapshot. Its subject has a holder.
-    pub(crate) fn put(&mut self, hold: Hold) {
+    pub(crate) fn put(&mut self, mut hold: Hold) {
         let number = hold.number;
-        let holder = self.holder_mut(&hold.subject);
+        hold.holder = self.holder_number(&hold.subject).expect("whoever has a hold is known");
+        let holder = self.holder_at_mut(hold.holder);
         holder.remembered += 1;
         match hold.ended {
             None => holder.live.push(number),
@@ -156,8 +157,8 @@ impl Holds {
         assert!(hold.ended.is_none() && hold.held() == 0, "a hold ends once, with nothing held");
         hold.ended = Some(service);
         hold.steps.shrink_to_fit();
-        let subject = hold.subject.clone();
-        self.holder_mut(&subject).live.retain(|live| *live != number);
+        let holder = hold.holder;
+        self.holder_at_mut(holder).live.retain(|live| *live != number);
         self.ended.insert((service, number));
     }
 
@@ -223,6 +224,13 @@ impl Holds {
     /// Gives the holder of a subject that holds something or was just made one.
     pub(crate) fn holder_mut(&mut self, subject: &str) -> &mut Holder {
         self.find_holder_mut(subject).expect("whoever has a hold is known")
+    }
+
+    /// Gives a holder by number, which a hold of its own knows.
+    fn holder_at_mut(&mut self, number: u32) -> &mut Holder {
+        let chunk = self.holders.get_mut(&(number / HOLDERS_TOGETHER));
+        let holder = chunk.and_then(|chunk| Arc::make_mut(chunk).get_mut(&number));
+        holder.expect("whoever has a hold is known")
     }
 
     /// Adds a subject that is not known yet.

@@ -37,15 +37,18 @@ pub const COVERED: [(Mistake, &str); 4] = [
     ),
 ];
 
+/// Mistakes for which a real store is needed, or somebody who counts what it is asked.
+const ELSEWHERE: [Protection; 2] = [Protection::OwnConnection, Protection::AskedWhileWaiting];
+
 impl Mistake {
-    /// Gives all of them but those that only a real store can make, and those of [`COVERED`].
+    /// Gives all of them but those that no world here can make, and those of [`COVERED`].
     pub fn all() -> impl Iterator<Item = Self> {
         let covered = |one: &Self| COVERED.iter().any(|(mistake, _)| mistake == one);
         Self::known().filter(move |one| !covered(one))
     }
 
     fn known() -> impl Iterator<Item = Self> {
-        let node = Protection::ALL.into_iter().filter(|one| *one != Protection::OwnConnection);
+        let node = Protection::ALL.into_iter().filter(|one| !ELSEWHERE.contains(one));
         let store = Stores::ALL.into_iter().map(Self::Store);
         node.map(Self::Node).chain(store).chain([Self::FreshConnectionCounts])
     }

@@ -206,7 +206,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::Paused                 => (S::CONFLICT,                true,  "The campaign is paused"),
         Refusal::NotOpen { .. }         => (S::CONFLICT,                true,  "The campaign has not opened yet"),
         Refusal::Closed                 => (S::GONE,                    false, "The campaign is over"),
-        Refusal::LimitReached           => (S::CONFLICT,                false, "The subject has as many claims as one may have"),
+        Refusal::LimitReached           => (S::CONFLICT,                false, "The subject has as many units as one may have"),
         Refusal::SoldOut                => (S::CONFLICT,                false, "No unit is left"),
         Refusal::NoSuchClaim            => (S::NOT_FOUND,               false, "The subject has no such claim"),
         Refusal::IdReused               => (S::UNPROCESSABLE_ENTITY,    false, "The id was used for a command with other content"),

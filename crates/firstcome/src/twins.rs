@@ -77,12 +77,14 @@ pub enum Protection {
     HeldTwice,
     /// In the rules, where it is said when time must pass next.
     HoldsWithoutTicks,
-    /// In the intake, before a seat is said to be taken from memory.
-    TakenWithoutMargin,
-    /// In the intake, before a seat is said to be taken from memory.
+    /// In the intake, before a hold is judged.
+    HoldNearlyOver,
+    /// In the intake, before a hold is judged.
     TakenWithoutElapsed,
-    /// In the intake, where somebody waits for a seat.
-    LineOvertaken,
+    /// In the lines of those who wait for a seat.
+    LineOrder,
+    /// In the intake, for those who wait in line.
+    AskedWhileWaiting,
 }
 
 #[cfg(not(feature = "twins"))]
@@ -147,7 +149,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 37] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -181,9 +183,10 @@ impl Protection {
         Self::ConfirmedTooLate,
         Self::HeldTwice,
         Self::HoldsWithoutTicks,
-        Self::TakenWithoutMargin,
+        Self::HoldNearlyOver,
         Self::TakenWithoutElapsed,
-        Self::LineOvertaken,
+        Self::LineOrder,
+        Self::AskedWhileWaiting,
     ];
 
     /// Gives its stable name, as `FIRSTCOME_TWIN` has it.
@@ -319,17 +322,21 @@ impl Protection {
                 "holds_without_ticks",
                 "nobody lets time pass when a hold is over and nothing is asked",
             ),
-            Self::TakenWithoutMargin => (
-                "taken_without_margin",
-                "a seat is said to be taken from memory though the hold that has it is nearly over",
+            Self::HoldNearlyOver => (
+                "hold_nearly_over",
+                "a hold is said to last by a node that may not have heard yet that it is over",
             ),
             Self::TakenWithoutElapsed => (
                 "taken_without_elapsed",
-                "a seat is said to be taken from memory by the time of the last entry, not by what passed since",
+                "a hold is said to last by the time of the last entry, not by what passed since",
             ),
-            Self::LineOvertaken => (
-                "line_overtaken",
-                "who waits for a seat asks for it as soon as it is free, whoever came before",
+            Self::LineOrder => (
+                "line_order",
+                "who waits for a seat takes it as soon as it is free, though others wait longer",
+            ),
+            Self::AskedWhileWaiting => (
+                "asked_while_waiting",
+                "the journal is asked for a seat again and again while somebody waits for it",
             ),
         }
     }

@@ -50,6 +50,7 @@ impl Campaign {
             number,
             id: ask.id.into(),
             subject: ask.subject.into(),
+            holder: 0,
             content: ask.content,
             at: turn.at,
             started: turn.service,
@@ -66,15 +67,19 @@ impl Campaign {
 
     /// Says what a hold would get without being given anything; nothing if it may well be held.
     ///
-    /// A unit counts as taken only if it is somebody else's for longer than `margin` of service time.
+    /// A unit counts as taken, and a hold as held, only if that lasts for longer than `margin` of service time.
     pub(crate) fn judge_hold(
         &self,
         turn: &Turn<'_>,
         ask: &ToHold<'_>,
         margin: i64,
     ) -> Option<Outcome> {
+        let lasts = |hold: &Hold| hold.deadline - turn.service > margin;
         let asked = match self.may_hold(turn, ask) {
             Ok(asked) => asked,
+            Err(Outcome::AlreadyHeld(held)) if !self.holds.find(&held.hold).is_some_and(lasts) => {
+                return None;
+            }
             Err(outcome) => return Some(outcome),
         };
         let mut taken = Vec::new();
@@ -85,7 +90,7 @@ impl Campaign {
                 Standing::Confirmed(_) => true,
                 Standing::Held(number) => {
                     let hold = self.holds.at(number);
-                    *hold.subject != *ask.subject && hold.deadline - turn.service > margin
+                    *hold.subject != *ask.subject && lasts(hold)
                 }
                 Standing::Blocked => false,
             };

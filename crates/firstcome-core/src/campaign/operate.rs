@@ -37,20 +37,21 @@ impl Campaign {
     /// Adds seats and areas to a seated pool; those that are there just so are left out.
     ///
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `not_seated`,
-    /// `closed`, `bad_seat` naming the first that cannot be added.
+    /// `closed` where there is something to add, `bad_seat` naming the first that cannot be.
     pub(crate) fn add_seats(&mut self, at: Timestamp, pool: &str, chunk: &Chunk<'_>) -> Outcome {
         let place = match self.seated(pool) {
             Ok(place) => place,
             Err(refusal) => return refusal.into(),
         };
-        if self.closed_since(at).is_some() {
-            return Refusal::Closed.into();
-        }
+        let closed = self.closed_since(at).is_some();
         let hall = self.pools[place].hall_mut();
         let new_seat = |(_, seat): &(usize, &SeatSettings<'_>)| !matches!(hall.find(seat.name), Some(Unit::Seat(n)) if hall.seat(n) == **seat);
         let new_area = |(_, area): &(usize, &AreaSettings<'_>)| !matches!(hall.find(area.name), Some(Unit::Area(n)) if hall.area(n) == **area);
         let seats: Vec<_> = chunk.seats.iter().enumerate().filter(new_seat).collect();
         let areas: Vec<_> = chunk.areas.iter().enumerate().filter(new_area).collect();
+        if closed && (!seats.is_empty() || !areas.is_empty()) {
+            return Refusal::Closed.into();
+        }
         let new_seats: Vec<_> = seats.iter().map(|(_, seat)| **seat).collect();
         let new_areas: Vec<_> = areas.iter().map(|(_, area)| **area).collect();
         match hall.add(&new_seats, &new_areas) {

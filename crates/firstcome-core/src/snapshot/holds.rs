@@ -238,6 +238,7 @@ impl Restore {
             steps: Vec::new(),
             takes: Vec::new(),
             retaken: false,
+            holder: 0,
             refunded_at: None,
             limit: None,
         };

@@ -25,7 +25,7 @@ impl State {
     /// Says what a [`Command::Hold`] would get as far as that can be told without choosing units, and whether its
     /// campaign lets a subject claim again; nothing if it may well be held, and for any other command.
     ///
-    /// A unit counts as taken only if it is somebody else's for longer than `margin_us` of service time.
+    /// A unit counts as taken, and a hold as held, only if that lasts for longer than `margin_us` of service time.
     pub fn judge_hold(&self, command: &Command<'_>, margin_us: i64) -> Option<(Outcome, bool)> {
         let Command::Hold { campaign, id, subject, picks, limit } = command else { return None };
         let campaign = match self.campaign(campaign) {

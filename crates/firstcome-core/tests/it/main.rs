@@ -5,6 +5,7 @@
     reason = "a test that cannot read its own script has nothing to say"
 )]
 
+mod buyers;
 mod bytes;
 mod campaigns;
 mod claims;
@@ -14,9 +15,11 @@ mod golden;
 mod hall;
 mod holding;
 mod holds;
+mod instants;
 mod ladder;
 mod limits;
 mod model;
+mod peers;
 mod play;
 mod random;
 mod random_holds;

@@ -27,6 +27,20 @@ fn a_late_payer_gets_the_same_seats_if_all_are_free_and_else_a_refund_once() {
 }
 
 #[test]
+fn seats_that_are_there_may_be_added_again_after_the_closing_and_others_not() {
+    play(
+        "
+        0s   op  puts hall: main seated     -> created 1
+        0s   op  adds hall/main: A1 A2; GA area=5   -> imported 2 seats 1 areas
+        0s   op  closes hall                -> changed 2
+        1s   op  adds hall/main: A1 A2; GA area=5   -> imported 0 seats 0 areas
+        1s   op  adds hall/main: A1 A2; A3  -> closed
+        1s   op  adds hall/main: GA area=6  -> closed
+    ",
+    );
+}
+
+#[test]
 fn a_late_payer_is_refunded_where_the_limit_or_the_operator_says_no() {
     play(
         "

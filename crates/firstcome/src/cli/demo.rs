@@ -12,20 +12,20 @@ use super::complaint::{Complaint, Exit};
 use super::out;
 use super::talk::Talk;
 use crate::demo::seats::SeatsPlan;
-use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Shown, Voice};
+use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Proof, Shown, Voice};
 use crate::picture::{self, thousands};
 use crate::rush::{Kind, Progress};
 
 /// Options of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real
-HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server
-is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice,
+Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real \
+HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server \
+is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice, \
 repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
 
-With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay,
-some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late
+With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay, \
+some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late \
 payer has the same seats or gets the money back, free + held + confirmed + blocked = all, journal and ledger compared.
 
 Exit code 0 only when every proof holds. Nothing is left behind unless --keep is given.
@@ -170,13 +170,7 @@ fn print(shown: &Shown) {
     }
     out::line("");
     super::rush::print_load(report);
-    out::line("\nthe proofs");
-    for proof in &shown.proofs {
-        out::line(format!("{} {}", picture::mark(proof.kept), proof.words));
-        if let Some(evidence) = &proof.evidence {
-            out::line(format!("    against it: {evidence}"));
-        }
-    }
+    proofs(&shown.proofs).into_iter().for_each(out::line);
     out::line(format!(
         "\nseed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
         report.seed,
@@ -192,6 +186,16 @@ fn print(shown: &Shown) {
         ));
     }
     try_next(shown);
+}
+
+/// The proofs for people: each with a mark, and with what speaks against it.
+fn proofs(proofs: &[Proof]) -> Vec<String> {
+    let mut lines = vec!["\nthe proofs".to_owned()];
+    for proof in proofs {
+        lines.push(format!("{} {}", picture::mark(proof.kept), proof.words));
+        lines.extend(proof.evidence.as_ref().map(|why| format!("    against it: {why}")));
+    }
+    lines
 }
 
 fn try_next(shown: &Shown) {

@@ -29,6 +29,17 @@ pub(super) enum HoldVerb {
     Release(ReleaseArgs),
 }
 
+/// Units that are not told apart.
+#[derive(Debug, Args)]
+pub(super) struct CountArgs {
+    /// So many places of --area, or units of a counted pool.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
+    pub(super) quantity: Option<u32>,
+    /// The area of general admission.
+    #[arg(long, value_name = "NAME", requires = "quantity")]
+    pub(super) area: Option<String>,
+}
+
 /// Which units.
 #[derive(Debug, Args)]
 pub(super) struct PickArgs {
@@ -53,12 +64,8 @@ pub(super) struct PickArgs {
     /// The best of the seats marked as accessible.
     #[arg(long, requires = "best")]
     accessible: bool,
-    /// So many places of --area, or units of a counted pool.
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
-    quantity: Option<u32>,
-    /// The area of general admission.
-    #[arg(long, value_name = "NAME", requires = "quantity")]
-    area: Option<String>,
+    #[command(flatten)]
+    count: CountArgs,
     /// For whom the seller acts: seats kept for a channel are had by naming it only.
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
@@ -73,6 +80,8 @@ pub(super) struct NamedArgs {
     /// The pool; may be left out where there is one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
+    #[command(flatten)]
+    count: CountArgs,
 }
 
 /// A hold and whose it is.
@@ -89,7 +98,7 @@ pub(super) struct StepArgs {
 /// Options of `hold take`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is
+A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is \
 drawn and printed.
 
 Examples:
@@ -173,8 +182,8 @@ enum Late {
 /// Options of `hold confirm`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the
-same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit
+Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the \
+same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit \
 code 1), once and for all.
 
 Examples:
@@ -218,8 +227,8 @@ fn price_from_text(text: &str) -> Result<(i64, String), String> {
 
 impl PickArgs {
     fn picks(self) -> Result<Picks, Complaint> {
-        let Self { units, pool, best, grade, price, apart, accessible, quantity, area, channel } =
-            self;
+        let Self { units, pool, best, grade, price, apart, accessible, count, channel } = self;
+        let CountArgs { quantity, area } = count;
         let picks =
             Picks { pool, units, quantity, area, best, grade, price, apart, accessible, channel };
         if picks.is_empty() {
@@ -231,8 +240,9 @@ impl PickArgs {
 }
 
 impl NamedArgs {
-    fn picks(&self) -> Picks {
-        Picks::named(self.pool.as_deref(), self.units.clone())
+    fn picks(self) -> Picks {
+        let CountArgs { quantity, area } = self.count;
+        Picks { pool: self.pool, units: self.units, quantity, area, ..Picks::default() }
     }
 }
 
@@ -254,11 +264,12 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
         HoldVerb::Show(args) => return show(args, json).await,
         HoldVerb::Add(args) => (args.server, args.step.step().add(&args.picks.picks()?)),
         HoldVerb::Drop(args) => {
-            if args.named.units.is_empty() {
+            let picks = args.named.picks();
+            if picks.is_empty() {
                 let complaint = Complaint::usage("no units are named");
                 return Err(complaint.hint("`firstcome hold release` gives all of them back"));
             }
-            (args.server, args.step.step().drop(&args.named.picks()))
+            (args.server, args.step.step().drop(&picks))
         }
         HoldVerb::Extend(args) => (args.server, args.step.step().extend(args.by)),
         HoldVerb::Confirm(args) => {

@@ -9,8 +9,9 @@ use serde_json::json;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
+use super::hold::CountArgs;
 use super::out;
-use crate::client::{Ask, SeatsBlocked, SeatsMoved};
+use crate::client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 
 /// What can be done with seats.
 #[derive(Debug, Subcommand)]
@@ -55,12 +56,18 @@ impl WhyArgs {
 
 /// Options of `seats block` and `seats unblock`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstcome seats block gala main A1 A2 --reason 'camera'
+  firstcome seats block gala main --area lawn --quantity 20 --reason 'too wet'")]
 pub(super) struct BlockArgs {
     #[command(flatten)]
     pool: PoolArgs,
-    /// Seats, groups and areas by their names.
-    #[arg(value_name = "UNIT", required = true)]
+    /// Seats, groups and areas by their names; an area counts for one place.
+    #[arg(value_name = "UNIT", required_unless_present = "quantity")]
     units: Vec<String>,
+    #[command(flatten)]
+    count: CountArgs,
     #[command(flatten)]
     why: WhyArgs,
     #[command(flatten)]
@@ -95,14 +102,16 @@ pub(super) async fn run(verb: SeatsVerb, json: bool) -> Result<Exit, Complaint> 
 async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Complaint> {
     let PoolArgs { campaign, pool } = &args.pool;
     let verb = if blocked { "block" } else { "unblock" };
-    let body = json!({"units": args.units, "reason": args.why.reason});
+    let CountArgs { quantity, area } = args.count;
+    let asked = args.units.len() as u64 + quantity.map_or(0, u64::from);
+    let picks = Picks { units: args.units, quantity, area, ..Picks::default() };
+    let body = json!({"picks": picks.json(), "reason": args.why.reason});
     let ask = Ask::operate_seats(campaign, pool, verb, body, &args.why.id());
     let (done, raw) = yes(args.server.client()?.ask::<SeatsBlocked>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
-        let was = args.units.len() as u64 > done.units;
-        let note = if was { ", the others were so already" } else { "" };
+        let note = if asked > done.units { ", the others were so already" } else { "" };
         out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
     }
     Ok(Exit::Yes)

@@ -118,7 +118,7 @@ fn yes() -> bool {
 /// Limits of a campaign.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Limits {
-    /// Live claims a subject may have over all pools.
+    /// Units a subject may have over all pools, held and claimed together.
     #[serde(default)]
     pub campaign: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! `[[eligibility]]` entries: whom to ask before a claim, and what holds while nobody answers.
+//! `[[eligibility]]` entries: whom to ask before a claim or a hold, and what is so while nobody answers.
 
 use super::file::Entries;
 use super::span::duration_from_text;

@@ -31,7 +31,7 @@ pub struct GuardSettings {
     pub token_secret: Option<TokenKeySetting>,
     /// Further keys to check them with, from the configuration file only.
     pub token_keys: Vec<TokenKeySetting>,
-    /// Whom to ask before a claim, from the configuration file only.
+    /// Whom to ask before a claim or a hold, from the configuration file only.
     pub eligibility: Vec<EligibilitySetting>,
 }
 

@@ -237,8 +237,9 @@ pub(super) struct ClampedView {
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
     request_body = CampaignRequest,
     responses((status = 201, description = "created", body = Put), (status = 200, description = "changed, unchanged", body = Put),
-        (status = 409, description = "not_changeable"), (status = 412, description = "version_mismatch"),
-        (status = 422, description = "invalid_settings, closes_too_early, too_big_for_memory, id_reused")))]
+        (status = 409, description = "not_changeable"), (status = 410, description = "closed, archived"), (status = 412, description = "version_mismatch"),
+        (status = 413, description = "too_large"),
+        (status = 422, description = "invalid_settings, closes_too_early, too_big_for_memory, id_reused; bad_seat, and what was done before stays (`changed`)")))]
 pub(super) async fn put(
     Extract(app): Extract<Arc<App>>,
     campaign: Result<Path<String>, PathRejection>,

@@ -74,9 +74,10 @@ pub(super) async fn claim(
     }
 }
 
-/// Gives the campaign if this is the path of its claims, with nothing in it that is percent-encoded.
-pub(super) fn campaign_in(path: &str) -> Option<&str> {
-    let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix("/claims")?;
+/// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
+/// percent-encoded.
+pub(super) fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
+    let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix(end)?;
     (!campaign.contains(['/', '%'])).then_some(campaign)
 }
 

@@ -10,7 +10,7 @@ use super::tokens::Bearer;
 use super::{App, Role, clock_text, request};
 use crate::answer::Code;
 use crate::node::{Answer, Ask, HoldAsk, OwnPick};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};
@@ -83,20 +83,37 @@ pub(super) async fn hold(
     headers: HeaderMap,
     body: Body,
 ) -> Response<Body> {
+    match path(campaign) {
+        Ok(Path(campaign)) => answer(&app, &campaign, query.as_deref(), &headers, body).await,
+        Err(problem) => app.problem(problem),
+    }
+}
+
+/// Answers a hold; the accept loop comes here straight away.
+pub(super) async fn answer<B>(
+    app: &App,
+    campaign: &str,
+    query: Option<&str>,
+    headers: &HeaderMap,
+    body: B,
+) -> Response<Body>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     let answered = async {
-        let Path(campaign) = path(campaign)?;
-        let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
-        let bytes = request::body(&app, &headers, body).await?;
+        let bearer = app.bearer(headers, Role::Backend, campaign)?;
+        let bytes = request::body(app, headers, body).await?;
         let ask: HoldRequest = request::json(&bytes)?;
-        app.may_act(&bearer, &campaign, &ask.subject)?;
-        let picks = picks::own(ask.picks, &campaign)?;
-        let id = hold_id(&headers, ask.id)?;
-        let min = request::Query::parse(query.as_deref(), &[])?.min_position()?;
+        app.may_act(&bearer, campaign, &ask.subject)?;
+        let picks = picks::own(ask.picks, campaign)?;
+        let id = hold_id(headers, ask.id)?;
+        let min = request::Query::parse(query, &[])?.min_position()?;
         let wait = Duration::from_millis(ask.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
         let subject = ask.subject.as_str();
         let pool = one_pool(&picks).map(str::to_owned);
         let ask = HoldAsk::Hold {
-            campaign: campaign.as_str().into(),
+            campaign: campaign.into(),
             id,
             subject: subject.into(),
             picks,
@@ -108,11 +125,11 @@ pub(super) async fn hold(
             // Whoever would rather wait is not told that it is taken.
             Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
             Some(_) | None => {
-                let limit = app.eligible(&campaign, pool.as_deref(), subject).await?;
+                let limit = app.eligible(campaign, pool.as_deref(), subject).await?;
                 app.node.intake.hold_in_line(ask.within(limit), wait).await
             }
         };
-        app.about_hold(answer, &campaign, subject)
+        app.about_hold(answer, campaign, subject)
     };
     answered.await.unwrap_or_else(|problem| app.problem(problem))
 }

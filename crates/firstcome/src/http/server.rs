@@ -3,7 +3,7 @@
 use super::halls::events;
 use super::patience::{Patience, Watched};
 use super::problem::{MEDIA_TYPE, Problem};
-use super::{App, claims, router};
+use super::{App, claims, holds, router};
 use crate::answer::Code;
 use crate::guard::cors::Told;
 use crate::node::told;
@@ -155,7 +155,7 @@ async fn answer(
     Ok(answer)
 }
 
-/// Answers a request: a claim straight away, everything else by its route.
+/// Answers a request: a claim and a hold straight away, everything else by its route.
 async fn decide(
     app: Arc<App>,
     mut router: Router,
@@ -166,13 +166,20 @@ async fn decide(
         app.metrics.answered(problem.outcome());
         return Ok(problem.response().map(Either::Left));
     }
-    if request.method() == Method::POST
-        && let Some(campaign) = claims::campaign_in(request.uri().path())
-    {
-        let campaign = campaign.to_owned();
-        let (parts, body) = request.into_parts();
-        let answer = claims::answer(&app, &campaign, parts.uri.query(), &parts.headers, body).await;
-        return Ok(answer.map(Either::Left));
+    if request.method() == Method::POST {
+        let path = request.uri().path();
+        if let Some(campaign) = claims::campaign_in(path, "/claims").map(str::to_owned) {
+            let (parts, body) = request.into_parts();
+            let (query, headers) = (parts.uri.query(), &parts.headers);
+            let answer = claims::answer(&app, &campaign, query, headers, body).await;
+            return Ok(answer.map(Either::Left));
+        }
+        if let Some(campaign) = claims::campaign_in(path, "/holds").map(str::to_owned) {
+            let (parts, body) = request.into_parts();
+            let (query, headers) = (parts.uri.query(), &parts.headers);
+            let answer = holds::answer(&app, &campaign, query, headers, body).await;
+            return Ok(answer.map(Either::Right));
+        }
     }
     let answer = router.call(request.map(Body::new)).await?;
     Ok(answer.map(Either::Right))

@@ -23,8 +23,8 @@ pub(super) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: b
             FromMemory::AfterCatchingUp
         }
         Outcome::AlreadyWon { .. } => FromMemory::Now,
-        // The same hold again, under its id. Its units stay the subject's until they are given back, by
-        // themselves or by time, which a state that is fresh knows of.
+        // The same hold again; only judged so if it lasts for more than two seconds still. Until then its units stay
+        // the subject's, who alone can give them back.
         Outcome::AlreadyHeld(_) => FromMemory::Now,
         Outcome::RefusedFor(named) => match named.refusal {
             // Only judged so if others have them for more than two seconds still.

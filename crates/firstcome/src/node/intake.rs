@@ -15,7 +15,7 @@ use crate::answer::Failure;
 use crate::metrics::Metrics;
 use crate::twins::{Protection, is_off};
 use firstcome_core::command::Wanted;
-use firstcome_core::limits::{HOLD_MOST_US, SERVICE_STEP_US};
+use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State};
 use firstcome_journal::shared::Roll;
@@ -27,8 +27,8 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
-/// How long somebody else must have a unit still, in microseconds of service time, for this node to say so by itself.
-const TAKEN_FOR_US: i64 = 2_000_000;
+/// How long a hold must last still, in microseconds of service time, for this node to say by itself that it does.
+const LASTS_FOR_US: i64 = 2_000_000;
 
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
@@ -140,8 +140,8 @@ impl Intake {
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
             let since = if is_off(Protection::TakenWithoutElapsed) { 0 } else { since };
-            let off = is_off(Protection::TakenWithoutMargin);
-            state.judge_hold(&command, if off { -HOLD_MOST_US } else { TAKEN_FOR_US + since })
+            let margin = if is_off(Protection::HoldNearlyOver) { 0 } else { LASTS_FOR_US + since };
+            state.judge_hold(&command, margin)
         });
         answer.await.transpose()
     }
@@ -216,8 +216,10 @@ impl Intake {
                     state.campaign(campaign).map_or(true, |campaign| campaign.are_free(&command))
                 })
             };
-            let is_first = place.is_first() || is_off(Protection::LineOvertaken);
-            if is_first && free() {
+            if place.is_first() && free() {
+                return true;
+            }
+            if is_off(Protection::AskedWhileWaiting) && Instant::now() < until {
                 return true;
             }
             tokio::select! {

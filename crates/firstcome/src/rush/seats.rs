@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 use super::RushError;
 use crate::client::{Ask, ResultFormat, ResultRange, Server};
 use crate::config::Secret;
-use heard::Listener;
+use heard::{Heard, Listener};
 use line::Line;
 use person::Person;
 pub use report::{SeatsProgress, SeatsReport};
@@ -92,6 +92,11 @@ pub struct SeatsPlan {
     pub seed: u64,
     /// How long one request is sent again before the rush gives up.
     pub patience: Duration,
+    /// How much later than this side can tell a hold may end on the other: journal time may stand still for a while.
+    pub slack: Duration,
+    /// Whether nobody else asks for these seats, and all of them are for sale: then nothing is held once the last hold
+    /// is over, and what is left, taken and blocked is all there is.
+    pub alone: bool,
 }
 
 /// The campaign as far as the check needs it.
@@ -183,15 +188,20 @@ pub async fn run(
     running.shutdown().await;
     let elapsed = began.elapsed();
     observer(&listener.progress(plan.people));
+    let away = listener.away.past();
+    // What is read from here on is no part of the load.
+    let (mut heard, latency) = listener.end();
+    heard.unsure |= failed.is_some();
     let read = match failed {
         Some(reason) => Err(reason),
-        None => read(&plan, &line).await,
+        None => read(&plan, &line, &heard).await,
     };
-    let (heard, latency) = listener.end();
     match read {
         Ok((standing, results)) => {
             let breaches = checker::check(&plan, &heard, &standing, &results);
-            Ok(SeatsReport::new(&plan, elapsed, &heard, latency, &results, breaches, None))
+            let mut report = SeatsReport::new(&plan, elapsed, &heard, latency, &results, breaches);
+            report.away = away;
+            Ok(report)
         }
         // What was seen to be broken stays broken, whether the rest could be read or not.
         Err(reason) => {
@@ -199,14 +209,29 @@ pub async fn run(
             if breaches.is_empty() {
                 return Err(reason);
             }
-            let reason = Some(reason.to_string());
-            Ok(SeatsReport::new(&plan, elapsed, &heard, latency, &[], breaches, reason))
+            let mut report = SeatsReport::new(&plan, elapsed, &heard, latency, &[], breaches);
+            (report.away, report.cut_short) = (away, Some(reason.to_string()));
+            Ok(report)
         }
     }
 }
 
-/// Reads the results and how the campaign stands once the last holds are over.
-async fn read(plan: &SeatsPlan, line: &Line) -> Result<(Standing, Vec<SeatResult>), RushError> {
+/// Reads how the campaign stands, once the last holds are over where nobody else has any, and the results.
+async fn read(
+    plan: &SeatsPlan,
+    line: &Line,
+    heard: &Heard,
+) -> Result<(Standing, Vec<SeatResult>), RushError> {
+    let last = heard.holds.iter().map(|held| held.answered).max().unwrap_or_default();
+    let over = last + plan.hold + plan.slack;
+    let standing = loop {
+        let standing: Standing = line.read(Ask::campaign(&plan.campaign)).await?;
+        let held = standing.pools.iter().any(|pool| pool.name == plan.pool && pool.held > 0);
+        if !plan.alone || !held || line.listener.now() > over {
+            break standing;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
     let mut results = Vec::new();
     let mut after = 0;
     loop {
@@ -219,6 +244,5 @@ async fn read(plan: &SeatsPlan, line: &Line) -> Result<(Standing, Vec<SeatResult
             Some(_) | None => break,
         }
     }
-    let standing = line.read(Ask::campaign(&plan.campaign)).await?;
     Ok((standing, results))
 }

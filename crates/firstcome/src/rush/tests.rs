@@ -57,6 +57,13 @@ async fn an_honest_server_keeps_every_promise() {
 }
 
 #[tokio::test]
+async fn refunds_and_moves_among_the_results_are_nobodys_rank() {
+    let report = report(Lie::SellsSeatsToo).await;
+    assert!(report.kept(), "{:?}", report.breaches);
+    assert_eq!((report.winners, report.results), (PLACES, 3 * PLACES));
+}
+
+#[tokio::test]
 async fn a_rank_given_twice_is_seen() {
     let report = report(Lie::DuplicateRank).await;
     assert!(broken(&report).contains(&"ranks"), "{:?}", report.breaches);

@@ -116,6 +116,14 @@ fn seats_are_imported_held_paid_for_and_given_back() {
     assert!(said.starts_with("cyd holds B1, B2 until "), "{said}");
     let said = ask(&["seats", "block", "gala", "main", "A4", "--reason", "broken"]).ends(0);
     assert_eq!(said, "blocked 1 units of gala/main\n");
+    let places = ["--area", "lawn", "--quantity", "5", "--reason", "wet"];
+    let block = |verb, more: &[&str]| {
+        ask(&[&["seats", verb, "gala", "main"], more, &places].concat()).ends(0)
+    };
+    assert_eq!(block("block", &[]), "blocked 5 units of gala/main\n");
+    let said = block("unblock", &["A4"]);
+    assert_eq!(said, "unblocked 6 units of gala/main\n");
+    assert_eq!(ask(&["seats", "block", "gala", "main", "--reason", "none"]).code, 2);
     let said = ask(&["seats", "move", "gala", "main", "A2", "A3", "--reason", "asked"]).ends(0);
     assert_eq!(said, "moved rank 2 from A2 to A3 in gala/main\n");
     ask(&["seats", "unblock", "gala", "main", "A4", "--reason", "mended"]).ends(0);

@@ -20,6 +20,7 @@ mod links;
 mod memory;
 mod newcomers;
 mod scene;
+mod seats;
 mod server;
 mod stores;
 mod talk;

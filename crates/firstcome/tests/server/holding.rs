@@ -9,14 +9,14 @@ use firstcome_core::{Outcome, Settings, State};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-fn units(names: &[&str]) -> Vec<OwnPick> {
+pub(crate) fn units(names: &[&str]) -> Vec<OwnPick> {
     let names = names.iter().map(|name| (*name).into()).collect();
     let wanted = OwnWanted::Units(names);
     vec![OwnPick { pool: Some("main".into()), wanted, channel: None }]
 }
 
 /// Opens a hall of two seats that are held for so long.
-async fn opens(seat: &Seat, ttl: Duration) {
+pub(crate) async fn opens(seat: &Seat, ttl: Duration) {
     let ttl_us = ttl.as_micros() as i64;
     let holding = HoldSettings { ttl_us, ..HoldSettings::default() };
     let pools = vec![PoolSettings::seated("main")];
@@ -30,7 +30,7 @@ async fn opens(seat: &Seat, ttl: Duration) {
     assert_eq!(added, Outcome::Imported { seats: 2, areas: 0 });
 }
 
-async fn holds(seat: &Seat, id: &str, subject: &str, names: &[&str]) -> Answer {
+pub(crate) async fn holds(seat: &Seat, id: &str, subject: &str, names: &[&str]) -> Answer {
     let picks = units(names);
     let (campaign, id, subject) = ("hall".into(), id.into(), subject.into());
     let ask = HoldAsk::Hold { campaign, id, subject, picks, limit: None };

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod bad_luck;
+mod buyers;
 mod crashes;
 mod crowds;
 mod eligibility;
@@ -18,6 +19,7 @@ mod inside;
 mod keys;
 mod kill;
 mod limits;
+mod lines;
 mod lost;
 mod memory;
 mod mended;

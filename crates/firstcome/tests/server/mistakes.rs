@@ -28,7 +28,7 @@ const SECOND: Duration = Duration::from_secs(1);
 const HELD: Duration = Duration::from_millis(310);
 
 /// Tells a story with everything in place, then without a protection; it says whether it went wrong.
-async fn shows(protection: Protection, story: impl AsyncFn() -> bool) {
+pub(crate) async fn shows(protection: Protection, story: impl AsyncFn() -> bool) {
     without(None);
     assert!(!story().await, "it goes wrong with everything in place");
     without(Some(protection));

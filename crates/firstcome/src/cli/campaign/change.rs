@@ -11,7 +11,7 @@ use crate::client::{Ask, Campaign, Client, Match, OperatorDone};
 /// Options of `campaign change`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is not named stays as it is. Places can go up at any time, and down to what is given already: the answer tells
+What is not named stays as it is. Places can go up at any time, and down to what is given already: the answer tells \
 how far they got. If somebody else changes the campaign at the same moment, nothing is changed and you are told.
 
 Examples:
@@ -36,7 +36,7 @@ pub(in crate::cli) struct ChangeArgs {
     /// When it closes; none leaves it open.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
-    /// Live claims a subject may have over all pools; none lifts the limit.
+    /// Units a subject may have over all pools, held and claimed together; none lifts the limit.
     #[arg(long, value_name = "COUNT", value_parser = limit_from_text)]
     limit: Option<Limit>,
     #[command(flatten)]

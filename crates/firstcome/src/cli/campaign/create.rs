@@ -48,7 +48,7 @@ pub(in crate::cli) struct CreateArgs {
     /// What people read.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Live claims a subject may have over all pools.
+    /// Units a subject may have over all pools, held and claimed together.
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
     /// Let subjects claim again after they cancelled, with a new rank.

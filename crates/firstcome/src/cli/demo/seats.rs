@@ -104,7 +104,11 @@ pub(super) async fn run(plan: &SeatsPlan, easel: &Easel, json: bool) -> Result<E
     } else {
         print(&shown);
     }
-    Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
+    Ok(ended(&shown))
+}
+
+fn ended(shown: &SeatsShown) -> Exit {
+    if shown.kept() { Exit::Yes } else { Exit::Refused }
 }
 
 fn print(shown: &SeatsShown) {
@@ -120,13 +124,7 @@ fn print(shown: &SeatsShown) {
     ));
     let answers = totals.answers.iter().map(|(answer, count)| format!("{answer} {count}"));
     out::line(format!("answers: {}", answers.collect::<Vec<_>>().join(", ")));
-    out::line("\nthe proofs");
-    for proof in &shown.proofs {
-        out::line(format!("{} {}", picture::mark(proof.kept), proof.words));
-        if let Some(evidence) = &proof.evidence {
-            out::line(format!("    against it: {evidence}"));
-        }
-    }
+    super::proofs(&shown.proofs).into_iter().for_each(out::line);
     out::line(format!("\nseed {}", shown.seed));
     if let Some(folder) = &shown.folder {
         let folder = folder.display();
@@ -134,5 +132,46 @@ fn print(shown: &SeatsShown) {
         out::line(format!("  firstcome serve --data {folder}"));
         out::line(format!("  firstcome seats show {CAMPAIGN} main --data {folder}"));
         out::line(format!("  firstcome audit --data {folder}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::demo::Proof;
+
+    fn shown(broken: Option<&'static str>) -> SeatsShown {
+        let names = ["sold_out", "counts", "repeats", "digest", "ledger"];
+        let proofs = names.map(|name| {
+            let evidence = (broken == Some(name)).then(|| format!("{name} is doctored"));
+            Proof { name, words: format!("{name} holds"), kept: evidence.is_none(), evidence }
+        });
+        let last = Frame {
+            elapsed: Duration::ZERO,
+            counts: firstcome_core::hall::Counts::default(),
+            holds: 0,
+            guests: 0,
+            rows: Vec::new(),
+        };
+        let (took, totals, folder) = (Duration::ZERO, crate::demo::seats::Totals::default(), None);
+        SeatsShown { seed: 1, took, last, totals, proofs: proofs.into(), folder }
+    }
+
+    #[test]
+    fn one_proof_that_does_not_hold_is_marked_and_ends_with_one() {
+        assert_eq!(ended(&shown(None)), Exit::Yes);
+        for broken in ["sold_out", "counts", "repeats", "digest", "ledger"] {
+            let shown = shown(Some(broken));
+            assert_eq!(ended(&shown), Exit::Refused);
+            assert_eq!((Exit::Refused.code(), shown.json()["kept"].as_bool()), (1, Some(false)));
+            let lines = super::super::proofs(&shown.proofs);
+            let marked = format!("{} {broken} holds", picture::mark(false));
+            let at = lines.iter().position(|line| *line == marked).unwrap();
+            assert_eq!(lines[at + 1], format!("    against it: {broken} is doctored"));
+            let others = lines.iter().filter(|line| line.starts_with(picture::mark(true)));
+            assert_eq!(others.count(), 4);
+        }
     }
 }

@@ -20,6 +20,12 @@ const HOLD: Duration = Duration::from_secs(3);
 /// Units one person may have in a campaign that is made for a rush.
 const LIMIT: u32 = 4;
 
+/// How much later than asked for a hold may end: after a restart the time nobody was there counts as 15 s at most.
+const SLACK: Duration = Duration::from_secs(10);
+
+/// A hold that somebody who watches a rush would be surprised to wait for.
+const LONG: Duration = Duration::from_secs(20);
+
 /// People, where nothing is said.
 const PEOPLE: u32 = 2_000;
 
@@ -62,6 +68,8 @@ pub(super) async fn run(
         connections: args.connections as usize,
         seed,
         patience: args.patience,
+        slack: SLACK,
+        alone: args.create.is_some(),
     };
     out::talk(format!(
         "rush on the {} seats of {}/{}: {} people on {} connections, a hold lasts {}, seed {seed}",
@@ -72,8 +80,17 @@ pub(super) async fn run(
         plan.connections,
         picture::short(plan.hold)
     ));
-    let mut said = Duration::ZERO;
+    if args.late > 0.0 && hold > LONG {
+        out::talk(
+            "late payers come when their hold is over, so it takes that long; --late 0 does without them",
+        );
+    }
+    let (mut said, mut away) = (Duration::ZERO, None);
     let report = crate::rush::seats::run(plan, &mut |now: &SeatsProgress| {
+        if let (Some(length), None) = (away, now.away) {
+            out::talk(format!("server back after {}", picture::short(length)));
+        }
+        away = now.away;
         if now.elapsed >= said + Duration::from_secs(1) {
             said = now.elapsed;
             talk(now);
@@ -91,8 +108,11 @@ pub(super) async fn run(
 fn talk(now: &SeatsProgress) {
     let answers =
         now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
+    let away = now.away.map_or_else(String::new, |length| {
+        format!("server away for {:.1} s, ", length.as_secs_f64())
+    });
     out::talk(format!(
-        "{:>5.1} s  {} of {} people gone, {} seats confirmed: {}",
+        "{:>5.1} s  {away}{} of {} people gone, {} seats confirmed: {}",
         now.elapsed.as_secs_f64(),
         thousands(u64::from(now.gone)),
         thousands(u64::from(now.people)),
@@ -171,6 +191,9 @@ fn print(report: &SeatsReport) {
     if !report.again.is_empty() {
         let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
         out::line(format!("sent again until answered: {}", again.collect::<Vec<_>>().join(", ")));
+    }
+    for away in &report.away {
+        out::line(format!("server away for {:.1} s", away.as_secs_f64()));
     }
     out::line("\ntime from when a request was due to its final answer");
     for line in picture::latency(&report.latency) {

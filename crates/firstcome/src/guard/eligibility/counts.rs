@@ -20,7 +20,8 @@ pub struct CountsOfAll {
 impl CountsOfAll {
     /// Makes them part of what a server tells.
     pub fn register(&self, registry: &mut Registry) {
-        let help = "Claims that were checked with the team's own service, by what came of it";
+        let help =
+            "Claims and holds that were checked with the team's own service, by what came of it";
         registry.register("eligibility", help, self.answers.clone());
         let help = "Times the breaker of a check went to another state";
         registry.register("eligibility_breaker", help, self.breaker.clone());

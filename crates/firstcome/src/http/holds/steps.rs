@@ -228,9 +228,10 @@ fn some(body: ChangeRequest, campaign: &str) -> Result<Vec<OwnPick>, Problem> {
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 201, description = "held", body = super::HeldView), (status = 200, description = "already_held", body = super::HeldView),
-        (status = 409, description = "unit_taken, sold_out, orphan_left, not_for_sale, limit_reached, already_confirmed, not_open, paused"),
+        (status = 409, description = "unit_taken, sold_out, orphan_left, not_for_sale, not_seated, limit_reached, already_confirmed, not_open, paused"),
         (status = 403, description = "not_yours, not_admitted, not_eligible"), (status = 404, description = "not_found, no_such_hold, no_such_unit"),
-        (status = 410, description = "hold_expired, hold_released, closed, archived")))]
+        (status = 410, description = "hold_expired, hold_released, closed, archived"),
+        (status = 422, description = "id_reused, too_many_units"), (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
 pub(in crate::http) async fn add(
     Extract(app): Extract<Arc<App>>,
     place: Place,
@@ -257,8 +258,9 @@ pub(in crate::http) async fn add(
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 201, description = "held: what is left", body = super::HeldView), (status = 200, description = "already_held: nothing to drop", body = super::HeldView),
-        (status = 409, description = "already_confirmed"), (status = 403, description = "not_yours"),
-        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, hold_released, archived")))]
+        (status = 409, description = "already_confirmed, not_for_sale"), (status = 403, description = "not_yours"),
+        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, hold_released, archived"),
+        (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn drop(
     Extract(app): Extract<Arc<App>>,
     place: Place,
@@ -338,8 +340,9 @@ pub(in crate::http) async fn extend(
            ("min_position" = Option<String>, Query)),
     request_body = ConfirmRequest,
     responses((status = 200, description = "confirmed", body = EndedView),
-        (status = 409, description = "refund_due, not_held"), (status = 403, description = "not_yours, not_admitted, forbidden"),
-        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, hold_released, archived")))]
+        (status = 409, description = "refund_due, not_held, not_for_sale"), (status = 403, description = "not_yours, not_admitted, forbidden"),
+        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, hold_released, archived"),
+        (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn confirm(
     Extract(app): Extract<Arc<App>>,
     place: Place,
@@ -376,8 +379,9 @@ pub(in crate::http) async fn confirm(
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 200, description = "released", body = EndedView),
-        (status = 409, description = "already_confirmed, not_held"), (status = 403, description = "not_yours"),
-        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, archived")))]
+        (status = 409, description = "already_confirmed, not_held, not_for_sale"), (status = 403, description = "not_yours"),
+        (status = 404, description = "not_found, no_such_hold, no_such_unit"), (status = 410, description = "hold_expired, archived"),
+        (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn release(
     Extract(app): Extract<Arc<App>>,
     place: Place,

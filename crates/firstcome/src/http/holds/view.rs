@@ -56,8 +56,8 @@ impl UnitView {
         let unit = Some(unit.to_string());
         let (known, grade, price) = match found {
             Some((hall, Unit::Seat(seat))) => {
-                let seat = hall.seat(seat);
-                (Self { pool, unit, ..Self::default() }, seat.grade, seat.price)
+                let known = Self { pool, unit, ..Self::default() };
+                (known, hall.grade_of(seat), hall.price_of(seat))
             }
             Some((hall, Unit::Area(area))) => {
                 let settings = hall.area(area);

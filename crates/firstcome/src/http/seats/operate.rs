@@ -155,7 +155,8 @@ async fn decided(app: &App, ask: HoldAsk, campaign: &str) -> Result<Answer, Prob
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
     responses((status = 200, description = "blocked", body = BlockedView),
-        (status = 409, description = "unit_taken, sold_out, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit")))]
+        (status = 409, description = "unit_taken, sold_out, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
+        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn block(
     Extract(app): Extract<Arc<App>>,
     place: Place,
@@ -172,7 +173,8 @@ pub(in crate::http) async fn block(
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
     responses((status = 200, description = "unblocked", body = BlockedView),
-        (status = 409, description = "not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit")))]
+        (status = 409, description = "not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
+        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn unblock(
     Extract(app): Extract<Arc<App>>,
     place: Place,
@@ -189,7 +191,8 @@ pub(in crate::http) async fn unblock(
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = MoveRequest,
     responses((status = 200, description = "moved", body = MovedView),
-        (status = 409, description = "not_held, unit_taken, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit")))]
+        (status = 409, description = "not_held, unit_taken, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
+        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(in crate::http) async fn move_seat(
     Extract(app): Extract<Arc<App>>,
     place: Place,

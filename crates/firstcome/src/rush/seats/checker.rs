@@ -65,9 +65,6 @@ impl Found {
     }
 }
 
-/// How much later than this side can tell a hold may end on the other: journal time may stand still for a while.
-const SLACK: Duration = Duration::from_secs(10);
-
 /// Holds the answers, the results and the campaign's counts against the promises.
 pub(super) fn check(
     plan: &SeatsPlan,
@@ -165,7 +162,7 @@ fn span(plan: &SeatsPlan, held: &HeldOnce) -> (Duration, Duration) {
         End::Confirmed { .. } => Duration::MAX,
         End::Released { answered } => *answered,
         End::Left | End::Refund { .. } | End::Expired { .. } | End::Other(_) => {
-            held.answered + plan.hold + SLACK
+            held.answered + plan.hold + plan.slack
         }
     };
     (held.sent, end)
@@ -332,7 +329,18 @@ fn counts(plan: &SeatsPlan, standing: &Standing, results: &[SeatResult], found: 
             format!("the campaign says {said} confirmed, the results show {live}"),
         );
     }
-    if pool.left + pool.taken + pool.blocked > pool.capacity {
+    if plan.alone && pool.held > 0 {
+        let evidence = format!("{} seats are still held, and every hold is over", pool.held);
+        found.add(Promise::Late, evidence);
+    }
+    let all = pool.left + pool.taken + pool.blocked;
+    if plan.alone && all != pool.capacity {
+        let evidence = format!(
+            "{} left, {} taken and {} blocked are not the {} there are",
+            pool.left, pool.taken, pool.blocked, pool.capacity
+        );
+        found.add(Promise::Counts, evidence);
+    } else if all > pool.capacity {
         let evidence = format!(
             "{} left, {} taken and {} blocked are more than the {} there are",
             pool.left, pool.taken, pool.blocked, pool.capacity

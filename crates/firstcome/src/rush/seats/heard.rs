@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use firstcome_core::names::Position;
 use hdrhistogram::Histogram;
 
+use super::super::away::Away;
 use super::super::report::Latency;
 use super::report::SeatsProgress;
 
@@ -34,7 +35,7 @@ pub(super) enum End {
     Other(String),
 }
 
-/// A hold that was answered with yes.
+/// A hold that was answered with yes, noted when it was: whoever breaks off later has held it all the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HeldOnce {
     pub(super) subject: String,
@@ -71,7 +72,8 @@ pub(super) struct Heard {
     pub(super) answers: BTreeMap<String, u64>,
     pub(super) again: BTreeMap<&'static str, u64>,
     pub(super) seats: u64,
-    /// Whether seats were held that nobody was told of: a hold was over before its answer came through.
+    /// Whether seats may have been held that nobody was told of: the rush was cut short, or a hold was over before its
+    /// answer came through and nothing is known of it any more.
     pub(super) unsure: bool,
     gone: u32,
 }
@@ -101,6 +103,8 @@ pub(super) struct Listener {
     began: Instant,
     heard: Mutex<Heard>,
     latency: Mutex<Histogram<u64>>,
+    /// How long no server could be reached.
+    pub(super) away: Away,
     newest: Mutex<Option<Position>>,
 }
 
@@ -112,6 +116,7 @@ impl Listener {
             began,
             heard: Mutex::default(),
             latency: Mutex::new(empty),
+            away: Away::default(),
             newest: Mutex::default(),
         }
     }
@@ -156,12 +161,20 @@ impl Listener {
         self.heard().taken.push(taken);
     }
 
-    pub(super) fn held(&self, held: HeldOnce) {
+    /// Notes a hold, and gives its place for when it ends.
+    pub(super) fn held(&self, held: HeldOnce) -> usize {
         let mut heard = self.heard();
-        if let End::Confirmed { units, .. } = &held.end {
+        heard.holds.push(held);
+        heard.holds.len() - 1
+    }
+
+    /// Notes how a hold ended.
+    pub(super) fn ended(&self, place: usize, end: End) {
+        let mut heard = self.heard();
+        if let End::Confirmed { units, .. } = &end {
             heard.seats += units.len() as u64;
         }
-        heard.holds.push(held);
+        heard.holds[place].end = end;
     }
 
     pub(super) fn unsure(&self) {
@@ -185,6 +198,7 @@ impl Listener {
             people,
             gone: heard.gone,
             confirmed: heard.seats,
+            away: self.away.now(),
             answers: heard.answers.clone(),
         }
     }

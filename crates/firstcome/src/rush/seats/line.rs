@@ -39,7 +39,7 @@ impl Said {
     /// The stable string.
     pub(super) fn outcome(&self) -> &str {
         match self {
-            Self::Yes(answer) => answer["outcome"].as_str().unwrap_or("ok"),
+            Self::Yes(answer) => answer["outcome"].as_str().unwrap_or("looked"),
             Self::No(problem) => &problem.outcome,
         }
     }
@@ -92,6 +92,8 @@ impl Line {
         let kept = self.idle.lock().expect("nothing panics under this lock").pop();
         let (mut server, mut client) = kept.unwrap_or_else(|| self.client(random.usize(..)));
         let began = Instant::now();
+        // Servers that took no connection, one after the other.
+        let mut missed = 0;
         loop {
             let exchange = client.ask::<Value>(ask.clone());
             let said = if std::mem::take(&mut cut) {
@@ -111,6 +113,7 @@ impl Line {
             };
             let failure = match said {
                 Ok(reply) => {
+                    self.listener.away.found();
                     let said = match reply {
                         Reply::Yes(answer, _) => Said::Yes(answer),
                         Reply::No(problem) => Said::No(problem),
@@ -127,7 +130,12 @@ impl Line {
                 }
                 Err(failure) => failure,
             };
-            self.listener.again(why(&failure));
+            let why = why(&failure);
+            self.listener.again(why);
+            missed = if why == Again::Away { missed + 1 } else { 0 };
+            if missed >= self.servers.len() {
+                self.listener.away.lost();
+            }
             if began.elapsed() > self.patience {
                 return Err(failure.into());
             }

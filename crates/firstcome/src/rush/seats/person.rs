@@ -104,9 +104,9 @@ impl Person {
                     let subject = self.subject.clone();
                     self.line.listener.taken(Taken { subject, asked, named, sent, answered });
                 }
-                // It was held, and over before the answer came through: seats nobody was told of.
+                // It was held, and over before the answer came through.
                 "hold_expired" => {
-                    self.line.listener.unsure();
+                    self.missed(hold, wanted, sent).await?;
                     break;
                 }
                 "limit_reached" => self.party = self.plan.limit.unwrap_or(1).min(2),
@@ -118,6 +118,27 @@ impl Person {
             due = Instant::now();
         }
         self.line.listener.gone();
+        Ok(())
+    }
+
+    /// Notes a hold that was over before it was answered: its seats were somebody's meanwhile.
+    async fn missed(
+        &mut self,
+        hold: String,
+        wanted: Wanted,
+        sent: Duration,
+    ) -> Result<(), RushError> {
+        let ask = Ask::hold_of(&self.plan.campaign, &hold, Some(&self.subject));
+        let said = self.ask(ask, Instant::now()).await?;
+        let answered = self.line.listener.now();
+        let (subject, units) = (self.subject.clone(), units(said.document()));
+        if units.is_empty() {
+            self.line.listener.unsure();
+        } else {
+            let (late, end) = (false, End::Left);
+            let held = HeldOnce { subject, hold, wanted, units, sent, answered, late, end };
+            self.line.listener.held(held);
+        }
         Ok(())
     }
 
@@ -140,34 +161,35 @@ impl Person {
         Ask::hold(&self.plan.campaign, hold, &self.subject, &picks.json(), 0)
     }
 
-    async fn decide(mut self, mut held: HeldOnce) -> Result<(), RushError> {
+    async fn decide(mut self, held: HeldOnce) -> Result<(), RushError> {
         let step = HoldStep {
             campaign: self.plan.campaign.clone(),
             hold: held.hold.clone(),
             subject: self.subject.clone(),
         };
-        match self.nature {
-            Nature::Abandons => {}
+        let place = self.line.listener.held(held);
+        let end = match self.nature {
+            Nature::Abandons => End::Left,
             Nature::GivesBack => {
                 self.think(1).await;
                 let said = self.ask(step.release(&Picks::default()), Instant::now()).await?;
-                held.end = match said.outcome() {
+                match said.outcome() {
                     "released" => End::Released { answered: self.line.listener.now() },
                     "hold_expired" => End::Expired { answered: self.line.listener.now() },
                     other => End::Other(other.to_owned()),
-                };
+                }
             }
             Nature::Pays => {
                 self.think(1).await;
-                held.end = self.pay(&step, false).await?;
+                self.pay(&step, false).await?
             }
             Nature::PaysLate => {
                 let over = self.plan.hold + LATE + Duration::from_millis(self.random.u64(..800));
                 tokio::time::sleep(over).await;
-                held.end = self.pay(&step, true).await?;
+                self.pay(&step, true).await?
             }
-        }
-        self.line.listener.held(held);
+        };
+        self.line.listener.ended(place, end);
         self.line.listener.gone();
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::super::report::{Latency, Promise};
 use super::checker::{self, SeatBreach};
 use super::heard::{End, Heard};
 use super::{SeatResult, SeatsPlan};
+use crate::picture::thousands;
 
 /// How it is going.
 #[derive(Debug, Clone)]
@@ -21,7 +22,9 @@ pub struct SeatsProgress {
     pub gone: u32,
     /// Seats that were told to be confirmed.
     pub confirmed: u64,
-    /// Answers by their outcome.
+    /// How long no server could be reached by now, if none can.
+    pub away: Option<Duration>,
+    /// Answers by their outcome; `looked` are looks at the map.
     pub answers: BTreeMap<String, u64>,
 }
 
@@ -36,8 +39,10 @@ pub struct SeatsReport {
     pub elapsed: Duration,
     /// How many people came.
     pub people: u32,
-    /// Answers by their outcome.
+    /// Answers by their outcome; `looked` are looks at the map.
     pub answers: BTreeMap<String, u64>,
+    /// Stretches during which no server could be reached.
+    pub away: Vec<Duration>,
     /// Requests that were sent again, by why.
     pub again: BTreeMap<&'static str, u64>,
     /// From when a request was due to its final answer.
@@ -62,7 +67,6 @@ impl SeatsReport {
         latency: Latency,
         results: &[SeatResult],
         breaches: Vec<SeatBreach>,
-        cut_short: Option<String>,
     ) -> Self {
         let promises = checker::Promise::ALL.into_iter().map(|promise| {
             let of = || breaches.iter().filter(move |breach| breach.promise == promise);
@@ -76,11 +80,12 @@ impl SeatsReport {
             elapsed,
             people: plan.people,
             answers: heard.answers.clone(),
+            away: Vec::new(),
             again: heard.again.clone(),
             latency,
             promises: promises.collect(),
             results: results.len() as u64,
-            cut_short,
+            cut_short: None,
             evidence: breaches.iter().take(SHOWN).map(ToString::to_string).collect(),
         }
     }
@@ -109,6 +114,7 @@ impl SeatsReport {
             "per_second": (self.answered() as f64 / elapsed).round(),
             "answers": self.answers,
             "sent_again": self.again,
+            "away_ms": self.away.iter().map(|length| u64::try_from(length.as_millis()).unwrap_or(u64::MAX)).collect::<Vec<_>>(),
             "results": self.results,
             "cut_short": self.cut_short,
             "latency": self.latency.json(),
@@ -123,21 +129,26 @@ fn words(promise: checker::Promise, plan: &SeatsPlan, heard: &Heard) -> (&'stati
     let confirmed = ended(|end| matches!(end, End::Confirmed { .. }));
     let late = heard.holds.iter().filter(|held| held.late).count();
     let refunds = ended(|end| matches!(end, End::Refund { .. }));
-    let seats = heard.seats;
+    let seats = thousands(heard.seats);
+    let count = |count: usize| thousands(count as u64);
     use checker::Promise as P;
     match promise {
         P::Seats => ("seats", format!("no seat is two people's: {seats} confirmed")),
-        P::Baskets => ("baskets", format!("no half basket: {} holds", heard.holds.len())),
+        P::Baskets => ("baskets", format!("no half basket: {} holds", count(heard.holds.len()))),
         P::Ranks => ("ranks", "ranks are gap-free and nobody shares one".to_owned()),
         P::Kept => (
             "kept",
             format!(
-                "what was confirmed stays: {confirmed} holds checked, {} confirmed twice",
-                heard.repeats
+                "what was confirmed stays: {} holds checked, {} confirmed twice",
+                count(confirmed),
+                thousands(heard.repeats)
             ),
         ),
         P::Taken => {
-            ("taken", format!("every seat named as taken was: {} refusals", heard.taken.len()))
+            let some =
+                if heard.unsure { "; whose some of them were nobody here can say" } else { "" };
+            let refusals = count(heard.taken.len());
+            ("taken", format!("every seat named as taken was: {refusals} refusals{some}"))
         }
         P::Limits => match plan.limit {
             Some(limit) => ("limits", format!("nobody has more than {limit}")),
@@ -146,7 +157,9 @@ fn words(promise: checker::Promise, plan: &SeatsPlan, heard: &Heard) -> (&'stati
         P::Late => (
             "late",
             format!(
-                "who pays too late has the same seats or is owed a refund: {late} people, {refunds} refunds"
+                "who pays too late has the same seats or is owed a refund: {} people, {} refunds",
+                count(late),
+                count(refunds)
             ),
         ),
         P::Counts => ("counts", "the campaign counts what the results show".to_owned()),

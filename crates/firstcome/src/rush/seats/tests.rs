@@ -26,6 +26,8 @@ async fn plan(lie: Lie) -> SeatsPlan {
         connections: 16,
         seed: 1,
         patience: Duration::from_secs(30),
+        slack: Duration::from_secs(1),
+        alone: true,
     }
 }
 
@@ -49,7 +51,7 @@ async fn an_honest_house_keeps_every_promise() {
 }
 
 /// Each promise with the lie that breaks it.
-const LIES: [(Lie, &str); 13] = [
+const LIES: [(Lie, &str); 15] = [
     (Lie::ConfirmsForTwo, "seats"),
     (Lie::HoldsHalf, "baskets"),
     (Lie::ConfirmsHalf, "baskets"),
@@ -62,7 +64,9 @@ const LIES: [(Lie, &str); 13] = [
     (Lie::RefusesLate, "late"),
     (Lie::EndsEarly, "late"),
     (Lie::ForgetsRefunds, "late"),
+    (Lie::KeepsExpired, "late"),
     (Lie::Miscounts, "counts"),
+    (Lie::Mislays, "counts"),
 ];
 
 #[tokio::test]
@@ -84,6 +88,48 @@ async fn requests_that_were_cut_off_cost_nobody_a_seat() {
     let report = run(plan, &mut |_| {}).await.unwrap();
     assert!(report.kept(), "{:?}", report.promises);
     assert!(report.again.get("cut").copied().unwrap_or(0) > 0, "{:?}", report.again);
+}
+
+/// Who held seats all the time held them, whether or not anybody was told so.
+#[tokio::test]
+async fn a_hold_that_was_over_before_its_answer_makes_no_liar() {
+    let report = report(Lie::AnswersLate).await;
+    assert!(report.kept(), "{:?}", report.promises);
+    assert!(report.answers.get("hold_expired").copied().unwrap_or(0) > 0, "{:?}", report.answers);
+    let taken = report.promises.iter().find(|promise| promise.name == "taken").unwrap();
+    assert!(!taken.words.contains("nobody here can say"), "{taken:?}");
+}
+
+/// Whoever was about to pay when it ended held seats, and those named as taken were.
+#[tokio::test]
+async fn a_server_that_is_gone_for_good_is_no_liar() {
+    for seed in 1..=3 {
+        let mut plan = plan(Lie::GoesAway).await;
+        (plan.patience, plan.seed) = (Duration::from_millis(300), seed);
+        plan.think = Duration::from_millis(200);
+        let ended = run(plan, &mut |_| {}).await;
+        let ended = ended.map(|report| broken(&report));
+        assert!(matches!(ended, Err(RushError::NoAnswer(_))), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn how_long_the_server_was_away_is_told() {
+    let mut plan = plan(Lie::None).await;
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    plan.servers = vec![Server::parse(&gone.to_string()).unwrap()];
+    (plan.people, plan.connections) = (1, 1);
+    let long = Duration::from_millis(100);
+    let mut back = false;
+    let mut look = |now: &SeatsProgress| {
+        if now.away.is_some_and(|away| away > long) && !back {
+            back = true;
+            liar::start_on(std::net::TcpListener::bind(gone).unwrap(), Lie::None);
+        }
+    };
+    let report = run(plan, &mut look).await.unwrap();
+    assert!(report.kept() && back, "{:?}", report.promises);
+    assert!(report.away.iter().any(|away| *away > long), "{report:?}");
 }
 
 #[test]

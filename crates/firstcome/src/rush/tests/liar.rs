@@ -20,6 +20,8 @@ pub(super) enum Lie {
     LosesAcknowledged,
     ShowsTwice,
     AnswersForOthers,
+    /// No lie: its results tell of refunds and moves too, as those of a campaign with seats do.
+    SellsSeatsToo,
     /// No lie: every claim is answered `unknown` first, though it happened.
     UnknownFirst,
     /// No lie: every third claim is decided and then cut off.
@@ -130,18 +132,23 @@ impl Liar {
     fn results(&self, request: &str) -> Value {
         let after = request.split("after=").nth(1).and_then(|rest| rest.split('&').next());
         let after: usize = after.unwrap().parse().unwrap();
-        let lines = self.lines();
+        let mut told = Vec::new();
+        for (subject, rank) in self.lines() {
+            told.push(("claim", "main", subject.clone(), rank));
+            if self.lie == Lie::SellsSeatsToo {
+                // Neither gives a rank: a refund has none, and that of a move is one somebody has.
+                told.push(("refund_due", "main", subject.clone(), 0));
+                told.push(("moved", "stalls", subject, 3));
+            }
+        }
         // Small pages, so that turning them is tested too.
-        let page: Vec<Value> = lines
-            .iter()
-            .enumerate()
-            .skip(after)
-            .take(3)
-            .map(|(place, (subject, rank))| {
-                json!({"number": place + 1, "kind": "claim", "campaign": "spring", "pool": "main", "rank": rank, "subject": subject, "at": AT})
+        let page: Vec<Value> = (after + 1..)
+            .zip(told.iter().skip(after).take(3))
+            .map(|(number, (kind, pool, subject, rank))| {
+                json!({"number": number, "kind": kind, "campaign": "spring", "pool": pool, "rank": rank, "subject": subject, "at": AT})
             })
             .collect();
-        let next = (after + page.len() < lines.len()).then_some(after + page.len());
+        let next = (after + page.len() < told.len()).then_some(after + page.len());
         json!({"results": page, "next": next})
     }
 

@@ -27,7 +27,13 @@ pub(super) enum Lie {
     RefusesLate,
     EndsEarly,
     ForgetsRefunds,
+    KeepsExpired,
     Miscounts,
+    Mislays,
+    /// No lie: some holds are not answered, and over when they are asked for again.
+    AnswersLate,
+    /// No lie: it is gone after a while.
+    GoesAway,
 }
 
 pub(super) const SEATS: u32 = 80;
@@ -92,8 +98,16 @@ struct Liar {
 
 /// Starts one and gives its address.
 pub(super) async fn start(lie: Lie) -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
+    start_on(listener, lie);
+    address
+}
+
+/// Starts one that listens already.
+pub(super) fn start_on(listener: std::net::TcpListener, lie: Lie) {
+    listener.set_nonblocking(true).unwrap();
+    let listener = TcpListener::from_std(listener).unwrap();
     let liar = Liar { lie, book: Arc::default() };
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -101,7 +115,6 @@ pub(super) async fn start(lie: Lie) -> SocketAddr {
             tokio::spawn(async move { liar.serve(stream).await });
         }
     });
-    address
 }
 
 fn no(status: u16, outcome: &str, more: Value) -> (u16, Value) {
@@ -117,16 +130,22 @@ impl Liar {
         loop {
             let (request, body) = read_request(&mut stream, &mut buffer).await?;
             let path = request.split(' ').nth(1)?;
+            if self.lie == Lie::GoesAway && self.book.lock().unwrap().asked > 60 {
+                return None;
+            }
             let (status, answer) = if request.starts_with("POST") {
                 let body: Value = serde_json::from_slice(&body).unwrap();
                 match path.split('/').collect::<Vec<_>>()[4..] {
-                    ["holds"] => self.hold(&body),
+                    ["holds"] => self.hold_or_break(&body).await?,
                     ["holds", id, "confirm"] => self.confirm(id, body["late"] == "retake"),
                     ["holds", id, "release"] => self.release(id),
                     _ => no(404, "not_found", json!({})),
                 }
             } else if path.contains("/results?") {
                 (200, self.results(path))
+            } else if let Some((_, id)) = path.split_once("/holds/") {
+                let id = id.split('?').next()?;
+                (200, held("expired", id, &self.book.lock().unwrap().holds[id]))
             } else if path.contains("/seats") {
                 (200, json!({}))
             } else {
@@ -137,6 +156,21 @@ impl Liar {
                 format!("HTTP/1.1 {status} X\r\nContent-Length: {}\r\n\r\n{answer}", answer.len());
             stream.write_all(answer.as_bytes()).await.ok()?;
         }
+    }
+
+    /// Holds, and says so unless it is one of those whose answer comes when they are over.
+    async fn hold_or_break(&self, body: &Value) -> Option<(u16, Value)> {
+        let id = body["id"].as_str().unwrap();
+        let known = self.book.lock().unwrap().holds.contains_key(id);
+        let answer = self.hold(body);
+        if self.lie != Lie::AnswersLate || !id.ends_with("3-0") {
+            return Some(answer);
+        }
+        if known {
+            tokio::time::sleep(HOLD).await;
+            return Some(no(410, "hold_expired", json!({})));
+        }
+        (answer.0 != 201).then_some(answer)
     }
 
     fn hold(&self, body: &Value) -> (u16, Value) {
@@ -270,9 +304,11 @@ impl Liar {
 
     fn campaign(&self) -> Value {
         let claims = self.lines().iter().filter(|line| line["kind"] == "claim").count() as u64;
-        let taken = claims + u64::from(self.lie == Lie::Miscounts);
+        let held = 2 * u64::from(self.lie == Lie::KeepsExpired);
+        let taken = claims + held + u64::from(self.lie == Lie::Miscounts);
         let left = u64::from(SEATS).saturating_sub(taken);
-        json!({"campaign": "gala", "pools": [{"name": "main", "capacity": SEATS, "left": left, "taken": taken, "held": 0, "blocked": 0}]})
+        let capacity = SEATS + u32::from(self.lie == Lie::Mislays);
+        json!({"campaign": "gala", "pools": [{"name": "main", "capacity": capacity, "left": left, "taken": taken, "held": held, "blocked": 0}]})
     }
 }
 

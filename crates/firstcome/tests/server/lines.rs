@@ -1,0 +1,155 @@
+//! People who wait for a seat that somebody has: their order, and what the journal hears of them.
+
+use crate::holding::{holds, opens, units};
+use crate::mistakes::shows;
+use crate::several::{Seat, store};
+use firstcome::node::{Answer, Decided, HoldAsk};
+use firstcome::twins::Protection;
+use firstcome_core::State;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Sends somebody into line, behind all who are there.
+async fn waits(seat: &Seat, subject: &str, names: &[&str], wait: Duration) -> JoinHandle<Answer> {
+    let (campaign, picks) = ("hall".into(), units(names));
+    let id = format!("of-{subject}").into();
+    let ask = HoldAsk::Hold { campaign, id, subject: subject.into(), picks, limit: None };
+    let intake = Arc::clone(&seat.node.intake);
+    let before = intake.in_line();
+    let waiting = tokio::spawn({
+        let intake = Arc::clone(&intake);
+        async move { intake.hold_in_line(ask, wait).await.unwrap() }
+    });
+    while intake.in_line() == before {
+        tokio::task::yield_now().await;
+    }
+    waiting
+}
+
+/// Gives who has had the seats of the hall, in the order they got them.
+fn had(seat: &Seat) -> Vec<String> {
+    seat.node.replica.look(|state| {
+        state.campaign("hall").unwrap().holds().map(|hold| hold.subject().to_owned()).collect()
+    })
+}
+
+/// Everybody waits for the same seat; says whether somebody got it before another one who had come before.
+async fn somebody_overtakes() -> bool {
+    let one = Seat::at(&store()).await;
+    opens(&one, SECOND).await;
+    holds(&one, "h0", "first", &["A1"]).await;
+    let mut line = Vec::new();
+    for number in 10..30 {
+        line.push(waits(&one, &format!("s{number}"), &["A1"], 600 * SECOND).await);
+    }
+    for waiting in line {
+        assert_eq!(waiting.await.unwrap().outcome.as_str(), "held");
+    }
+    assert_eq!(one.node.intake.in_line(), 0);
+    let had = had(&one);
+    assert_eq!((had.len(), &*had[0]), (21, "first"));
+    !had[1..].is_sorted()
+}
+
+#[tokio::test(start_paused = true)]
+async fn people_get_a_seat_in_the_order_in_which_they_came() {
+    shows(Protection::LineOrder, somebody_overtakes).await;
+}
+
+/// Two seats are taken, one for longer; who wants both came before who wants the one that is free sooner.
+async fn who_wants_less_is_sooner() -> bool {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    sleep(5 * SECOND).await;
+    holds(&one, "h2", "bob", &["B1"]).await;
+    let cem = waits(&one, "cem", &["A1", "B1"], 60 * SECOND).await;
+    let dan = waits(&one, "dan", &["A1"], 60 * SECOND).await;
+    for waiting in [cem, dan] {
+        assert_eq!(waiting.await.unwrap().outcome.as_str(), "held");
+    }
+    had(&one)[2] == "dan"
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_is_passed_by_who_wants_only_one_of_the_seats() {
+    shows(Protection::LineOrder, who_wants_less_is_sooner).await;
+}
+
+/// Says whether the journal is asked for a seat while people wait for it.
+async fn is_asked_while_they_wait() -> bool {
+    let one = Seat::at(&store()).await;
+    opens(&one, 480 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let mut line = Vec::new();
+    for number in 10..60 {
+        line.push(waits(&one, &format!("s{number}"), &["A1"], 30 * SECOND).await);
+    }
+    // A tick in five seconds, while something is held, is nothing that those who wait ask for.
+    let (before, mut applied) = (one.journal.appends(), one.node.replica.watch());
+    let asked = async {
+        while one.journal.appends() < before + 20 {
+            applied.changed().await.unwrap();
+        }
+    };
+    if timeout(29 * SECOND, asked).await.is_ok() {
+        line.iter().for_each(JoinHandle::abort);
+        return true;
+    }
+    for waiting in line {
+        let said = waiting.await.unwrap();
+        assert_eq!((said.outcome.as_str(), said.decided), ("unit_taken", Decided::Replica));
+    }
+    false
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_journal_is_not_asked_while_people_wait() {
+    shows(Protection::AskedWhileWaiting, is_asked_while_they_wait).await;
+}
+
+/// A node hears nothing of the others for less than a second, in which a hold ends; says whether it answers `who` by
+/// itself, who wants the seat, as if it lasted.
+async fn is_said_to_last(id: &str, who: &str) -> bool {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    sleep(Duration::from_millis(9_800)).await;
+    two.reaches(one.position().position).await;
+    two.journal.hold();
+    sleep(Duration::from_millis(400)).await;
+    assert_eq!(one.node.replica.look(State::live_holds), 0, "it is over");
+    assert_eq!(two.node.replica.look(State::live_holds), 1, "and who hears nothing cannot know");
+    let (campaign, picks) = ("hall".into(), units(&["A1"]));
+    let ask = HoldAsk::Hold { campaign, id: id.into(), subject: who.into(), picks, limit: None };
+    two.node.intake.hold(ask, None).await.is_ok_and(|said| said.decided == Decided::Replica)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_is_not_called_taken_by_who_cannot_know_whether_its_hold_is_over() {
+    shows(Protection::HoldNearlyOver, async || is_said_to_last("h2", "bob").await).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hold_is_not_called_held_by_who_cannot_know_whether_it_is_over() {
+    shows(Protection::HoldNearlyOver, async || is_said_to_last("h1", "ann").await).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_home_leaves_the_line_and_the_next_one_is_not_kept_waiting() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let gone = waits(&one, "bob", &["A1"], 60 * SECOND).await;
+    let short = waits(&one, "cem", &["A1"], 2 * SECOND).await;
+    let dan = waits(&one, "dan", &["A1"], 60 * SECOND).await;
+    gone.abort();
+    assert_eq!(short.await.unwrap().outcome.as_str(), "unit_taken");
+    assert_eq!(dan.await.unwrap().outcome.as_str(), "held");
+    assert_eq!((had(&one), one.node.intake.in_line()), (vec!["ann".into(), "dan".into()], 0));
+}
