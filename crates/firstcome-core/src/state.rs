@@ -11,7 +11,7 @@ use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
 use crate::turn::{Deadlines, Deed, Deeds, Turn};
-use crate::twins::counts_whole_steps;
+use crate::twins::{Rule, is_off};
 use crate::{Settings, Timestamp};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -150,9 +150,10 @@ impl State {
     ) -> Applied {
         assert_eq!(stamp.position, self.stamp.position + 1, "entries are applied in order");
         assert!(stamp.at >= self.stamp.at, "journal time never goes back");
+        let before = self.service;
         if self.stamp.position > 0 {
             let step = stamp.at.micros_since(self.stamp.at);
-            self.service += if counts_whole_steps() { step } else { step.min(SERVICE_STEP_US) };
+            self.service += if is_off(Rule::WholeSteps) { step } else { step.min(SERVICE_STEP_US) };
         }
         self.stamp = stamp;
         self.scratch.clear();
@@ -163,7 +164,7 @@ impl State {
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
         self.scratch.push(u8::from(copy));
-        self.expire();
+        self.expire(if is_off(Rule::HoldsEndLate) { before } else { self.service });
         if !copy {
             outcomes.reserve(commands.len());
             for command in commands {
@@ -256,10 +257,13 @@ impl State {
         Outcome::Won { rank, at }
     }
 
-    /// Frees every unit whose hold is due, in the order of deadlines, then of campaigns and numbers.
-    fn expire(&mut self) {
+    /// Frees every unit whose hold is due at a service time, in the order of deadlines, then of campaigns and numbers.
+    fn expire(&mut self, due: i64) {
+        if is_off(Rule::HoldsEndByClock) {
+            return self.expire_by_clock();
+        }
         while let Some(&(deadline, campaign, number)) = self.deadlines.first() {
-            if deadline > self.service {
+            if deadline > due {
                 return;
             }
             self.deadlines.pop_first();
@@ -267,6 +271,23 @@ impl State {
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+
+    /// See [`Rule::HoldsEndByClock`].
+    fn expire_by_clock(&mut self) {
+        let at = self.stamp.at;
+        let over = |(deadline, campaign, number): &(i64, u32, u32)| {
+            let hold = self.campaigns.get(campaign).and_then(|live| live.hold_numbered(*number));
+            hold.is_some_and(|hold| at.micros_since(hold.at) >= *deadline - hold.started)
+        };
+        let due: Vec<_> = self.deadlines.iter().copied().filter(over).collect();
+        for hold in due {
+            self.deadlines.remove(&hold);
+            let (deadline, campaign, number) = hold;
+            if let Some(live) = self.campaigns.get_mut(&campaign) {
+                live.expire(number, deadline.max(self.service));
+            }
         }
     }
 

@@ -2,9 +2,10 @@
 //! server of the store ever had, and what went wrong when.
 
 use firstcome::answer::Failure;
-use firstcome::node::Decided;
+use firstcome::node::{Decided, HoldAsk};
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
+use firstcome_core::results::Kind;
 use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
 use std::time::Duration;
@@ -50,6 +51,13 @@ pub enum Asked {
         campaign: String,
         /// How.
         steer: Steer,
+    },
+    /// Something about a hold, or about seats.
+    On {
+        /// What.
+        ask: Box<HoldAsk>,
+        /// How long to wait for seats that somebody has.
+        wait: Duration,
     },
 }
 
@@ -174,8 +182,8 @@ pub enum Durability {
 pub struct Row {
     /// Its number.
     pub number: u64,
-    /// Whether it says that a claim was undone.
-    pub undone: bool,
+    /// What it says has happened.
+    pub kind: Kind,
     /// In which campaign.
     pub campaign: String,
     /// In which pool.
@@ -184,6 +192,23 @@ pub struct Row {
     pub rank: u32,
     /// Whose.
     pub subject: String,
+    /// Which unit of a seated pool; of an exchange the new one.
+    pub unit: Option<String>,
+    /// The id of the hold it came from.
+    pub hold: Option<String>,
+    /// Of an exchange the old seat.
+    pub moved_from: Option<String>,
+}
+
+/// Somebody waited in line for seats.
+#[derive(Clone, Copy, Debug)]
+pub struct Lined {
+    /// Where what they asked stands in [`History::exchanges`].
+    pub exchange: usize,
+    /// When they took their place.
+    pub began: Moment,
+    /// When they left it; `None` if their node died with them in line.
+    pub left: Option<Moment>,
 }
 
 /// A node at the end.
@@ -239,6 +264,8 @@ pub struct History {
     pub ledger_restored: Vec<Moment>,
     /// When a leader's results were taken by the ledger although another leader had begun there since.
     pub settled_late: Vec<Moment>,
+    /// Who waited in line, in the order they took their places.
+    pub lined: Vec<Lined>,
     /// The nodes.
     pub lives: Vec<Life>,
     /// How it ended.

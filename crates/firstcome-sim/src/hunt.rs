@@ -28,6 +28,7 @@ struct Sum {
     time: Duration,
     faults: u64,
     claims: usize,
+    holds: usize,
     from_memory: usize,
     failovers: usize,
     forks: u64,
@@ -48,6 +49,7 @@ impl Sum {
         self.put_back += lived.put_back;
         if let Ok(verdict) = &trial.verdict {
             self.claims += verdict.claims_acknowledged;
+            self.holds += verdict.holds_acknowledged;
             self.from_memory += verdict.answers_from_memory;
             self.settled += verdict.results_settled;
             self.excused += verdict.ranks_excused;
@@ -59,7 +61,7 @@ impl Sum {
         let hours = self.time.as_secs_f64() / 3600.0;
         format!(
             "{} worlds, {hours:.1} hours of theirs in {:.0} s ({:.0} times as fast): {} faults, \
-             {} failovers, {} forks, {} entries put back, {} claims acknowledged, {} answers from \
+             {} failovers, {} forks, {} entries put back, {} claims and {} holds acknowledged, {} answers from \
              memory, {} results settled; {} ranks changed in a fork and listed, {} losses the durability allows",
             self.worlds,
             took.as_secs_f64(),
@@ -69,6 +71,7 @@ impl Sum {
             self.forks,
             self.put_back,
             self.claims,
+            self.holds,
             self.from_memory,
             self.settled,
             self.excused,

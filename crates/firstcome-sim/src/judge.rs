@@ -19,12 +19,17 @@
 //! | `memory_fresh` | that position was a head at most a second before the question, or since | `memory` |
 //! | `memory_caught_up` | where the table demands it, it was a head since the question | `memory` |
 //! | `memory_not_open_yet` | `not_open` was not said once the store's clock had reached the opening | `memory` |
+//! | `memory_taken_lasts` | `unit_taken` was not said of what may be free again within two seconds | `memory` |
 //! | `asked_for` | every claim, cancel and operator command in an entry was asked for before | `asked` |
 //! | `no_changed_nothing` | what was refused as busy, full or unavailable is in no entry | `asked` |
 //! | `ranks_without_a_gap` | the final journal gives ranks 1, 2, 3 in its order, and results too | `deeds` |
 //! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `deeds` |
 //! | `never_more_than_there_is` | live claims never exceed the capacity in force | `deeds` |
 //! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `deeds` |
+//! | `no_unit_twice` | no two live claims of the final journal have the same seat | `deeds` |
+//! | `whole_or_nothing` | whoever was told they hold something was told all they asked for | `baskets` |
+//! | `line_in_order` | whoever waits for a seat is not overtaken by somebody behind them | `line` |
+//! | `line_waits` | whoever waits for a seat is told that it is taken only when their time is over | `line` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `waits` |
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
@@ -34,18 +39,26 @@
 
 mod answers;
 mod asked;
+mod baskets;
 mod campaign;
+mod confirming;
 mod deeds;
 mod ended;
 mod excuses;
+mod hall;
+mod holding;
+mod kept;
+mod line;
 mod link;
 mod memory;
 mod model;
 mod promises;
+mod seating;
 mod settled;
 mod tree;
 mod waits;
 mod walk;
+mod wanted;
 
 use crate::history::{Asked, Exchange, History, Moment, Told};
 use firstcome::node::Decided;
@@ -79,6 +92,8 @@ impl fmt::Display for Broken {
 pub struct Verdict {
     /// Claims somebody was told a yes about, each once.
     pub claims_acknowledged: usize,
+    /// Holds somebody was told they have, each once.
+    pub holds_acknowledged: usize,
     /// Answers from memory that were looked at.
     pub answers_from_memory: usize,
     /// Entries behind which histories part.
@@ -113,6 +128,8 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     deeds::check(journal, &mut wrong);
     promises::check(history, &tree, &walk, &told, &mut verdict, &mut wrong);
     waits::check(history, &tree, &mut wrong);
+    line::check(history, &mut wrong);
+    baskets::check(history, &mut wrong);
     settled::check(history, &tree, &walk, &mut wrong);
     ended::check(history, &walk, &mut verdict, &mut wrong);
     if wrong.is_empty() { Ok(verdict) } else { Err(wrong) }
@@ -145,6 +162,8 @@ impl fmt::Display for Question<'_> {
             Asked::Steer { campaign, steer } => {
                 write!(f, "the operator told {campaign} to {steer:?}")
             }
+            Asked::On { ask, wait } if wait.is_zero() => write!(f, "somebody asked {ask:?}"),
+            Asked::On { ask, wait } => write!(f, "somebody asked {ask:?}, waiting {wait:?},"),
         }
     }
 }

@@ -15,7 +15,7 @@ pub enum Mistake {
 }
 
 /// Mistakes that no promise breaks by, and what stands behind the protection that is missing.
-pub const COVERED: [(Mistake, &str); 3] = [
+pub const COVERED: [(Mistake, &str); 4] = [
     (
         Mistake::Store(Stores::NoPredecessorCheck),
         "an append rests on one connection, a node that has another one compares histories before it appends, and what \
@@ -31,15 +31,14 @@ pub const COVERED: [(Mistake, &str); 3] = [
         "a node brings what it has before it writes anything new, so that its numbers rise all the same; who loses a \
          batch of it that only others have is named in their lists",
     ),
+    (
+        Mistake::Node(Protection::HoldsWithoutTicks),
+        "while something is held an entry comes every five seconds, and whoever asks for what a hold has had brings one",
+    ),
 ];
 
-/// Mistakes for which a real store is needed, or people who wait for seats.
-const ELSEWHERE: [Protection; 4] = [
-    Protection::OwnConnection,
-    Protection::HoldNearlyOver,
-    Protection::LineOrder,
-    Protection::AskedWhileWaiting,
-];
+/// Mistakes for which a real store is needed, or somebody who counts what it is asked.
+const ELSEWHERE: [Protection; 2] = [Protection::OwnConnection, Protection::AskedWhileWaiting];
 
 impl Mistake {
     /// Gives all of them but those that no world here can make, and those of [`COVERED`].

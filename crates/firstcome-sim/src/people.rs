@@ -8,12 +8,12 @@ use crate::plan::{Ask, Campaign, Want};
 use crate::store::BEGIN;
 use fastrand::Rng;
 use firstcome::answer::Failure;
-use firstcome::node::{Answer, Ask as Order, Ordered};
+use firstcome::node::{Answer, Ask as Order, HoldAsk, Intake, Ordered};
 use firstcome_core::command::{Expect, Steer};
 use firstcome_core::names::Position;
-use firstcome_core::outcome::By;
-use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Outcome, Settings, Timestamp};
+use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
+use firstcome_core::settings::{Opens, PoolSettings};
+use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,6 +21,9 @@ use tokio::time::{sleep, timeout};
 
 /// How long somebody waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
+
+/// How often somebody asks at least who does not give up.
+const INSISTS: u32 = 200;
 
 /// By campaign, pool and subject.
 type Ranks = HashMap<(usize, usize, u32), u32>;
@@ -58,8 +61,9 @@ impl People {
                     if heard.is_none_or(later) {
                         heard = Some(position);
                     }
-                    // Some ask again what they know, to be sure.
-                    if again > 0 || random.u32(0..3) > 0 {
+                    // Some ask again what they know, to be sure; who insists, until there is such a campaign.
+                    let insists = ask.retries >= INSISTS && is_nowhere(&outcome);
+                    if !insists && (again > 0 || random.u32(0..3) > 0) {
                         return;
                     }
                 }
@@ -79,7 +83,7 @@ impl People {
         Some(match want {
             Want::Claim { campaign, pool, subject } => Asked::Claim {
                 campaign: name(campaign),
-                pool: pool.map(|pool| self.around.plan.campaigns[*campaign].pools[pool].0.clone()),
+                pool: pool.map(|pool| self.around.plan.campaigns[*campaign].pool(pool).to_owned()),
                 subject: who(subject),
             },
             Want::Nowhere(subject) => {
@@ -89,7 +93,7 @@ impl People {
                 let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
                 Asked::Cancel {
                     campaign: name(campaign),
-                    pool: self.around.plan.campaigns[*campaign].pools[*pool].0.clone(),
+                    pool: self.around.plan.campaigns[*campaign].pool(*pool).to_owned(),
                     subject: who(subject),
                     rank: *known.get(&(*campaign, *pool, *subject))?,
                     operator: *operator,
@@ -104,11 +108,15 @@ impl People {
                 Asked::Steer { campaign: name(campaign), steer: Steer::Resume }
             }
             Want::Close(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Close },
+            Want::On { ask, wait } => Asked::On { ask: ask.clone(), wait: *wait },
         })
     }
 
     /// Remembers the rank that was told.
     fn learn(&self, want: &Want, outcome: &Outcome) {
+        if let (Want::On { ask, .. }, Outcome::Confirmed(confirmed)) = (want, outcome) {
+            return self.learn_confirmed(ask, confirmed);
+        }
         let (
             Want::Claim { campaign, pool, subject },
             Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
@@ -118,6 +126,21 @@ impl People {
         };
         let place = (*campaign, pool.unwrap_or_default(), *subject);
         self.ranks.lock().unwrap_or_else(PoisonError::into_inner).insert(place, *rank);
+    }
+
+    /// Remembers the last rank of those that were confirmed.
+    fn learn_confirmed(&self, ask: &HoldAsk, confirmed: &Confirmation) {
+        let HoldAsk::Confirm { step, .. } = ask else { return };
+        let campaigns = &self.around.plan.campaigns;
+        let campaign = campaigns.iter().position(|known| *known.name == *step.campaign);
+        let subject = step.subject.strip_prefix('s').and_then(|number| number.parse().ok());
+        let (Some(campaign), Some(subject)) = (campaign, subject) else { return };
+        let mut ranks = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
+        for RankedUnit { unit, rank } in &confirmed.units {
+            let pools = &campaigns[campaign].pools;
+            let counted = pools.iter().position(|(name, _)| **name == *unit.pool);
+            ranks.insert((campaign, counted.unwrap_or(pools.len()), subject), *rank);
+        }
     }
 
     /// Asks one node once.
@@ -136,11 +159,12 @@ impl People {
         });
         let way = Rng::with_seed(dice).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
+        let line = Line { around: self.around.clone(), exchange: number };
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
         let answer = tokio::spawn(async move {
             sleep(Duration::from_micros(way)).await;
             words.gate().pass().await;
-            let answer = answers(&words, order, min).await;
+            let answer = answers(&words, order, min, &line).await;
             words.gate().pass().await;
             sleep(Duration::from_micros(way / 2)).await;
             answer
@@ -180,6 +204,7 @@ async fn answers(
     server: &crate::life::Front,
     asked: Asked,
     min: Option<Position>,
+    line: &Line,
 ) -> Result<Answer, Failure> {
     let intake = server.intake();
     let order = match asked {
@@ -206,9 +231,48 @@ async fn answers(
             steer,
             ordered: Ordered { id: None, who: "desk".into() },
         },
+        Asked::On { ask, wait } if matches!(*ask, HoldAsk::Hold { .. }) => {
+            let early = intake.hold_early(&ask, min).await.transpose();
+            let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
+            return match early {
+                // Whoever would rather wait is not told that it is taken.
+                Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
+                Some(_) | None => line.waits(intake, *ask, wait).await,
+            };
+        }
+        Asked::On { ask, .. } => Order::Hold(ask),
     };
     intake.reach(min).await?;
     intake.decide(order).await
+}
+
+/// Says whether somebody was told that there is no such campaign.
+fn is_nowhere(outcome: &Outcome) -> bool {
+    outcome.refusal() == Some(Refusal::NotFound(Missing::Campaign))
+}
+
+/// Writes down who waits in line.
+struct Line {
+    around: Around,
+    exchange: usize,
+}
+
+impl Line {
+    async fn waits(
+        &self,
+        intake: &Intake,
+        ask: HoldAsk,
+        wait: Duration,
+    ) -> Result<Answer, Failure> {
+        if wait.is_zero() {
+            return intake.hold_in_line(ask, wait).await;
+        }
+        let (record, trace) = (&self.around.store.record, &self.around.trace);
+        let place = record.lines_up(self.exchange, trace.now());
+        let answer = intake.hold_in_line(ask, wait).await;
+        record.leaves_line(place, trace.now());
+        answer
+    }
 }
 
 /// Puts a campaign into the words of the rules.
@@ -219,6 +283,10 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
     let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| {
         PoolSettings::counted(name, capacity.filter(|_| place == 0).unwrap_or(*usual))
     });
+    let hall = campaign.house.as_ref().map(|house| {
+        let name = campaign.pool(campaign.pools.len());
+        PoolSettings { limit: house.limit, ..PoolSettings::seated(name) }
+    });
     Settings {
         title: "".into(),
         opens: Opens::At(at(campaign.opens)),
@@ -226,7 +294,7 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
         limit: campaign.limit,
         claim_again: campaign.claim_again,
         units_return: campaign.units_return,
-        holding: HoldSettings::default(),
-        pools: pools.collect(),
+        holding: campaign.holding.clone(),
+        pools: pools.chain(hall).collect(),
     }
 }

@@ -4,9 +4,14 @@
 //! stays what it was: that is how a history that fails is made shorter.
 
 mod draw;
+mod halls;
 mod plots;
 
+pub use halls::{House, Seat};
+
 use crate::history::Durability;
+use firstcome::node::HoldAsk;
+use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
 /// A world to be lived through.
@@ -57,6 +62,17 @@ pub struct Campaign {
     pub claim_again: bool,
     /// Whether the unit of a cancelled claim can be won again.
     pub units_return: bool,
+    /// Its seated pool behind the others, if it has one.
+    pub house: Option<House>,
+    /// How units are held.
+    pub holding: HoldSettings,
+}
+
+impl Campaign {
+    /// Gives the name of a pool by its place; the seated one comes last.
+    pub fn pool(&self, place: usize) -> &str {
+        self.pools.get(place).map_or("hall", |(name, _)| name)
+    }
 }
 
 /// Something that happens.
@@ -130,6 +146,13 @@ pub enum Want {
     Close(usize),
     /// A unit of a campaign nobody made.
     Nowhere(u32),
+    /// Something about a hold, or about seats.
+    On {
+        /// What.
+        ask: Box<HoldAsk>,
+        /// How long to wait for seats that somebody has.
+        wait: Duration,
+    },
 }
 
 /// Something goes wrong.

@@ -1,6 +1,6 @@
 //! What is written down while a world lives, for those who judge it.
 
-use crate::history::{Cause, Exchange, Headed, History, Life, Loss, Moment, Stored, Told};
+use crate::history::{Cause, Exchange, Headed, History, Life, Lined, Loss, Moment, Stored, Told};
 use firstcome_core::NodeId;
 use firstcome_core::state::Stamp;
 use firstcome_journal::{Entry, Name};
@@ -139,6 +139,20 @@ impl Record {
         if let Some(exchange) = self.lock().history.exchanges.get_mut(number) {
             exchange.heard_at = heard_at;
             exchange.told = told;
+        }
+    }
+
+    /// Notes that somebody takes a place in line; gives its number.
+    pub(crate) fn lines_up(&self, exchange: usize, began: Moment) -> usize {
+        let lined = &mut self.lock().history.lined;
+        lined.push(Lined { exchange, began, left: None });
+        lined.len() - 1
+    }
+
+    /// Notes that they left it.
+    pub(crate) fn leaves_line(&self, number: usize, moment: Moment) {
+        if let Some(lined) = self.lock().history.lined.get_mut(number) {
+            lined.left = Some(moment);
         }
     }
 

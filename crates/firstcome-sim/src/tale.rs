@@ -48,9 +48,10 @@ pub(crate) fn sentence(broken: &Broken) -> String {
 
 fn count(verdict: &Verdict) -> String {
     format!(
-        "{} claims acknowledged, {} answers from memory, {} ranks changed by forks and listed, \
+        "{} claims and {} holds acknowledged, {} answers from memory, {} ranks changed by forks and listed, \
          {} losses the durability allows, {} results settled",
         verdict.claims_acknowledged,
+        verdict.holds_acknowledged,
         verdict.answers_from_memory,
         verdict.ranks_excused,
         verdict.losses_allowed,

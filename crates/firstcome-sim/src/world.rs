@@ -145,6 +145,7 @@ fn empty(durability: Durability) -> History {
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
         settled_late: Vec::new(),
+        lined: Vec::new(),
         lives: Vec::new(),
         end: End::default(),
     }

@@ -41,8 +41,8 @@ Sixty seconds:
   firstcome campaign create spring --places 500 --opens now
   firstcome claim spring ann
 
-Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed, 4 no answer and it may have happened.
-`lock` and `elect` pass on their command's code and have others of their own, see their help.
+Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed, 4 no answer and it may have happened. \
+`lock` and `elect` pass on their command's code and have others of their own, see their help. \
 stdout is the result, stderr is talk; --json makes the result JSON."
 )]
 struct Cli {

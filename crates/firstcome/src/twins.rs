@@ -61,8 +61,26 @@ pub enum Protection {
     ResultsDroppedEarly,
     /// In the rules, when time passes.
     ServiceWithoutBound,
+    /// In the rules, where a hold's units are chosen.
+    HalfBaskets,
+    /// In the rules, when holds expire.
+    HoldsEndByClock,
+    /// In the rules, when holds expire.
+    HoldsEndLate,
+    /// In the rules, when somebody confirms too late.
+    RetakenFromOthers,
+    /// In the rules, when somebody holds.
+    NewHoldForRepeats,
+    /// In the rules, when somebody confirms too late.
+    ConfirmedTooLate,
+    /// In the rules, where a hold's units are chosen.
+    HeldTwice,
+    /// In the rules, where it is said when time must pass next.
+    HoldsWithoutTicks,
     /// In the intake, before a hold is judged.
     HoldNearlyOver,
+    /// In the intake, before a hold is judged.
+    TakenWithoutElapsed,
     /// In the lines of those who wait for a seat.
     LineOrder,
     /// In the intake, for those who wait in line.
@@ -80,7 +98,7 @@ pub use switched::{is_off, without};
 #[cfg(feature = "twins")]
 mod switched {
     use super::Protection;
-    use firstcome_core::twins::count_whole_steps;
+    use firstcome_core::twins::{self, Rule};
     use std::cell::Cell;
 
     thread_local! {
@@ -92,7 +110,7 @@ mod switched {
         let name = std::env::var("FIRSTCOME_TWIN").ok()?;
         let found = Protection::ALL.into_iter().find(|protection| protection.name() == name);
         let found = found.unwrap_or_else(|| panic!("there is no protection {name:?}"));
-        count_whole_steps(found == Protection::ServiceWithoutBound);
+        twins::without(found.rule());
         Some(found)
     }
 
@@ -101,7 +119,25 @@ mod switched {
     /// Only what runs on this thread does: a simulation on one thread, a test on a runtime of one thread.
     pub fn without(protection: Option<Protection>) {
         OFF.set(protection);
-        count_whole_steps(protection == Some(Protection::ServiceWithoutBound));
+        twins::without(protection.and_then(Protection::rule));
+    }
+
+    impl Protection {
+        /// Gives the rule it is, where it is one of the rules.
+        fn rule(self) -> Option<Rule> {
+            let rules = [
+                (Self::ServiceWithoutBound, Rule::WholeSteps),
+                (Self::HalfBaskets, Rule::HalfBaskets),
+                (Self::HoldsEndByClock, Rule::HoldsEndByClock),
+                (Self::HoldsEndLate, Rule::HoldsEndLate),
+                (Self::RetakenFromOthers, Rule::RetakenFromOthers),
+                (Self::NewHoldForRepeats, Rule::NewHoldForRepeats),
+                (Self::ConfirmedTooLate, Rule::ConfirmedTooLate),
+                (Self::HeldTwice, Rule::HeldTwice),
+                (Self::HoldsWithoutTicks, Rule::HoldsWithoutTicks),
+            ];
+            rules.into_iter().find(|(protection, _)| *protection == self).map(|(_, rule)| rule)
+        }
     }
 
     /// Says whether this thread goes without a protection.
@@ -113,7 +149,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 37] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -139,7 +175,16 @@ impl Protection {
         Self::TermNotCompared,
         Self::ResultsDroppedEarly,
         Self::ServiceWithoutBound,
+        Self::HalfBaskets,
+        Self::HoldsEndByClock,
+        Self::HoldsEndLate,
+        Self::RetakenFromOthers,
+        Self::NewHoldForRepeats,
+        Self::ConfirmedTooLate,
+        Self::HeldTwice,
+        Self::HoldsWithoutTicks,
         Self::HoldNearlyOver,
+        Self::TakenWithoutElapsed,
         Self::LineOrder,
         Self::AskedWhileWaiting,
     ];
@@ -250,9 +295,40 @@ impl Protection {
                 "service_without_bound",
                 "a jump of the store's clock counts as service time, all of it",
             ),
+            Self::HalfBaskets => {
+                ("half_baskets", "a hold gets what is free of the seats it names, and not the rest")
+            }
+            Self::HoldsEndByClock => (
+                "holds_end_by_clock",
+                "a hold is over once its time has passed on the store's clock, outages and jumps and all",
+            ),
+            Self::HoldsEndLate => {
+                ("holds_end_late", "a hold is over with the entry behind the one that finds it due")
+            }
+            Self::RetakenFromOthers => {
+                ("retaken_from_others", "who pays too late gets seats again that somebody else has")
+            }
+            Self::NewHoldForRepeats => (
+                "new_hold_for_repeats",
+                "a hold that is asked for again under its id is another one",
+            ),
+            Self::ConfirmedTooLate => {
+                ("confirmed_too_late", "a hold that has expired is confirmed all the same")
+            }
+            Self::HeldTwice => {
+                ("held_twice", "a seat that somebody holds is held for the next one as well")
+            }
+            Self::HoldsWithoutTicks => (
+                "holds_without_ticks",
+                "nobody lets time pass when a hold is over and nothing is asked",
+            ),
             Self::HoldNearlyOver => (
                 "hold_nearly_over",
                 "a hold is said to last by a node that may not have heard yet that it is over",
+            ),
+            Self::TakenWithoutElapsed => (
+                "taken_without_elapsed",
+                "a hold is said to last by the time of the last entry, not by what passed since",
             ),
             Self::LineOrder => (
                 "line_order",

@@ -7,7 +7,7 @@ use crate::hold::Place;
 use crate::outcome::{Missing, Outcome, Refusal, UnitName};
 
 /// What picks ask for.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Asked<'a> {
     /// Seats by name or with their groups, each once.
     pub(super) seats: Vec<(u16, u32)>,

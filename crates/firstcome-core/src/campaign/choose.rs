@@ -2,9 +2,10 @@
 
 use super::Campaign;
 use super::asked::Asked;
-use crate::hall::{Best, Hall, NoBest, Orphans};
+use crate::hall::{Best, Hall, NoBest, Orphans, Standing};
 use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Outcome, Refusal};
+use crate::twins::{Rule, is_off};
 
 impl Campaign {
     /// Sets the units that are asked for aside under a hold's number, and gives them in order.
@@ -18,7 +19,13 @@ impl Campaign {
         asked: &Asked<'_>,
     ) -> Result<Vec<Take>, Outcome> {
         let taken = self.taken(asked);
-        if !taken.is_empty() {
+        let mut rest;
+        let mut asked = asked;
+        if is_off(Rule::HalfBaskets) && taken.len() < asked.seats.len() {
+            rest = asked.clone();
+            rest.seats.retain(|seat| !taken.contains(seat));
+            asked = &rest;
+        } else if !taken.is_empty() {
             let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
         }
@@ -58,7 +65,13 @@ impl Campaign {
     /// Gives the seats asked for by name that are not free.
     pub(super) fn taken(&self, asked: &Asked<'_>) -> Vec<(u16, u32)> {
         let hall = |pool: u16| self.pools[usize::from(pool)].hall();
-        let is_free = |pool, seat| hall(pool).is_some_and(|hall| hall.standing(seat).is_free());
+        let is_free = |pool, seat| {
+            let standing = hall(pool).map(|hall| hall.standing(seat));
+            standing.is_some_and(|standing| {
+                standing.is_free()
+                    || is_off(Rule::HeldTwice) && matches!(standing, Standing::Held(_))
+            })
+        };
         asked.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()
     }
 

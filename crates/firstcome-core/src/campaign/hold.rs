@@ -11,6 +11,7 @@ use crate::outcome::{
 };
 use crate::settings::HoldsEach;
 use crate::turn::Turn;
+use crate::twins::{Rule, is_off};
 
 /// What a command to hold asks.
 pub(crate) struct ToHold<'a> {
@@ -113,7 +114,8 @@ impl Campaign {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
-        if let Some(known) = self.holds.find(ask.id) {
+        let known = self.holds.find(ask.id).filter(|_| !is_off(Rule::NewHoldForRepeats));
+        if let Some(known) = known {
             if known.content != ask.content {
                 return Err(Refusal::IdReused.into());
             }

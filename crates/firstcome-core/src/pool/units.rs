@@ -5,6 +5,7 @@ use crate::Timestamp;
 use crate::hall::{Counts, Hall, Kind, Standing};
 use crate::hold::Place;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::twins::{Rule, is_off};
 
 impl Pool {
     /// Gives the settings as they stand.
@@ -76,7 +77,7 @@ impl Pool {
 
     /// Sets a free unit aside for the hold of a number.
     pub(crate) fn hold(&mut self, place: Place, number: u32) {
-        assert!(self.free(place) > 0, "only what is free is held");
+        assert!(self.free(place) > 0 || gives_twice(), "only what is free is held");
         match place {
             Place::Counted => {
                 self.taken += 1;
@@ -96,7 +97,8 @@ impl Pool {
             }
             Place::Seat(seat) => {
                 let hall = self.hall_mut();
-                assert!(matches!(hall.standing(seat), Standing::Held(_)), "it was held");
+                let held = matches!(hall.standing(seat), Standing::Held(_));
+                assert!(held || gives_twice(), "it was held");
                 hall.set(seat, Standing::Free);
             }
             Place::Area(area) => self.shift(area, Kind::Held, Kind::Free),
@@ -115,7 +117,8 @@ impl Pool {
             Place::Counted => self.held -= 1,
             Place::Seat(seat) => {
                 let hall = self.hall_mut();
-                assert!(matches!(hall.standing(seat), Standing::Held(_)), "it was held");
+                let held = matches!(hall.standing(seat), Standing::Held(_));
+                assert!(held || gives_twice(), "it was held");
                 hall.set(seat, Standing::Confirmed(rank));
             }
             Place::Area(area) => self.shift(area, Kind::Held, Kind::Confirmed),
@@ -130,11 +133,8 @@ impl Pool {
             Place::Counted => self.taken -= 1,
             Place::Seat(seat) => {
                 let hall = self.hall_mut();
-                assert_eq!(
-                    hall.standing(seat),
-                    Standing::Confirmed(rank),
-                    "the claim has its seat"
-                );
+                let has = hall.standing(seat) == Standing::Confirmed(rank);
+                assert!(has || gives_twice(), "the claim has its seat");
                 hall.set(seat, Standing::Free);
             }
             Place::Area(area) => self.shift(area, Kind::Confirmed, Kind::Free),
@@ -144,4 +144,9 @@ impl Pool {
     fn shift(&mut self, area: u16, from: Kind, to: Kind) {
         assert!(self.hall_mut().shift(area, 1, from, to), "an area has what was counted");
     }
+}
+
+/// Says whether a seat may have been given twice on purpose.
+fn gives_twice() -> bool {
+    is_off(Rule::HeldTwice) || is_off(Rule::RetakenFromOthers)
 }

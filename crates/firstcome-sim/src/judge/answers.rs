@@ -31,7 +31,7 @@ pub(super) fn check(
     wrong: &mut Vec<Broken>,
 ) -> Vec<Heard> {
     let mut heard = Vec::new();
-    let mut claims = BTreeSet::new();
+    let (mut claims, mut holds) = (BTreeSet::new(), BTreeSet::new());
     for (number, exchange) in history.exchanges.iter().enumerate() {
         let (outcome, position, decided) = match &exchange.told {
             Told::Answer { outcome, position, decided } => (outcome, *position, *decided),
@@ -49,6 +49,11 @@ pub(super) fn check(
         {
             claims.insert((campaign, pool, subject, rank));
         }
+        if let (Asked::On { ask, .. }, Outcome::Held(held) | Outcome::AlreadyHeld(held)) =
+            (&exchange.asked, outcome)
+        {
+            holds.insert((ask.command().campaign(), &held.hold));
+        }
         let found = match decided {
             Decided::Journal => by_journal(tree, walk, exchange, outcome, position),
             Decided::Replica => {
@@ -62,6 +67,7 @@ pub(super) fn check(
         }
     }
     verdict.claims_acknowledged = claims.len();
+    verdict.holds_acknowledged = holds.len();
     heard
 }
 
@@ -151,6 +157,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
             campaign == c && steer == s
         }
+        (Asked::On { ask, .. }, command) => ask.command() == *command,
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
             Command::Claim { .. }

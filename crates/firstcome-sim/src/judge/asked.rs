@@ -9,7 +9,7 @@ use super::tree::Tree;
 use super::{At, Broken, Question};
 use crate::history::{Asked, Exchange, History, Moment, Told};
 use firstcome::answer::Failure;
-use firstcome::node::Decided;
+use firstcome::node::{Decided, HoldAsk};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
@@ -26,17 +26,15 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         // A leader archives by itself what has been over for as long as it is kept.
         Command::Steer { steer: Steer::Archive { .. }, .. } => None,
         Command::Steer { campaign, .. } => Some((3, campaign, "", 0)),
-        // Nobody in these worlds holds anything yet.
-        Command::Hold { .. }
-        | Command::Change { .. }
-        | Command::Extend { .. }
-        | Command::Release { .. }
-        | Command::Confirm { .. }
-        | Command::Seats { .. }
-        | Command::Block { .. }
-        | Command::Move { .. }
-        | Command::Tick { .. }
-        | Command::Settled { .. } => None,
+        Command::Hold { campaign, id, .. } => Some((4, campaign, id, 0)),
+        Command::Change { step, .. }
+        | Command::Extend { step, .. }
+        | Command::Release { step, .. }
+        | Command::Confirm { step, .. } => Some((5, step.campaign, step.hold, 0)),
+        Command::Seats { campaign, .. }
+        | Command::Block { campaign, .. }
+        | Command::Move { campaign, .. } => Some((6, campaign, "", 0)),
+        Command::Tick { .. } | Command::Settled { .. } => None,
     }
 }
 
@@ -46,6 +44,16 @@ fn key_of_asked(asked: &Asked) -> Key<'_> {
         Asked::Cancel { campaign, subject, rank, .. } => (1, campaign, subject, *rank),
         Asked::Put { campaign, .. } => (2, campaign, "", 0),
         Asked::Steer { campaign, .. } => (3, campaign, "", 0),
+        Asked::On { ask, .. } => match &**ask {
+            HoldAsk::Hold { campaign, id, .. } => (4, campaign, id, 0),
+            HoldAsk::Change { step, .. }
+            | HoldAsk::Extend { step, .. }
+            | HoldAsk::Release { step, .. }
+            | HoldAsk::Confirm { step, .. } => (5, &step.campaign, &step.hold, 0),
+            HoldAsk::Seats { campaign, .. }
+            | HoldAsk::Block { campaign, .. }
+            | HoldAsk::Move { campaign, .. } => (6, campaign, "", 0),
+        },
     }
 }
 
@@ -111,7 +119,12 @@ fn compare(
         mine().filter(|e| may_be_sent(&e.told)).map(|exchange| exchange.asked_at).collect();
     sent.sort_unstable();
     let mut sent = sent.into_iter().peekable();
+    // Who waits in line may ask the journal several times.
+    let in_line = |exchange: &&&Exchange| matches!(&exchange.asked, Asked::On { wait, .. } if !wait.is_zero());
     for Carried { moment, index, .. } in carried {
+        if mine().filter(in_line).any(|exchange| exchange.asked_at <= moment) {
+            continue;
+        }
         if sent.next_if(|asked_at| *asked_at <= moment).is_some() {
             continue;
         }
@@ -157,18 +170,21 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
         (Command::Put { settings, .. }, Command::Put { settings: other, .. }) => settings == other,
         (Command::Steer { steer, .. }, Command::Steer { steer: other, .. }) => steer == other,
         (
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Hold { .. }
+            Command::Hold { .. }
             | Command::Change { .. }
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
             | Command::Seats { .. }
             | Command::Block { .. }
-            | Command::Move { .. }
+            | Command::Move { .. },
+            other,
+        ) => one == other,
+        (
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
             | Command::Tick { .. }
             | Command::Settled { .. },
             Command::Claim { .. }

@@ -1,8 +1,14 @@
 //! One campaign of the judge's own rules: the ladders for put, steer, claim and cancel, as plain lists.
+//!
+//! Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
+use super::hall::{Hall, Owner, Place};
+use super::holding::{Hold, Made};
+use super::wanted::Wanted;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
-use firstcome_core::settings::Opens;
+use firstcome_core::results::Kind;
+use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
 use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +29,10 @@ pub(super) struct Row<'a> {
     /// By which entry; an index into the stored ones.
     pub(super) entry: usize,
     pub(super) undone: Option<Undone>,
+    /// Which unit it is of.
+    pub(super) unit: Place,
+    /// The hold it came from, by its id.
+    pub(super) hold: Option<&'a str>,
 }
 
 /// Who has which rank of a pool.
@@ -31,6 +41,10 @@ pub(super) struct Pool<'a> {
     pub(super) rows: Vec<Row<'a>>,
     latest: BTreeMap<&'a str, u32>,
     undone: usize,
+    /// Units of a counted pool that are set aside.
+    pub(super) held: u32,
+    /// The seats of a seated pool.
+    pub(super) hall: Option<Hall<'a>>,
 }
 
 impl<'a> Pool<'a> {
@@ -38,20 +52,41 @@ impl<'a> Pool<'a> {
         self.rows.get(usize::try_from(rank).ok()?.checked_sub(1)?)
     }
 
+    fn new(said: &PoolSettings) -> Self {
+        let hall = (said.kind == PoolKind::Seated).then(Hall::default);
+        Self { hall, ..Self::default() }
+    }
+
     /// Gives the latest claim of a subject with its rank, live or undone.
-    fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
+    pub(super) fn latest(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
         let rank = *self.latest.get(subject)?;
         Some((rank, self.row(rank)?))
     }
 
-    /// Gives the claim of a subject that stands, with its rank.
+    /// Gives the latest claim of a subject that stands, with its rank.
     pub(super) fn live(&self, subject: &str) -> Option<(u32, &Row<'a>)> {
-        self.latest(subject).filter(|(_, row)| row.undone.is_none())
+        let (rank, row) = self.latest(subject)?;
+        if row.undone.is_none() {
+            return Some((rank, row));
+        }
+        // Who confirmed several may have given up the last of them only.
+        let rows = (1..).zip(&self.rows).take(rank as usize);
+        let live = rows.filter(|(_, row)| row.subject == subject && row.undone.is_none());
+        live.last()
+    }
+
+    /// Adds a claim; gives its rank.
+    pub(super) fn push(&mut self, row: Row<'a>) -> u32 {
+        let subject = row.subject;
+        self.rows.push(row);
+        let rank = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        self.latest.insert(subject, rank);
+        rank
     }
 
     fn taken(&self, units_return: bool) -> u32 {
         let free = if units_return { self.undone } else { 0 };
-        u32::try_from(self.rows.len() - free).unwrap_or(u32::MAX)
+        u32::try_from(self.rows.len() - free).unwrap_or(u32::MAX) + self.held
     }
 }
 
@@ -66,7 +101,9 @@ pub(super) struct Campaign<'a> {
     pub(super) archived: bool,
     pub(super) pools: Vec<Pool<'a>>,
     /// Whose claim the operator undid.
-    barred: BTreeSet<&'a str>,
+    pub(super) barred: BTreeSet<&'a str>,
+    /// All holds there ever were, in the order they began.
+    pub(super) holds: Vec<Hold<'a>>,
     /// The entry that made this version.
     pub(super) entry: usize,
 }
@@ -83,12 +120,13 @@ impl<'a> Campaign<'a> {
         check_times(at, &asked)?;
         Ok(Self {
             version: 1,
-            pools: vec![Pool::default(); asked.pools.len()],
+            pools: asked.pools.iter().map(Pool::new).collect(),
             settings: asked,
             paused: false,
             closed_by_hand: false,
             archived: false,
             barred: BTreeSet::new(),
+            holds: Vec::new(),
             entry,
         })
     }
@@ -128,14 +166,28 @@ impl<'a> Campaign<'a> {
                 Some(place) => place,
             },
         };
-        if let Some((rank, row)) = self.pools[place].latest(subject) {
-            if row.undone.is_none() {
-                return Err(Outcome::AlreadyWon { rank, at: row.at });
-            }
-            if !self.settings.claim_again {
-                return refused(Refusal::AlreadyCancelled);
-            }
+        if self.pools[place].hall.is_some() {
+            return refused(Refusal::HoldRequired);
         }
+        if let Some((rank, row)) = self.pools[place].live(subject) {
+            return Err(Outcome::AlreadyWon { rank, at: row.at });
+        }
+        if self.pools[place].latest(subject).is_some() && !self.settings.claim_again {
+            return refused(Refusal::AlreadyCancelled);
+        }
+        self.check_admitted(at, subject)?;
+        let mut one = Wanted::default();
+        one.counts.push((place, Place::Counted, 1));
+        self.check_limits(subject, &one, limit)?;
+        if self.left(place) == 0 {
+            return refused(Refusal::SoldOut);
+        }
+        Ok(place)
+    }
+
+    /// Refuses whom the operator keeps out, and a moment at which nothing is given.
+    pub(super) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
+        let refused = |refusal| Err(Outcome::Refused(refusal));
         if self.barred.contains(subject) {
             return refused(Refusal::NotAdmitted);
         }
@@ -149,18 +201,13 @@ impl<'a> Campaign<'a> {
         if !self.has_opened(at) {
             return refused(Refusal::NotOpen { opens_at: self.settings.opens.at() });
         }
-        let live = self.pools.iter().filter(|pool| pool.live(subject).is_some()).count();
-        if [self.settings.limit, limit].into_iter().flatten().any(|limit| live >= limit as usize) {
-            return refused(Refusal::LimitReached);
-        }
-        if self.taken(place) >= self.settings.pools[place].capacity {
-            return refused(Refusal::SoldOut);
-        }
-        Ok(place)
+        Ok(())
     }
 
-    fn taken(&self, place: usize) -> u32 {
-        self.pools[place].taken(self.settings.units_return)
+    /// Gives how many units of a counted pool are left.
+    pub(super) fn left(&self, place: usize) -> u32 {
+        let taken = self.pools[place].taken(self.settings.units_return);
+        self.settings.pools[place].capacity.saturating_sub(taken)
     }
 
     /// Gives a subject the next rank of a pool.
@@ -171,34 +218,42 @@ impl<'a> Campaign<'a> {
         place: usize,
         subject: &'a str,
     ) -> u32 {
-        let pool = &mut self.pools[place];
-        pool.rows.push(Row { subject, at, entry, undone: None });
-        let rank = u32::try_from(pool.rows.len()).unwrap_or(u32::MAX);
-        pool.latest.insert(subject, rank);
-        rank
+        let (undone, unit, hold) = (None, Place::Counted, None);
+        self.pools[place].push(Row { subject, at, entry, undone, unit, hold })
     }
 
-    /// Undoes a claim; says how it is undone and by which entry.
+    /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
     pub(super) fn cancel(
         &mut self,
-        pool: &str,
+        name: &str,
         subject: &'a str,
         rank: u32,
         undone: Undone,
-    ) -> Result<Undone, Refusal> {
-        let place = self.place(pool).ok_or(Refusal::NotFound(Missing::Pool))?;
+    ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
+        let place = self.place(name).ok_or(Refusal::NotFound(Missing::Pool))?;
         let pool = &mut self.pools[place];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
         if let Some(before) = row.undone {
-            return Ok(before);
+            return Ok((before, None));
         }
         row.undone = Some(undone);
         pool.undone += 1;
+        let (unit, hold) = (row.unit, row.hold);
+        let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
+        if self.settings.units_return {
+            match (unit, &mut pool.hall) {
+                (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+                (Place::Area(area), Some(hall)) => hall.areas[area].given -= 1,
+                (Place::Counted, _) | (_, None) => {}
+            }
+        }
         if undone.by == By::Operator {
             self.barred.insert(subject);
         }
-        Ok(undone)
+        let (kind, pool) = (Kind::Cancel, place);
+        let made = Made { kind, pool, rank, subject, unit: name, hold, from: None };
+        Ok((undone, Some(made)))
     }
 
     /// Changes the campaign to what is asked.
@@ -224,9 +279,15 @@ impl<'a> Campaign<'a> {
         if (asked.opens, asked.closes_at) != (self.settings.opens, self.settings.closes_at) {
             check_times(at, &asked)?;
         }
-        self.pools.resize(asked.pools.len(), Pool::default());
+        let both = self.settings.pools.iter().zip(&asked.pools);
+        let kept = both.take_while(|(old, new)| is_same(old, new)).count();
+        self.pools.truncate(kept);
+        self.pools.extend(asked.pools[kept..].iter().map(Pool::new));
         let mut clamped = Vec::new();
         for (wanted, pool) in asked.pools.iter_mut().zip(&self.pools) {
+            if pool.hall.is_some() {
+                continue;
+            }
             let taken = pool.taken(asked.units_return);
             if wanted.capacity < taken {
                 wanted.capacity = taken;
@@ -240,8 +301,8 @@ impl<'a> Campaign<'a> {
     /// Refuses what an opened campaign cannot change any more.
     fn check_fixed(&self, asked: &Settings) -> Result<(), Refusal> {
         let now = &self.settings;
-        let gone = |(place, pool): (usize, &firstcome_core::settings::PoolSettings)| {
-            asked.pools.get(place).is_none_or(|asked| asked.name != pool.name)
+        let gone = |(place, pool): (usize, &PoolSettings)| {
+            asked.pools.get(place).is_none_or(|asked| !is_same(pool, asked))
         };
         let differs = [
             (asked.opens != now.opens, Fixed::OpensAt),
@@ -287,6 +348,11 @@ impl<'a> Campaign<'a> {
         self.entry = entry;
         Outcome::Changed { version: self.version, clamped }
     }
+}
+
+/// Says whether settings describe a pool that is there.
+fn is_same(pool: &PoolSettings, asked: &PoolSettings) -> bool {
+    (&pool.name, pool.kind) == (&asked.name, asked.kind)
 }
 
 /// A closing has to lie after the opening, and after now.

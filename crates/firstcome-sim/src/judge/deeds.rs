@@ -3,15 +3,21 @@
 
 use super::Broken;
 use super::model::{Claimed, Deed};
+use firstcome_core::results::Kind;
+use firstcome_core::settings::PoolKind;
 use firstcome_core::{Settings, Timestamp};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Default)]
 struct Given<'a> {
     last_rank: u32,
     undone: usize,
-    /// The rank of each subject's claim that stands.
-    live: BTreeMap<&'a str, u32>,
+    /// The ranks of each subject's claims that stand.
+    live: BTreeMap<&'a str, BTreeSet<u32>>,
+    /// The claims that have each unit of a seated pool.
+    units: BTreeMap<&'a str, BTreeSet<u32>>,
+    /// How many there are of those that are areas.
+    areas: BTreeMap<&'a str, u32>,
 }
 
 #[derive(Default)]
@@ -25,27 +31,52 @@ pub(super) fn check<'d>(deeds: impl Iterator<Item = &'d Deed<'d>>, wrong: &mut V
     let mut campaigns: BTreeMap<&str, Standing<'_>> = BTreeMap::new();
     let mut last_number = 0;
     for deed in deeds {
-        let (claimed, won) = match deed {
+        match deed {
             Deed::Terms { campaign, settings, shut } => {
                 campaigns.entry(campaign).or_default().terms = Some((settings, *shut));
-                continue;
             }
-            Deed::Won(claimed) => (claimed, true),
-            Deed::Undone(claimed) => (claimed, false),
-        };
+            Deed::Areas { campaign, pool, areas } => {
+                let standing = campaigns.entry(campaign).or_default();
+                standing.pools.entry(pool).or_default().areas.extend(areas.iter().copied());
+            }
+            Deed::Won(_) | Deed::Undone(_) | Deed::Refund(_) | Deed::Moved(_) => {}
+        }
+        let Some((kind, claimed)) = deed.result() else { continue };
         if claimed.number != last_number + 1 {
             let what = format!("result {} follows {last_number}", claimed.number);
             wrong.push(Broken::new("ranks_without_a_gap", what));
         }
         last_number = claimed.number;
         let standing = campaigns.entry(claimed.campaign).or_default();
-        if won { standing.won(claimed, wrong) } else { standing.undone(claimed, wrong) }
+        match kind {
+            Kind::Claim => standing.won(claimed, wrong),
+            Kind::Cancel => standing.undone(claimed, wrong),
+            Kind::Moved => standing.moved(claimed, wrong),
+            Kind::RefundDue => {}
+        }
+    }
+}
+
+impl<'d> Given<'d> {
+    /// Notes that a claim has a unit, which must be free for it.
+    fn takes(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
+        let Some(unit) = claimed.unit else { return };
+        let has = self.units.entry(unit).or_default();
+        has.insert(claimed.rank);
+        let most = self.areas.get(unit).map_or(1, |places| *places as usize);
+        if has.len() > most {
+            let Claimed { campaign, pool, subject, .. } = claimed;
+            let what = format!(
+                "{unit:?} of {campaign}/{pool}, {most} of it, is that of ranks {has:?}, the last of {subject:?}"
+            );
+            wrong.push(Broken::new("no_unit_twice", what));
+        }
     }
 }
 
 impl<'d> Standing<'d> {
     fn won(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
-        let Claimed { campaign, pool, rank, subject, at, .. } = claimed;
+        let Claimed { campaign, pool, rank, subject, at, hold, .. } = claimed;
         let name = format!("{campaign}/{pool}");
         let given = self.pools.entry(pool).or_default();
         if *rank != given.last_rank + 1 {
@@ -53,29 +84,37 @@ impl<'d> Standing<'d> {
             wrong.push(Broken::new("ranks_without_a_gap", what));
         }
         given.last_rank = *rank;
-        if let Some(had) = given.live.insert(subject, *rank) {
+        given.takes(claimed, wrong);
+        let live = given.live.entry(subject).or_default();
+        let twice = live.last().filter(|_| hold.is_none()).copied();
+        if let Some(had) = twice {
             let what = format!("{subject:?} has ranks {had} and {rank} of {name} at once");
             wrong.push(Broken::new("nobody_twice", what));
         }
+        live.insert(*rank);
         let Some((terms, shut)) = self.terms else {
             let what = format!("{name} gave {subject:?} rank {rank} and was never opened");
             return wrong.push(Broken::new("only_while_open", what));
         };
-        let taken = given.live.len() + if terms.units_return { 0 } else { given.undone };
-        let capacity = terms.pools.iter().find(|known| known.name == *pool);
-        let capacity = capacity.map_or(0, |pool| pool.capacity as usize);
-        if taken > capacity {
+        let live: usize = given.live.values().map(BTreeSet::len).sum();
+        let taken = live + if terms.units_return { 0 } else { given.undone };
+        let of = terms.pools.iter().find(|known| known.name == *pool);
+        let capacity = of.map_or(0, |pool| pool.capacity as usize);
+        if taken > capacity && of.is_none_or(|pool| pool.kind == PoolKind::Counted) {
             let what = format!(
                 "{name} has {capacity} units, {subject:?} got rank {rank} as number {taken}"
             );
             wrong.push(Broken::new("never_more_than_there_is", what));
         }
-        let live = self.pools.values().filter(|given| given.live.contains_key(subject)).count();
-        if let Some(limit) = terms.limit.filter(|limit| live > *limit as usize) {
+        let live = self.pools.values().filter_map(|given| given.live.get(subject));
+        let live: usize = live.map(BTreeSet::len).sum();
+        let over = terms.limit.filter(|limit| live > *limit as usize);
+        if let (Some(limit), None) = (over, twice) {
             let what = format!("{subject:?} has {live} claims in {campaign}, {limit} are allowed");
             wrong.push(Broken::new("nobody_twice", what));
         }
-        if shut || !is_open(terms, *at) {
+        // A pause or the closing takes nothing from a hold.
+        if hold.is_none() && (shut || !is_open(terms, *at)) {
             let at = at.as_micros();
             let what =
                 format!("{name} gave {subject:?} rank {rank} at {at} µs, when it was not open");
@@ -84,16 +123,30 @@ impl<'d> Standing<'d> {
     }
 
     fn undone(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
-        let Claimed { campaign, pool, rank, subject, .. } = claimed;
+        let Claimed { campaign, pool, rank, subject, unit, .. } = claimed;
         let given = self.pools.entry(pool).or_default();
         given.undone += 1;
-        if given.live.get(subject) == Some(rank) {
-            given.live.remove(subject);
+        let returns = self.terms.is_some_and(|(terms, _)| terms.units_return);
+        if let Some(has) = unit.filter(|_| returns).and_then(|unit| given.units.get_mut(unit)) {
+            has.remove(rank);
+        }
+        if given.live.get_mut(subject).is_some_and(|live| live.remove(rank)) {
             return;
         }
         let what =
             format!("rank {rank} of {subject:?} in {campaign}/{pool} was undone and did not stand");
         wrong.push(Broken::new("nobody_twice", what));
+    }
+
+    fn moved(&mut self, claimed: &'d Claimed<'d>, wrong: &mut Vec<Broken>) {
+        let given = self.pools.entry(&claimed.pool).or_default();
+        if claimed.rank == 0 {
+            return;
+        }
+        if let Some(has) = claimed.from.and_then(|from| given.units.get_mut(from)) {
+            has.remove(&claimed.rank);
+        }
+        given.takes(claimed, wrong);
     }
 }
 
@@ -123,7 +176,14 @@ mod tests {
 
     fn claimed<'a>(number: u64, pool: &str, rank: u32, subject: &'a str, at: i64) -> Claimed<'a> {
         let at = Timestamp::from_micros(at);
-        Claimed { number, campaign: "spring", pool: pool.into(), rank, subject, at }
+        let (campaign, pool) = ("spring", pool.into());
+        let (unit, hold, from) = (None, None, None);
+        Claimed { number, campaign, pool, rank, subject, at, unit, hold, from }
+    }
+
+    fn confirmed<'a>(number: u64, rank: u32, subject: &'a str, unit: &'a str) -> Claimed<'a> {
+        let claimed = claimed(number, "main", rank, subject, 99);
+        Claimed { unit: Some(unit), hold: Some("h"), ..claimed }
     }
 
     fn judged(deeds: &[Deed<'_>]) -> Vec<&'static str> {
@@ -165,6 +225,23 @@ mod tests {
                     first(),
                     won(2, "main", 2, "bob", 10),
                     won(3, "main", 3, "eve", 10),
+                ],
+            ),
+            (
+                "no_unit_twice",
+                vec![
+                    terms(true),
+                    Deed::Won(confirmed(1, 1, "ann", "A1")),
+                    Deed::Won(confirmed(2, 2, "bob", "A1")),
+                ],
+            ),
+            (
+                "no_unit_twice",
+                vec![
+                    terms(false),
+                    Deed::Won(confirmed(1, 1, "ann", "A1")),
+                    Deed::Won(confirmed(2, 2, "bob", "A2")),
+                    Deed::Moved(Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") }),
                 ],
             ),
             ("only_while_open", vec![terms(false), won(1, "main", 1, "ann", 9)]),

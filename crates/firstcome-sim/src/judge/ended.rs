@@ -4,6 +4,7 @@ use super::model::{Claimed, Deed};
 use super::walk::Walk;
 use super::{Broken, Verdict};
 use crate::history::{History, Row};
+use firstcome_core::results::Kind;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Checks the end.
@@ -84,32 +85,28 @@ fn ledger(
 /// the last there are: with the next result it would show.
 fn was_taken_out(history: &History, walk: &Walk<'_>, left: &[u64]) -> bool {
     let newest = walk.journal.iter().filter(|place| {
-        walk.deeds[**place].iter().any(|deed| match deed {
-            Deed::Won(claimed) | Deed::Undone(claimed) => left.contains(&claimed.number),
-            Deed::Terms { .. } => false,
-        })
+        let mut results = walk.deeds[**place].iter().filter_map(Deed::result);
+        results.any(|(_, claimed)| left.contains(&claimed.number))
     });
     let newest = newest.filter_map(|place| Some(history.stored[walk.places[*place]?].moment)).max();
     history.ledger_restored.iter().any(|restored| newest.is_some_and(|newest| newest < *restored))
 }
 
-/// What a result says: whether it undoes, campaign, pool, rank, subject.
-type Said<'a> = (bool, &'a str, &'a str, u32, &'a str);
+/// What a result says: its kind, campaign, pool, rank and subject; then unit, hold and the unit before.
+type Said<'a> = (Kind, (&'a str, &'a str, u32, &'a str), [Option<&'a str>; 3]);
 
 fn told(row: &Row) -> Said<'_> {
-    (row.undone, &row.campaign, &row.pool, row.rank, &row.subject)
+    let Row { kind, campaign, pool, rank, subject, unit, hold, moved_from, .. } = row;
+    let more = [unit.as_deref(), hold.as_deref(), moved_from.as_deref()];
+    (*kind, (campaign, pool, *rank, subject), more)
 }
 
 fn results<'w>(deeds: impl Iterator<Item = &'w Deed<'w>>) -> BTreeMap<u64, Vec<Said<'w>>> {
     let mut results: BTreeMap<u64, Vec<Said<'w>>> = BTreeMap::new();
-    for deed in deeds {
-        let (undone, claimed) = match deed {
-            Deed::Won(claimed) => (false, claimed),
-            Deed::Undone(claimed) => (true, claimed),
-            Deed::Terms { .. } => continue,
-        };
-        let Claimed { number, campaign, pool, rank, subject, .. } = claimed;
-        results.entry(*number).or_default().push((undone, campaign, pool, *rank, subject));
+    for (kind, claimed) in deeds.filter_map(Deed::result) {
+        let Claimed { number, campaign, pool, rank, subject, unit, hold, from, .. } = claimed;
+        let said = (kind, (*campaign, &**pool, *rank, *subject), [*unit, *hold, *from]);
+        results.entry(*number).or_default().push(said);
     }
     results
 }

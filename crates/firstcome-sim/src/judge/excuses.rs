@@ -160,6 +160,17 @@ impl<'h> Excuses<'h> {
         self.lines.iter().any(|line| line.starts_with(&begins))
     }
 
+    /// Says whether the lists have what became of a hold.
+    pub(super) fn names_hold(&self, campaign: &str, id: &str) -> bool {
+        let begins = format!("{campaign} hold {id:?} ");
+        self.lines.iter().any(|line| line.starts_with(&begins))
+    }
+
+    /// Says whether the final journal has an entry.
+    pub(super) fn is_final(&self, entry: usize) -> bool {
+        self.journal[entry]
+    }
+
     /// Tells people what the lists say of a subject.
     pub(super) fn tell(&self, name: (&str, &str, &str)) -> String {
         let said: Vec<&str> = self.said(name).collect();

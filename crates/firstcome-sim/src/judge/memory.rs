@@ -5,7 +5,9 @@
 //! | `already_won` | if it is so at its position, which was a head of late; where subjects may claim again, since the question |
 //! | `sold_out`, `closed`, `paused` | if it is so at its position, which was a head of late |
 //! | `not_open` | the same, and the store's clock had not reached the opening |
-//! | `not_found`, `pool_required` | if it is so at its position, which was a head since the question |
+//! | `already_held` | as `sold_out` |
+//! | `unit_taken` | as `sold_out`, and whoever has a unit has it for more than two seconds still |
+//! | `not_found`, `pool_required`, `no_such_unit` | if it is so at its position, which was a head since the question |
 //! | `archived` | if it is so at its position: nothing undoes it |
 //! | `unchanged` | of a campaign that is as asked, at a position that was a head since the question |
 //! | everything else | never |
@@ -19,13 +21,16 @@ use super::walk::Walk;
 use super::{Broken, Story};
 use crate::history::{Exchange, History, Moment};
 use firstcome_core::names::Position;
-use firstcome_core::{Outcome, Refusal};
+use firstcome_core::{Outcome, Refusal, Timestamp};
 use std::time::Duration;
 
 /// How old an exchange with the store may be that answers from memory rest on, and what clocks and
 /// timers may add.
 const FRESH: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_millis(20);
+/// How long whoever has a unit must have it still, and how much of a step counts as service: in microseconds.
+const TAKEN_FOR: i64 = 2_000_000;
+const STEP: i64 = 15_000_000;
 /// How long after the store's clock was set a server may not know what it says.
 const CLOCK_SETTLES: Duration = Duration::from_secs(2);
 
@@ -41,6 +46,7 @@ enum Row {
     Any,
     Fresh,
     NotOpen,
+    Taken,
     CaughtUp,
     Never,
 }
@@ -83,9 +89,10 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::NotSeated
             | Refusal::BadSeat => Row::Never,
         },
-        // Nobody in these worlds holds anything yet.
+        Outcome::AlreadyHeld(_) => Row::Fresh,
+        Outcome::RefusedFor(named) if named.refusal == Refusal::UnitTaken => Row::Taken,
+        Outcome::RefusedFor(named) if named.refusal == Refusal::NoSuchUnit => Row::CaughtUp,
         Outcome::Held(_)
-        | Outcome::AlreadyHeld(_)
         | Outcome::Extended { .. }
         | Outcome::Released(_)
         | Outcome::Confirmed(_)
@@ -144,7 +151,7 @@ pub(super) fn check(
     let by_a_copy = history.demotions.iter().any(|one| (first..=heard_at).contains(one));
     match row {
         Row::Any => {}
-        Row::Fresh | Row::NotOpen => {
+        Row::Fresh | Row::NotOpen | Row::Taken => {
             if !by_a_copy && !was_head(exchange.asked_at.saturating_sub(FRESH + SLACK)) {
                 return broken("memory_fresh", "no server had ended there for more than a second");
             }
@@ -159,6 +166,15 @@ pub(super) fn check(
     if row == Row::NotOpen && !by_a_copy && has_opened(history, exchange, outcome) {
         return broken("memory_not_open_yet", "the store's clock had reached the opening");
     }
+    let until = |(place, seen): &(usize, &Seen)| {
+        Some((tree.stored[tree.places[*place].stored?].entry.at, seen.left?))
+    };
+    if row == Row::Taken
+        && !by_a_copy
+        && so.iter().filter_map(until).any(|(at, left)| !lasts(history, exchange, at, left))
+    {
+        return broken("memory_taken_lasts", "it may be free again within two seconds");
+    }
     found
 }
 
@@ -167,6 +183,18 @@ fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool
     let Outcome::Refused(Refusal::NotOpen { opens_at: Some(opens_at) }) = outcome else {
         return false;
     };
+    is_clock_sure(history, exchange) && exchange.clock_at >= *opens_at
+}
+
+/// Says whether what had this much service left at an entry's time had more than two seconds of it left when somebody
+/// asked, or may have had as far as clocks tell.
+fn lasts(history: &History, exchange: &Exchange, at: Timestamp, left: i64) -> bool {
+    let since = exchange.clock_at.micros_since(at).clamp(0, STEP);
+    !is_clock_sure(history, exchange) || left - since > TAKEN_FOR
+}
+
+/// Says whether everybody must know what the store's clock said when somebody asked.
+fn is_clock_sure(history: &History, exchange: &Exchange) -> bool {
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES);
     let of_late = |moment: Moment| since <= moment && moment <= exchange.heard_at;
     let set = history.clock_steps.iter().any(|(moment, _)| of_late(*moment));
@@ -174,5 +202,5 @@ fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES + LINGERS);
     let other =
         history.turns.iter().any(|(turned, _)| (since..=exchange.heard_at).contains(turned));
-    !set && !other && exchange.clock_at >= *opens_at
+    !set && !other
 }

@@ -9,8 +9,10 @@ mod look;
 pub(super) use look::Seen;
 
 use super::campaign::{Campaign, Undone};
+use super::holding::{Made, Said, Turn};
 use firstcome_core::command::{Expect, Order, Steer};
 use firstcome_core::outcome::{By, Missing};
+use firstcome_core::results::Kind;
 use firstcome_core::{Command, NodeId, Outcome, Refusal, Settings, Timestamp};
 use firstcome_journal::Name;
 use std::collections::BTreeMap;
@@ -35,10 +37,29 @@ pub(super) struct Decision {
 pub(super) enum Deed<'a> {
     /// A campaign stands under these terms from here on.
     Terms { campaign: &'a str, settings: Box<Settings>, shut: bool },
+    /// A pool has areas of so many places.
+    Areas { campaign: &'a str, pool: &'a str, areas: Vec<(&'a str, u32)> },
     /// A unit was given.
     Won(Claimed<'a>),
     /// A claim was undone.
     Undone(Claimed<'a>),
+    /// A unit was paid for too late, and what was paid is to be given back.
+    Refund(Claimed<'a>),
+    /// A seat was exchanged for another.
+    Moved(Claimed<'a>),
+}
+
+impl<'a> Deed<'a> {
+    /// Gives the result, if it is one, and of which kind.
+    pub(super) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
+        match self {
+            Self::Terms { .. } | Self::Areas { .. } => None,
+            Self::Won(claimed) => Some((Kind::Claim, claimed)),
+            Self::Undone(claimed) => Some((Kind::Cancel, claimed)),
+            Self::Refund(claimed) => Some((Kind::RefundDue, claimed)),
+            Self::Moved(claimed) => Some((Kind::Moved, claimed)),
+        }
+    }
 }
 
 /// A result: which claim of whom.
@@ -51,6 +72,12 @@ pub(super) struct Claimed<'a> {
     pub(super) rank: u32,
     pub(super) subject: &'a str,
     pub(super) at: Timestamp,
+    /// Which unit of a seated pool; of an exchange the new one.
+    pub(super) unit: Option<&'a str>,
+    /// The hold it came from.
+    pub(super) hold: Option<&'a str>,
+    /// Of an exchange the old unit.
+    pub(super) from: Option<&'a str>,
 }
 
 /// What all entries so far came to.
@@ -83,7 +110,10 @@ impl<'a> Model<'a> {
         let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
         self.service += step;
         (self.at, self.entry) = (Some(at), entry);
-        if self.is_copy(name) {
+        let copy = self.is_copy(name);
+        let turn = self.turn(at);
+        self.campaigns.values_mut().for_each(|campaign| campaign.expire(&turn));
+        if copy {
             return None;
         }
         Some(commands.iter().map(|command| self.run(at, command, deeds)).collect())
@@ -115,23 +145,78 @@ impl<'a> Model<'a> {
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
                 self.cancel(at, (campaign, pool, subject, *rank), *by, deeds)
             }
-            Command::Put { order, .. } | Command::Steer { order, .. } => {
-                self.order(at, *order, command, deeds)
-            }
+            Command::Put { order, .. }
+            | Command::Steer { order, .. }
+            | Command::Seats { order, .. }
+            | Command::Block { order, .. }
+            | Command::Move { order, .. } => self.order(at, *order, command, deeds),
             Command::Hold { .. }
             | Command::Change { .. }
             | Command::Extend { .. }
             | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. } => {
-                unreachable!("nobody in these worlds holds anything yet")
-            }
+            | Command::Confirm { .. } => self.on_hold(at, command, deeds),
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
         };
         decided.unwrap_or_else(|refusal| self.here(refusal.into()))
+    }
+
+    fn turn(&self, at: Timestamp) -> Turn {
+        Turn { at, service: self.service, entry: self.entry }
+    }
+
+    /// Runs a command on one hold.
+    fn on_hold(
+        &mut self,
+        at: Timestamp,
+        command: &Command<'a>,
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let (turn, mut made) = (self.turn(at), Vec::new());
+        let name = command.campaign().unwrap_or_default();
+        let campaign = self.find(name)?;
+        let said: Result<Said, Said> = match command {
+            Command::Hold { .. } => campaign.hold(&turn, command),
+            Command::Change { .. } => campaign.change(&turn, command),
+            Command::Extend { step, by_us } => campaign.extend(&turn, step, *by_us),
+            Command::Release { .. } => campaign.release(&turn, command),
+            Command::Confirm { .. } => campaign.confirm(&turn, command, &mut made),
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => unreachable!("it is no command on a hold"),
+        };
+        self.note(at, name, made, deeds);
+        let (Ok((outcome, origin)) | Err((outcome, origin))) = said;
+        Ok(Decision { outcome, origin })
+    }
+
+    /// Numbers the results that a command made.
+    fn note(
+        &mut self,
+        at: Timestamp,
+        name: &'a str,
+        made: Vec<Made<'a>>,
+        deeds: &mut Vec<Deed<'a>>,
+    ) {
+        for Made { kind, pool, rank, subject, unit, hold, from } in made {
+            self.results.push(name);
+            let number = self.last_result();
+            let pool = self.campaigns[name].settings.pools[pool].name.clone();
+            let campaign = name;
+            let claimed = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
+            deeds.push(match kind {
+                Kind::Claim => Deed::Won(claimed),
+                Kind::Cancel => Deed::Undone(claimed),
+                Kind::RefundDue => Deed::Refund(claimed),
+                Kind::Moved => Deed::Moved(claimed),
+            });
+        }
     }
 
     fn here(&self, outcome: Outcome) -> Decision {
@@ -165,33 +250,23 @@ impl<'a> Model<'a> {
             }
         };
         let rank = campaign.give(entry, at, place, subject);
-        let pool = campaign.settings.pools[place].name.clone();
-        self.results.push(name);
-        let number = self.last_result();
-        deeds.push(Deed::Won(Claimed { number, campaign: name, pool, rank, subject, at }));
+        let (kind, pool) = (Kind::Claim, place);
+        let made = Made { kind, pool, rank, subject, unit: None, hold: None, from: None };
+        self.note(at, name, vec![made], deeds);
         Ok(self.here(Outcome::Won { rank, at }))
     }
 
     fn cancel(
         &mut self,
         at: Timestamp,
-        (name, pool, subject, rank): (&'a str, &'a str, &'a str, u32),
+        (name, pool, subject, rank): (&'a str, &str, &'a str, u32),
         by: By,
         deeds: &mut Vec<Deed<'a>>,
     ) -> Result<Decision, Refusal> {
         let entry = self.entry;
-        let before = {
-            let campaign = self.find(name)?;
-            let row = campaign.pool(Some(pool)).and_then(|pool| pool.row(rank));
-            row.and_then(|row| row.undone).is_some()
-        };
-        let undone = self.find(name)?.cancel(pool, subject, rank, Undone { by, at, entry })?;
-        if !before {
-            self.results.push(name);
-            let number = self.last_result();
-            let pool = pool.into();
-            deeds.push(Deed::Undone(Claimed { number, campaign: name, pool, rank, subject, at }));
-        }
+        let (undone, made) =
+            self.find(name)?.cancel(pool, subject, rank, Undone { by, at, entry })?;
+        self.note(at, name, made.into_iter().collect(), deeds);
         let outcome = Outcome::Cancelled { by: undone.by, at: undone.at };
         Ok(Decision { outcome, origin: undone.entry })
     }
@@ -205,7 +280,12 @@ impl<'a> Model<'a> {
         deeds: &mut Vec<Deed<'a>>,
     ) -> Result<Decision, Refusal> {
         let mut content = command.clone();
-        if let Command::Put { order, .. } | Command::Steer { order, .. } = &mut content {
+        if let Command::Put { order, .. }
+        | Command::Steer { order, .. }
+        | Command::Seats { order, .. }
+        | Command::Block { order, .. }
+        | Command::Move { order, .. } = &mut content
+        {
             *order = Order::default();
         }
         if let Some((known, decision)) = order.id.and_then(|id| self.ids.get(id)) {
@@ -218,6 +298,13 @@ impl<'a> Model<'a> {
             Command::Steer { campaign, steer, .. } => {
                 (*campaign, self.steer(at, campaign, *steer)?)
             }
+            Command::Seats { .. } | Command::Block { .. } | Command::Move { .. } => {
+                let decision = self.seating(at, command, deeds)?;
+                if let (Some(id), false) = (order.id, decision.outcome.is_refusal()) {
+                    self.ids.insert(id, (content, decision.clone()));
+                }
+                return Ok(decision);
+            }
             Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Hold { .. }
@@ -225,9 +312,6 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("no operator's command"),
         };
@@ -246,6 +330,42 @@ impl<'a> Model<'a> {
             self.ids.insert(id, (content, decision.clone()));
         }
         Ok(decision)
+    }
+
+    /// Runs an operator's command on seats.
+    fn seating(
+        &mut self,
+        at: Timestamp,
+        command: &Command<'a>,
+        deeds: &mut Vec<Deed<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let (turn, mut made) = (self.turn(at), Vec::new());
+        let name = command.campaign().unwrap_or_default();
+        let campaign = self.find(name)?;
+        let (Ok(outcome) | Err(outcome)) = match command {
+            Command::Seats { pool, chunk, .. } => campaign.add_seats(&turn, pool, chunk),
+            Command::Block { units, blocked, .. } => campaign.block(units, *blocked),
+            Command::Move { pool, from, to, .. } => {
+                campaign.exchange(&turn, pool, (from, to), &mut made)
+            }
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Hold { .. }
+            | Command::Change { .. }
+            | Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Confirm { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => unreachable!("it is not about seats"),
+        };
+        if let (Command::Seats { pool, chunk, .. }, false) = (command, outcome.is_refusal()) {
+            let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
+            deeds.push(Deed::Areas { campaign: name, pool, areas });
+        }
+        self.note(at, name, made, deeds);
+        Ok(self.here(outcome))
     }
 
     fn put(
@@ -289,7 +409,11 @@ impl<'a> Model<'a> {
                 Err(Refusal::Archived) => return Ok(Outcome::Unchanged { version: 0 }),
                 Err(refusal) => return Err(refusal),
                 Ok(campaign) if !campaign.is_closed(at) => return Err(Refusal::NotClosed),
-                Ok(_) if !unsettled.is_empty() && !drop_unsettled => {
+                Ok(campaign)
+                    if !drop_unsettled
+                        && (!unsettled.is_empty()
+                            || campaign.holds.iter().any(|hold| hold.live)) =>
+                {
                     return Err(Refusal::Unsettled);
                 }
                 Ok(_) => self.dropped.extend(unsettled),

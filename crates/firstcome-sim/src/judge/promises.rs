@@ -3,6 +3,7 @@
 use super::answers::Heard;
 use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
+use super::kept::Holds;
 use super::model::Deed;
 use super::tree::Tree;
 use super::walk::Walk;
@@ -14,7 +15,7 @@ use firstcome_core::{Outcome, Settings};
 use std::collections::BTreeSet;
 
 /// What came of a promise.
-enum Fate {
+pub(super) enum Fate {
     Kept,
     /// It stands in a fork's list.
     Listed,
@@ -36,9 +37,14 @@ pub(super) fn check(
         Deed::Undone(claimed) => {
             Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
         }
-        Deed::Won(_) | Deed::Terms { .. } => None,
+        Deed::Won(_)
+        | Deed::Refund(_)
+        | Deed::Moved(_)
+        | Deed::Areas { .. }
+        | Deed::Terms { .. } => None,
     });
     let undone: BTreeSet<_> = undone.collect();
+    let holds = Holds::of(tree, walk, &excuses);
     for heard in told {
         let exchange = &history.exchanges[heard.exchange];
         let Told::Answer { outcome, .. } = &exchange.told else { continue };
@@ -55,12 +61,14 @@ pub(super) fn check(
                 let pool = pool.as_deref().or(only).or_else(|| pool_of(walk, heard, subject));
                 let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
                 let over = undone.contains(&(name.0, name.1, *rank, name.2));
-                claim(has, *rank, name, over, &excuses)
+                holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
                 let found = walk.last.campaigns.get(campaign.as_str());
                 let has = found.and_then(|found| found.pool(Some(pool)));
-                cancel(has, *rank, (campaign, pool, subject), &excuses)
+                let name = (campaign.as_str(), pool.as_str(), subject.as_str());
+                let listed = holds.listed(name, *rank);
+                listed.unwrap_or_else(|| cancel(has, *rank, name, &excuses))
             }
             (
                 Asked::Put { campaign, .. } | Asked::Steer { campaign, .. },
@@ -79,6 +87,8 @@ pub(super) fn check(
                     operator(found, &exchange.asked, *version, clamped(outcome), brought)
                 }
             }
+            (Asked::On { .. }, _) if outcome.is_refusal() => continue,
+            (Asked::On { ask, .. }, _) => holds.fate(&ask.command(), outcome, heard),
             (
                 Asked::Claim { .. }
                 | Asked::Cancel { .. }
@@ -106,7 +116,12 @@ fn pool_of<'w>(walk: &'w Walk<'_>, heard: &Heard, subject: &str) -> Option<&'w s
     let deeds = walk.deeds.iter().zip(&walk.places).filter(|(_, at)| **at == Some(heard.origin));
     let mut won = deeds.flat_map(|(deeds, _)| deeds).filter_map(|deed| match deed {
         Deed::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
-        Deed::Won(_) | Deed::Undone(_) | Deed::Terms { .. } => None,
+        Deed::Won(_)
+        | Deed::Undone(_)
+        | Deed::Refund(_)
+        | Deed::Moved(_)
+        | Deed::Areas { .. }
+        | Deed::Terms { .. } => None,
     });
     won.next()
 }
@@ -195,9 +210,11 @@ fn operator(
         Asked::Put { settings, .. } if !is_as_asked(&found.settings, settings, clamped) => {
             Fate::Gone(format!("version {version} has {:?}", found.settings))
         }
-        Asked::Put { .. } | Asked::Steer { .. } | Asked::Claim { .. } | Asked::Cancel { .. } => {
-            Fate::Kept
-        }
+        Asked::Put { .. }
+        | Asked::Steer { .. }
+        | Asked::Claim { .. }
+        | Asked::Cancel { .. }
+        | Asked::On { .. } => Fate::Kept,
     }
 }
 

@@ -40,9 +40,6 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, walk: &Walk<'_>, wrong: 
 fn results(last: Option<usize>, tree: &Tree<'_>, walk: &Walk<'_>) -> u64 {
     let place = last.and_then(|last| tree.places_of(last).next());
     let places = place.into_iter().flat_map(|place| tree.back_from(place));
-    let numbers = places.flat_map(|place| &walk.deeds[place]).map(|deed| match deed {
-        Deed::Won(claimed) | Deed::Undone(claimed) => claimed.number,
-        Deed::Terms { .. } => 0,
-    });
-    numbers.max().unwrap_or(0)
+    let results = places.flat_map(|place| &walk.deeds[place]).filter_map(Deed::result);
+    results.map(|(_, claimed)| claimed.number).max().unwrap_or(0)
 }

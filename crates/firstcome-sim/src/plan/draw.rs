@@ -3,6 +3,7 @@
 use super::{Ask, Campaign, Cut, Fault, Plan, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
+use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
 pub(super) fn ms(ms: u64) -> Duration {
@@ -49,6 +50,7 @@ impl Plan {
         plan.troubles(random);
         plan.plots(random);
         plan.newer = random.u32(0..40) == 0;
+        plan.halls(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
@@ -122,8 +124,15 @@ impl Plan {
         }
     }
 
+    /// Has the last one who asked ask a certain node first.
+    pub(super) fn at(&mut self, seat: usize) {
+        if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {
+            ask.seat = seat;
+        }
+    }
+
     /// Has the last one who asked not give up.
-    fn insist(&mut self) {
+    pub(super) fn insist(&mut self) {
         if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {
             ask.retries = 200;
         }
@@ -227,5 +236,7 @@ fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
         limit: (random.u32(0..4) == 0).then_some(1),
         claim_again: random.bool(),
         units_return: random.u32(0..4) > 0,
+        house: None,
+        holding: HoldSettings::default(),
     }
 }

@@ -7,7 +7,6 @@ use crate::life::Seats;
 use firstcome::leader::Leader;
 use firstcome::node::Condition;
 use firstcome_core::State;
-use firstcome_core::results::Kind;
 use firstcome_journal::Journal;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -152,10 +151,13 @@ pub(super) async fn end(around: &Around, seats: &Seats) -> End {
 fn row(row: firstcome::ledger::Row) -> Row {
     Row {
         number: row.number,
-        undone: row.kind == Kind::Cancel,
+        kind: row.kind,
         campaign: row.campaign.into(),
         pool: row.pool.into(),
         rank: row.rank,
         subject: row.subject.into(),
+        unit: row.unit.map(Into::into),
+        hold: row.hold.map(Into::into),
+        moved_from: row.moved_from.map(Into::into),
     }
 }

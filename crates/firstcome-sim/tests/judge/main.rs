@@ -3,6 +3,7 @@
 
 mod breaks;
 mod excuses;
+mod holds;
 mod honest;
 mod large;
 mod memory;
@@ -10,10 +11,11 @@ mod story;
 
 /// The table of promises, and the histories that break them.
 const TABLE: &str = include_str!("../../src/judge.rs");
-const BREAKING: [&str; 4] = [
+const BREAKING: [&str; 5] = [
     include_str!("breaks.rs"),
     include_str!("excuses.rs"),
     include_str!("memory.rs"),
+    include_str!("holds.rs"),
     include_str!("../../src/judge/deeds.rs"),
 ];
 

@@ -5,6 +5,7 @@ use firstcome::node::Decided;
 use firstcome_core::command::{BodyWriter, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
@@ -85,6 +86,7 @@ fn command(asked: &Asked) -> Command<'_> {
             Command::Put { campaign, settings, expect: Expect::Anything, order }
         }
         Asked::Steer { campaign, steer } => Command::Steer { campaign, steer: *steer, order },
+        Asked::On { ask, .. } => ask.command(),
     }
 }
 
@@ -104,6 +106,7 @@ impl Story {
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
                 settled_late: Vec::new(),
+                lined: Vec::new(),
                 lives: vec![Life::default()],
                 end: End::default(),
             },
@@ -270,11 +273,14 @@ impl Story {
         let results = journal.iter().flat_map(|index| &self.results[*index]);
         let rows = (1..).zip(results).map(|(number, (undone, rank, subject))| Row {
             number,
-            undone: *undone,
+            kind: if *undone { Kind::Cancel } else { Kind::Claim },
             campaign: "spring".into(),
             pool: "main".into(),
             rank: *rank,
             subject: subject.clone(),
+            unit: None,
+            hold: None,
+            moved_from: None,
         });
         let rows: Vec<_> = rows.collect();
         let end = &mut self.history.end;

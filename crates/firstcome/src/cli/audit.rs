@@ -22,9 +22,9 @@ use crate::picture;
 /// Options of `audit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Replays the journal (and its archive) through the rules and compares the digest, the ranks and the ledger with what
-is stored, and with the servers: the one that runs on the folder, or those named with --server. It says from where it
-began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed.
+Replays the journal (and its archive) through the rules and compares the digest, the ranks and the ledger with what \
+is stored, and with the servers: the one that runs on the folder, or those named with --server. It says from where it \
+began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed. \
 Exit code 1, and the first position that differs, when something differs.
 
 Examples:

@@ -30,8 +30,8 @@ pub(super) struct ClaimArgs {
 /// Options of `cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A cancel names the rank, so that a repeated cancel cannot hit a newer claim. Without --rank the subject's only live
-claim is looked up first. The rank is never given to anybody else; the place returns to its pool unless the campaign
+A cancel names the rank, so that a repeated cancel cannot hit a newer claim. Without --rank the subject's only live \
+claim is looked up first. The rank is never given to anybody else; the place returns to its pool unless the campaign \
 says otherwise.
 
 Examples:

@@ -19,13 +19,13 @@ use crate::rush::{Kind, Progress};
 /// Options of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real
-HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server
-is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice,
+Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real \
+HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server \
+is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice, \
 repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
 
-With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay,
-some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late
+With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay, \
+some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late \
 payer has the same seats or gets the money back, free + held + confirmed + blocked = all, journal and ledger compared.
 
 Exit code 0 only when every proof holds. Nothing is left behind unless --keep is given.

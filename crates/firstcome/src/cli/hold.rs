@@ -98,7 +98,7 @@ pub(super) struct StepArgs {
 /// Options of `hold take`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is
+A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is \
 drawn and printed.
 
 Examples:
@@ -182,8 +182,8 @@ enum Late {
 /// Options of `hold confirm`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the
-same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit
+Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the \
+same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit \
 code 1), once and for all.
 
 Examples:

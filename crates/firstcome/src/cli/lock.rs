@@ -25,8 +25,8 @@ use crate::config::duration_from_text;
 /// Options of `lock`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --lease the lock lasts as long as the command: it is renewed, and free
-again at most 30 s after a crash. With --lease it is fixed, and lost when that
+Without --lease the lock lasts as long as the command: it is renewed, and free \
+again at most 30 s after a crash. With --lease it is fixed, and lost when that \
 time is used up.
 
 The command finds in its environment
@@ -34,15 +34,15 @@ The command finds in its environment
   FIRSTCOME_FENCE   a number higher than that of every owner before: let writes
                     with a lower one be refused
 
-Signals are passed on to the command and what it has started; at a terminal to
-the command only. When the lock is lost (the store is away for too long, an
-operator freed it, the fixed lease is used up) they get TERM, and KILL after
---grace. That begins a tenth of the lease before anybody else can have the lock,
-unless an operator freed it; a shorter --grace than that leaves no overlap. On
-Linux the command is killed together with this process, if that is killed; what
+Signals are passed on to the command and what it has started; at a terminal to \
+the command only. When the lock is lost (the store is away for too long, an \
+operator freed it, the fixed lease is used up) they get TERM, and KILL after \
+--grace. That begins a tenth of the lease before anybody else can have the lock, \
+unless an operator freed it; a shorter --grace than that leaves no overlap. On \
+Linux the command is killed together with this process, if that is killed; what \
 the command has started is not.
 
-What is printed is the command's own; with --json an error of this program is
+What is printed is the command's own; with --json an error of this program is \
 printed as JSON, too.
 
 Exit code: the command's own, 128 and the signal that ended it, or

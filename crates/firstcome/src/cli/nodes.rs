@@ -42,7 +42,7 @@ enum NodesVerb {
 /// Options of `nodes reseed`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For a store that was emptied or replaced while servers ran. If its data can be brought back, do that instead.
+For a store that was emptied or replaced while servers ran. If its data can be brought back, do that instead. \
 Ask the server that applied most: `firstcome nodes` with each server's --url tells its position.
 
 Example:

@@ -11,7 +11,7 @@ use crate::client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
 /// Options of `results`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps;
+Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps; \
 ranks have none.
 
 Examples:

@@ -20,17 +20,17 @@ use crate::rush::{Observer, Pace, Plan, Progress, Promise, Report, RushError, Sp
 /// Options of `rush`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Sends claims and checks every answer against all it has heard: no more winners than places, ranks gap-free and
-unique, nobody twice, every repeated answer identical, nothing acknowledged missing from the results. Claims that
+Sends claims and checks every answer against all it has heard: no more winners than places, ranks gap-free and \
+unique, nobody twice, every repeated answer identical, nothing acknowledged missing from the results. Claims that \
 were cut off, or answered `unknown`, are sent again until they are answered. A restart of the server is waited out.
 
 Exit code 1 when a promise is broken.
 
-With --rate, requests are due at even times and latency counts from then, so it includes queueing when the server is
+With --rate, requests are due at even times and latency counts from then, so it includes queueing when the server is \
 slower than that. Without it every connection sends its next request when the last one is answered.
 
-With --seats people look at the map, hold the best seats or those they choose, and pay, leave, or pay too late. Then: no
-seat is two people's, no half basket, what was confirmed stays, every seat named as taken was, limits are kept, who
+With --seats people look at the map, hold the best seats or those they choose, and pay, leave, or pay too late. Then: no \
+seat is two people's, no half basket, what was confirmed stays, every seat named as taken was, limits are kept, who \
 pays too late has the same seats or is owed a refund. --subjects is how many people come, --rate how many in a second.
 
 Examples:

@@ -12,10 +12,10 @@ use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
 /// Options of `serve`, one for each setting that may be seen on a command line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every setting can also stand in the file of --config as NAME = VALUE, or in the environment as FIRSTCOME_NAME
+Every setting can also stand in the file of --config as NAME = VALUE, or in the environment as FIRSTCOME_NAME \
 (upper case, `_` for `-`). A flag beats the environment, the environment beats the file.
 
-The first admin key comes from FIRSTCOME_ADMIN_KEY (at least 16 characters); without one it is generated into
+The first admin key comes from FIRSTCOME_ADMIN_KEY (at least 16 characters); without one it is generated into \
 DATA/admin-key, and the server then listens on loopback only. Further keys are [[keys]] entries of the file:
   [[keys]]
   name = \"shop\"
@@ -23,7 +23,7 @@ DATA/admin-key, and the server then listens on loopback only. Further keys are [
   role = \"backend\"        # admin, operator, backend or read
   campaigns = \"spring-\"   # optional: only campaigns whose names begin so
 
-Several servers share a store: start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Any of them answers
+Several servers share a store: start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Any of them answers \
 any request; one of them, elected, settles results and writes snapshots.
 
 Examples:

@@ -27,8 +27,8 @@ pub(super) enum SettleVerb {
 /// Options of the verbs that mend.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is ever
-deleted: `set-aside` renames the ledger, `rebuild` adds to it. Where several servers share a store, name it with
+Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is ever \
+deleted: `set-aside` renames the ledger, `rebuild` adds to it. Where several servers share a store, name it with \
 --store, the ledger with --ledger, and the archives of those who led with --archive.
 
 Examples:

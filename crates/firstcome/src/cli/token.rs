@@ -13,7 +13,7 @@ use crate::config::duration_from_text;
 /// Options of `token`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A browser that sends the token as `Authorization: Bearer TOKEN` may claim and look at its claims for this subject in
+A browser that sends the token as `Authorization: Bearer TOKEN` may claim and look at its claims for this subject in \
 this campaign, cancel with --cancel, and nothing else. The server needs FIRSTCOME_TOKEN_SECRET.
 
 Examples:

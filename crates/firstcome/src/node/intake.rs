@@ -139,6 +139,7 @@ impl Intake {
             // Service time went on since the last entry, by as much as a step counts at most.
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
+            let since = if is_off(Protection::TakenWithoutElapsed) { 0 } else { since };
             let margin = if is_off(Protection::HoldNearlyOver) { 0 } else { LASTS_FOR_US + since };
             state.judge_hold(&command, margin)
         });

@@ -4,9 +4,9 @@
 
 use crate::several::{Seat, agree, store, store_head};
 use firstcome::answer::Failure;
-use firstcome::node::Ask;
+use firstcome::node::{Ask, HoldAsk, OwnPick, OwnStep, OwnWanted};
 use firstcome_core::Outcome;
-use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::command::{BodyWriter, Command, Late};
 use firstcome_core::names::NodeId;
 use firstcome_core::outcome::By;
 use firstcome_journal::faulty::{Call, Fault};
@@ -115,6 +115,43 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
     assert!(text.contains("spring/main \"bob\" lost rank 2\n"), "{text}");
     assert!(!text.contains("\"ann\""), "{text}");
+}
+
+/// Somebody holds two places of `spring`.
+fn two_places(id: &str, subject: &str) -> Ask {
+    let wanted = OwnWanted::Quantity { count: 2, area: None };
+    let picks = vec![OwnPick { pool: None, wanted, channel: None }];
+    let (campaign, id, subject) = ("spring".into(), id.into(), subject.into());
+    Ask::Hold(Box::new(HoldAsk::Hold { campaign, id, subject, picks, limit: None }))
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_held_something_that_a_fork_took_or_changed_is_on_the_list() {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 4).await;
+    let intake = &one.node.intake;
+    for (id, subject) in [("h1", "ann"), ("h2", "bob")] {
+        let held = intake.decide(two_places(id, subject)).await.unwrap();
+        assert!(matches!(held.outcome, Outcome::Held(_)), "{:?}", held.outcome);
+    }
+    let (campaign, hold, subject) = ("spring".into(), "h1".into(), "ann".into());
+    let step = OwnStep { campaign, hold, subject, id: None };
+    let confirm = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    intake.decide(Ask::Hold(Box::new(confirm))).await.unwrap();
+    two.reaches(4).await;
+    // A copy that had the campaign only took zed's claim: three places are left for what is brought.
+    forks(&store, 1, 9, "zed");
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    let text: String = reports.iter().map(|(_, _, text)| text.as_str()).collect();
+    for line in [
+        "spring hold \"h1\" of \"ann\" has main as rank 2, main as rank 3, it had main as rank 1, main as rank 2\n",
+        "spring hold \"h2\" of \"bob\" is gone, it had main, main\n",
+    ] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -17,7 +17,7 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn waits(seat: &Seat, subject: &str, names: &[&str], wait: Duration) -> JoinHandle<Answer> {
     let (campaign, picks) = ("hall".into(), units(names));
     let id = format!("of-{subject}").into();
-    let ask = HoldAsk::Hold { campaign, id, subject: subject.into(), picks };
+    let ask = HoldAsk::Hold { campaign, id, subject: subject.into(), picks, limit: None };
     let intake = Arc::clone(&seat.node.intake);
     let before = intake.in_line();
     let waiting = tokio::spawn({
@@ -126,7 +126,7 @@ async fn is_said_to_last(id: &str, who: &str) -> bool {
     assert_eq!(one.node.replica.look(State::live_holds), 0, "it is over");
     assert_eq!(two.node.replica.look(State::live_holds), 1, "and who hears nothing cannot know");
     let (campaign, picks) = ("hall".into(), units(&["A1"]));
-    let ask = HoldAsk::Hold { campaign, id: id.into(), subject: who.into(), picks };
+    let ask = HoldAsk::Hold { campaign, id: id.into(), subject: who.into(), picks, limit: None };
     two.node.intake.hold(ask, None).await.is_ok_and(|said| said.decided == Decided::Replica)
 }
 

@@ -2,8 +2,10 @@
 
 use super::Model;
 use crate::history::Asked;
+use crate::judge::hall::{Owner, Place};
+use crate::judge::wanted::refused;
 use firstcome_core::outcome::Missing;
-use firstcome_core::{Outcome, Refusal};
+use firstcome_core::{Command, Outcome, Refusal};
 
 /// What a state says to somebody who asks without the journal.
 #[derive(Clone, Debug)]
@@ -12,7 +14,12 @@ pub(in crate::judge) struct Seen {
     pub(in crate::judge) origin: usize,
     /// Whether the campaign lets subjects claim again.
     pub(in crate::judge) again: bool,
+    /// Of what somebody else holds, for how long at least they have it still: microseconds of service.
+    pub(in crate::judge) left: Option<i64>,
 }
+
+/// How long somebody else must have a unit still for a node to say so, in microseconds of service.
+const TAKEN_FOR: i64 = 2_000_000;
 
 impl Model<'_> {
     /// Says what this state tells somebody who asks; none where it has no answer of its own.
@@ -21,6 +28,7 @@ impl Model<'_> {
             outcome: Refusal::NotFound(Missing::Campaign).into(),
             origin,
             again: false,
+            left: None,
         };
         let (name, pool, subject) = match asked {
             Asked::Claim { campaign, pool, subject } => (campaign, pool.as_deref(), subject),
@@ -28,8 +36,10 @@ impl Model<'_> {
                 let known = self.campaigns.get(campaign.as_str())?;
                 let same = !known.archived && known.settings == **settings;
                 let outcome = Outcome::Unchanged { version: known.version };
-                return same.then_some(Seen { outcome, origin: known.entry, again: false });
+                let origin = known.entry;
+                return same.then_some(Seen { outcome, origin, again: false, left: None });
             }
+            Asked::On { ask, .. } => return self.look_at_hold(&ask.command()),
             Asked::Cancel { .. } | Asked::Steer { .. } => return None,
         };
         let Some(campaign) = self.campaigns.get(name.as_str()) else {
@@ -39,9 +49,48 @@ impl Model<'_> {
         let origin = origin.map_or(self.entry, |(_, row)| row.entry);
         let again = campaign.settings.claim_again;
         if campaign.archived {
-            return Some(Seen { outcome: Refusal::Archived.into(), origin, again });
+            return Some(Seen { outcome: Refusal::Archived.into(), origin, again, left: None });
         }
         let outcome = campaign.judge_claim(self.at?, pool, subject, None).err()?;
-        Some(Seen { outcome, origin, again })
+        Some(Seen { outcome, origin, again, left: None })
+    }
+
+    /// Says what this state tells somebody who wants to hold something.
+    fn look_at_hold(&self, command: &Command<'_>) -> Option<Seen> {
+        let Command::Hold { campaign, subject, .. } = command else { return None };
+        let seen = |outcome: Outcome, origin, left| Seen { outcome, origin, again: false, left };
+        let Some(campaign) = self.campaigns.get(campaign) else {
+            let missing = Refusal::NotFound(Missing::Campaign);
+            return Some(seen(missing.into(), self.entry, None));
+        };
+        if campaign.archived {
+            return Some(seen(Refusal::Archived.into(), self.entry, None));
+        }
+        let wanted = match campaign.may_hold(&self.turn(self.at?), command) {
+            Ok(wanted) => wanted,
+            Err((outcome, origin)) => return Some(seen(outcome, origin, None)),
+        };
+        let (mut names, mut left) = (Vec::new(), None::<i64>);
+        for (pool, seat) in campaign.taken(&wanted) {
+            match campaign.pools[pool].hall.as_ref()?.seats[seat].owner {
+                Owner::Rank(_) => {}
+                Owner::Hold(at) => {
+                    let hold = &campaign.holds[at];
+                    let more = hold.deadline - self.service;
+                    if hold.subject == *subject || more <= TAKEN_FOR {
+                        return None;
+                    }
+                    left = Some(left.map_or(more, |left| left.min(more)));
+                }
+                Owner::Nobody | Owner::Kept => return None,
+            }
+            names.push(campaign.unit_name(pool, Place::Seat(seat)));
+        }
+        if !names.is_empty() {
+            return Some(seen(refused(Refusal::UnitTaken, names), self.entry, left));
+        }
+        let too_few = |(pool, place, n): &(usize, Place, u32)| campaign.free(*pool, *place) < *n;
+        let sold_out = wanted.counts.iter().any(too_few);
+        sold_out.then(|| seen(Refusal::SoldOut.into(), self.entry, None))
     }
 }

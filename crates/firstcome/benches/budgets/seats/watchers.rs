@@ -82,7 +82,9 @@ async fn watch(server: &Server) -> Result<Watched> {
              authorization: Bearer {KEY}\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await?;
-        let mut watcher = Watcher { stream, buffer: Vec::new(), text: Vec::new() };
+        // What the loader needs it takes before it begins.
+        let letters = vec![b'.'; SEATS];
+        let mut watcher = Watcher { stream, buffer: Vec::new(), text: Vec::new(), letters };
         watcher.head().await?;
         watchers.push(watcher);
     }
@@ -224,6 +226,8 @@ struct Watcher {
     buffer: Vec<u8>,
     /// The text of an event, as far as it came.
     text: Vec<u8>,
+    /// How every seat stands, by what was heard.
+    letters: Vec<u8>,
 }
 
 impl Watcher {
@@ -248,7 +252,6 @@ impl Watcher {
 
     /// Follows until all seats are confirmed; gives how every seat stands then.
     async fn follow(mut self, heard: Rc<RefCell<Heard>>) -> Result<Vec<u8>> {
-        let mut letters = vec![b'.'; SEATS];
         let (mut confirmed, mut next) = (0, 0);
         while confirmed < HOLDS {
             while self.chunk()? {}
@@ -262,7 +265,7 @@ impl Watcher {
                 ensure!(event.nth == next, "a watcher missed event {next}");
                 next += 1;
                 for (seat, letter) in &event.changes {
-                    letters[*seat] = *letter;
+                    self.letters[*seat] = *letter;
                     confirmed += usize::from(*letter == b'c');
                 }
                 let now = Instant::now();
@@ -275,7 +278,7 @@ impl Watcher {
                 self.read().await?;
             }
         }
-        Ok(letters)
+        Ok(self.letters)
     }
 
     /// Takes the next chunk off the buffer, if it is there.

@@ -11,7 +11,7 @@ use crate::client::{Ask, Campaign, Client, Match, OperatorDone};
 /// Options of `campaign change`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is not named stays as it is. Places can go up at any time, and down to what is given already: the answer tells
+What is not named stays as it is. Places can go up at any time, and down to what is given already: the answer tells \
 how far they got. If somebody else changes the campaign at the same moment, nothing is changed and you are told.
 
 Examples:

@@ -29,13 +29,13 @@ const LEAST_LEASE: Duration = Duration::from_secs(1);
 /// Options of `elect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every candidate runs the same line; one of them is elected and runs the command.
-When it ends (its command ends, it gets TERM) the next one starts at once; when
+Every candidate runs the same line; one of them is elected and runs the command. \
+When it ends (its command ends, it gets TERM) the next one starts at once; when \
 it is killed, or its machine dies, when its lease is over.
 
-Without --every the command runs once, and its end is the end of this candidate.
-With --every it runs again and again, at each interval, never twice at a time; a
-failing run is told and does not end the series, unless the command cannot be
+Without --every the command runs once, and its end is the end of this candidate. \
+With --every it runs again and again, at each interval, never twice at a time; a \
+failing run is told and does not end the series, unless the command cannot be \
 run at all.
 
 The command finds in its environment
@@ -43,14 +43,14 @@ The command finds in its environment
   FIRSTCOME_TERM    the number of the term, higher than that of every term before
   FIRSTCOME_FENCE   the same number: let writes with a lower one be refused
 
-Signals are passed on to the command and what it has started; at a terminal to
-the command only. When the term is lost they get TERM, and KILL after --grace;
-then this candidate stands again. That begins a tenth of the lease before
-anybody else can be elected, unless an operator freed the lock; a shorter
---grace than that leaves no overlap. On Linux the command is killed together
+Signals are passed on to the command and what it has started; at a terminal to \
+the command only. When the term is lost they get TERM, and KILL after --grace; \
+then this candidate stands again. That begins a tenth of the lease before \
+anybody else can be elected, unless an operator freed the lock; a shorter \
+--grace than that leaves no overlap. On Linux the command is killed together \
 with this process, if that is killed; what the command has started is not.
 
-What is printed is the command's own; with --json an error of this program is
+What is printed is the command's own; with --json an error of this program is \
 printed as JSON, too.
 
 Exit code: the command's own, 128 and the signal that ended it or this candidate, or

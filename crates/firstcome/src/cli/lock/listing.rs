@@ -35,7 +35,7 @@ pub(in crate::cli) enum LocksVerb {
 /// Options of `locks ddl`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The tables are made by themselves where they are missing and the user may make tables. Where they are made by hand,
+The tables are made by themselves where they are missing and the user may make tables. Where they are made by hand, \
 the user needs the right to select, insert, update and delete in them, and no other.
 
 Examples:
@@ -63,8 +63,8 @@ enum Kind {
 /// Options of `locks list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In a database: all locks that are held. In Redis those that minted a fence: taken by Firstcome within a day, or Redisson's
-fenced ones. A lock that only Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with
+In a database: all locks that are held. In Redis those that minted a fence: taken by Firstcome within a day, or Redisson's \
+fenced ones. A lock that only Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with \
 `locks inspect`. It looks through all keys, a thousand at a time.
 
 Examples:
@@ -91,8 +91,8 @@ pub(in crate::cli) struct NameArgs {
 /// Options of `locks release`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The holder is not asked. One that renews its lease learns of it at its next renewal, at most 10 s later with the
-usual lease of 30 s; one with a fixed lease only when that is used up. Until then there may be two of them: this is
+The holder is not asked. One that renews its lease learns of it at its next renewal, at most 10 s later with the \
+usual lease of 30 s; one with a fixed lease only when that is used up. Until then there may be two of them: this is \
 for an operator who knows that the holder is gone.
 
 Example:

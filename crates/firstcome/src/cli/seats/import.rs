@@ -18,11 +18,11 @@ use crate::picture::thousands;
 /// Options of `seats import`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Columns, or fields: name, section, row, number, x, y, quality (0 is best), grade, price_minor, currency, channel,
-accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name must be there. Seats of
+Columns, or fields: name, section, row, number, x, y, quality (0 is best), grade, price_minor, currency, channel, \
+accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name must be there. Seats of \
 one row are next to each other in the order of the file.
 
-The whole file is read first: if lines are wrong, the first twenty are told of and nothing is sent. Then seats go in
+The whole file is read first: if lines are wrong, the first twenty are told of and nothing is sent. Then seats go in \
 parts, each of them whole or not at all. Importing the same file again adds nothing.
 
 Examples:

@@ -217,7 +217,8 @@ impl HoldAsk {
         matches!(self, Self::Confirm { .. } | Self::Move { .. })
     }
 
-    pub(crate) fn command(&self) -> Command<'_> {
+    /// Gives the command as it is written into a body.
+    pub fn command(&self) -> Command<'_> {
         match self {
             Self::Hold { campaign, id, subject, picks: wanted, limit } => {
                 Command::Hold { campaign, id, subject, picks: all(wanted), limit: *limit }

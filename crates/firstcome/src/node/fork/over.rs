@@ -2,10 +2,12 @@
 
 use super::Lost;
 use firstcome_core::command::{Body, Command};
+use firstcome_core::hold::Fate;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
 use firstcome_core::state::State;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// Bytes of a report.
 const REPORT: usize = 1 << 20;
@@ -20,6 +22,8 @@ pub(in crate::node) struct Over {
     claimed: BTreeMap<Whose, BTreeSet<Claimed>>,
     /// Those of them whose campaign had left memory: what they had is not known any more.
     forgotten: BTreeSet<Whose>,
+    /// The holds that the lost entries are about, with what they had; none for one that was not there.
+    holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
     /// The state it had, where what was lost is not known.
@@ -51,6 +55,40 @@ impl Claimed {
     }
 }
 
+/// A hold by its campaign and its id.
+type HoldName = (Box<str>, Box<str>);
+
+/// What a hold has: whose it is, and its units, those that are claims with their ranks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    subject: Box<str>,
+    units: Vec<String>,
+}
+
+impl Held {
+    /// Gives what a hold has in a state; a unit that was given back is none of it.
+    fn by((campaign, id): &HoldName, state: &State) -> Option<Self> {
+        let campaign = state.campaign(campaign).ok()?;
+        let hold = campaign.hold_of(id)?;
+        let units = campaign.units_named(hold).into_iter().zip(hold.takes());
+        let units = units.filter_map(|(unit, take)| match take.fate {
+            Fate::Released => None,
+            Fate::Confirmed(rank) => Some(format!("{unit} as rank {rank}")),
+            Fate::Held | Fate::Expired | Fate::Refunded => Some(unit.to_string()),
+        });
+        Some(Self { subject: hold.subject().into(), units: units.collect() })
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.units[..] {
+            [] => f.write_str("nothing"),
+            units => f.write_str(&units.join(", ")),
+        }
+    }
+}
+
 impl Over {
     /// Notes what they had, in the history that is over, whom lost entries are about.
     pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Lost]) -> Self {
@@ -59,6 +97,7 @@ impl Over {
             fork,
             claimed: BTreeMap::new(),
             forgotten: BTreeSet::new(),
+            holds: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             whole: None,
             too_old: 0,
@@ -78,6 +117,7 @@ impl Over {
             Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
             Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
             Command::Confirm { step, .. } => {
+                self.note_hold(step.campaign, step.hold, ours);
                 // The units of a hold may be of any pool.
                 let pools = ours.campaign(step.campaign).map(|campaign| campaign.pools());
                 for pool in pools.unwrap_or_default() {
@@ -92,11 +132,13 @@ impl Over {
                 }
                 return;
             }
-            Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Seats { .. }
+            Command::Hold { campaign, id, .. } => return self.note_hold(campaign, id, ours),
+            Command::Change { step, .. }
+            | Command::Extend { step, .. }
+            | Command::Release { step, .. } => {
+                return self.note_hold(step.campaign, step.hold, ours);
+            }
+            Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
             | Command::Tick { .. }
@@ -115,12 +157,21 @@ impl Over {
         }
     }
 
+    fn note_hold(&mut self, campaign: &str, id: &str, ours: &State) {
+        let name = (campaign.into(), id.into());
+        let had = Held::by(&name, ours);
+        self.holds.entry(name).or_default().insert(had);
+    }
+
     /// Adds what was true in another history that is over.
     pub(super) fn extend(&mut self, later: Self) {
         for (whose, claimed) in later.claimed {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
         self.forgotten.extend(later.forgotten);
+        for (name, had) in later.holds {
+            self.holds.entry(name).or_default().extend(had);
+        }
         self.whole = self.whole.take().or(later.whole);
         for (campaign, version) in later.campaigns {
             let known = self.campaigns.entry(campaign).or_default();
@@ -141,6 +192,9 @@ impl Over {
         }
         for whose in &self.forgotten {
             list.forgotten(whose);
+        }
+        for (name, had) in &self.holds {
+            had.iter().flatten().for_each(|had| list.hold(name, had));
         }
         for (campaign, had) in &self.campaigns {
             list.campaign(campaign, *had);
@@ -173,6 +227,11 @@ impl Over {
         for campaign in whole.campaigns() {
             if !self.campaigns.contains_key(campaign.name()) {
                 list.campaign(campaign.name(), campaign.version());
+            }
+            for hold in campaign.holds() {
+                let name = (campaign.name().into(), hold.id().into());
+                let had = Held::by(&name, whole).filter(|_| !self.holds.contains_key(&name));
+                had.iter().for_each(|had| list.hold(&name, had));
             }
             for pool in campaign.pools() {
                 for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
@@ -250,6 +309,20 @@ impl List<'_> {
     fn line(&mut self, whose: &Whose, what: &str) {
         let Whose { campaign, pool, subject } = whose;
         self.lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+    }
+
+    /// Says what became of a hold that has not what it had.
+    fn hold(&mut self, name: &HoldName, had: &Held) {
+        let has = Held::by(name, self.now);
+        if has.as_ref() == Some(had) {
+            return;
+        }
+        let (campaign, id) = name;
+        let what = match &has {
+            Some(has) if has.subject == had.subject => format!("has {has}, it had {had}"),
+            Some(_) | None => format!("is gone, it had {had}"),
+        };
+        self.lines.push_str(&format!("{campaign} hold {id:?} of {:?} {what}\n", had.subject));
     }
 
     /// Says that a campaign is gone, or went back.

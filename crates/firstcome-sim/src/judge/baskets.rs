@@ -1,0 +1,41 @@
+//! No half basket: whoever was told that they hold what they asked for was told all of it.
+//!
+//! It looks at questions and answers only.
+
+use super::{Broken, Story};
+use crate::history::{Asked, History, Told};
+use firstcome::node::{HoldAsk, OwnPick, OwnWanted};
+use firstcome_core::Outcome;
+use firstcome_core::outcome::UnitName;
+use std::collections::BTreeSet;
+
+/// Checks every hold that was begun.
+pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
+    for exchange in &history.exchanges {
+        let (Asked::On { ask, .. }, Told::Answer { outcome: Outcome::Held(held), .. }) =
+            (&exchange.asked, &exchange.told)
+        else {
+            continue;
+        };
+        let HoldAsk::Hold { id, picks, .. } = &**ask else { continue };
+        if held.hold != *id || !is_whole(picks, &held.units) {
+            let what = format!("{}, which is not what was asked for", Story(exchange));
+            wrong.push(Broken::new("whole_or_nothing", what));
+        }
+    }
+}
+
+/// Says whether units are at least as many as picks ask for, with every seat that was named.
+fn is_whole(picks: &[OwnPick], units: &[UnitName]) -> bool {
+    let (mut names, mut more) = (BTreeSet::new(), 0);
+    for pick in picks {
+        match &pick.wanted {
+            OwnWanted::Units(named) => names.extend(named.iter().map(|name| &**name)),
+            OwnWanted::Quantity { count, .. } | OwnWanted::Best { count, .. } => more += count,
+        }
+    }
+    // A group's name stands for two seats or more, of other names.
+    let held = |name: &&&str| units.iter().any(|unit| unit.unit.as_deref() == Some(**name));
+    let groups = names.iter().filter(|name| !held(name)).count();
+    units.len() >= names.len() + groups + more as usize
+}

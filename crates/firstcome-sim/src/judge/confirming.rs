@@ -1,0 +1,226 @@
+//! How holds end by their subjects' word in the judge's own rules: confirm and release.
+
+use super::campaign::{Campaign, Row};
+use super::hall::{Owner, Place};
+use super::holding::{Fate, Hold, Made, Said, Turn, asks};
+use super::wanted::{Wanted, refused};
+use firstcome_core::command::Late;
+use firstcome_core::outcome::{Release, UnitName};
+use firstcome_core::results::Kind;
+use firstcome_core::{Command, Outcome, Refusal};
+
+impl<'a> Campaign<'a> {
+    pub(super) fn confirm(
+        &mut self,
+        turn: &Turn,
+        command: &Command<'a>,
+        made: &mut Vec<Made<'a>>,
+    ) -> Result<Said, Said> {
+        let Command::Confirm { step, units, late } = command else {
+            unreachable!("it is a confirm");
+        };
+        let no = |outcome: Outcome| turn.says(outcome);
+        self.check_pools(units.iter()).map_err(no)?;
+        let at = self.own(step).map_err(no)?;
+        let hold = &self.holds[at];
+        let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
+        let mut which: Vec<usize> = if units.is_empty() {
+            (0..hold.takes.len()).filter(|take| hold.takes[*take].fate != Fate::Released).collect()
+        } else {
+            let wanted = self.wanted(units, false).map_err(no)?;
+            self.parts(hold, &wanted, repeated).map_err(no)?
+        };
+        if repeated {
+            // What came later was not meant.
+            which.retain(|take| !matches!(hold.takes[*take].fate, Fate::Held | Fate::Expired));
+        }
+        if hold.takes.iter().all(|take| take.fate == Fate::Released) {
+            return Err(turn.says(Refusal::HoldReleased));
+        }
+        let any = |fate: Fate| which.iter().any(|take| hold.takes[*take].fate == fate);
+        if any(Fate::Released) {
+            let units = self.names_of(hold, &which, Fate::Released);
+            return Err(turn.says(refused(Refusal::NotHeld, units)));
+        }
+        if any(Fate::Refunded) {
+            return Ok(self.refund_expired(turn, at, &which, made));
+        }
+        if !any(Fate::Held) && !any(Fate::Expired) {
+            return Ok((self.confirmed(at, &which), hold.entry));
+        }
+        let barred = self.barred.contains(step.subject);
+        if any(Fate::Expired) {
+            if *late == Late::Refuse {
+                return Err(turn.says(Refusal::HoldExpired));
+            }
+            if barred || !self.can_retake(hold, &which) {
+                return Ok(self.refund_expired(turn, at, &which, made));
+            }
+        } else if barred {
+            return Err(turn.says(Refusal::NotAdmitted));
+        }
+        self.give_for_good(turn, at, &which, made);
+        let hold = &mut self.holds[at];
+        hold.remember(step.id, asks(command));
+        hold.live = hold.held() > 0;
+        hold.entry = turn.entry;
+        Ok(turn.says(self.confirmed(at, &which)))
+    }
+
+    /// Says whether what expired is free, and the subject may have it.
+    fn can_retake(&self, hold: &Hold<'_>, which: &[usize]) -> bool {
+        let mut again = Wanted::default();
+        for take in which.iter().map(|take| hold.takes[*take]) {
+            if take.fate != Fate::Expired {
+                continue;
+            }
+            match again
+                .counts
+                .iter_mut()
+                .find(|known| (known.0, known.1) == (take.pool, take.place))
+            {
+                Some((_, _, known)) => *known += 1,
+                None => again.counts.push((take.pool, take.place, 1)),
+            }
+        }
+        let is_free = |(pool, place, n): &(usize, Place, u32)| self.free(*pool, *place) >= *n;
+        again.counts.iter().all(is_free)
+            && self.check_limits(hold.subject, &again, hold.limit).is_ok()
+    }
+
+    fn give_for_good(&mut self, turn: &Turn, at: usize, which: &[usize], made: &mut Vec<Made<'a>>) {
+        for take in which {
+            let found = self.holds[at].takes[*take];
+            match found.fate {
+                Fate::Held => {}
+                Fate::Expired => {
+                    self.set_aside(found.pool, found.place, at);
+                    self.holds[at].retaken = true;
+                }
+                Fate::Confirmed(_) | Fate::Refunded | Fate::Released => continue,
+            }
+            let (subject, id) = (self.holds[at].subject, self.holds[at].id);
+            let pool = &mut self.pools[found.pool];
+            let rank = pool.push(Row {
+                subject,
+                at: turn.at,
+                entry: turn.entry,
+                undone: None,
+                unit: found.place,
+                hold: Some(id),
+            });
+            match (found.place, &mut pool.hall) {
+                (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Rank(rank),
+                (Place::Area(area), Some(hall)) => {
+                    hall.areas[area].held -= 1;
+                    hall.areas[area].given += 1;
+                }
+                (Place::Counted, _) | (_, None) => pool.held -= 1,
+            }
+            let unit = pool.hall.as_ref().and_then(|hall| hall.name(found.place));
+            self.holds[at].takes[*take].fate = Fate::Confirmed(rank);
+            let (kind, pool) = (Kind::Claim, found.pool);
+            made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
+        }
+    }
+
+    fn refund_expired(
+        &mut self,
+        turn: &Turn,
+        at: usize,
+        which: &[usize],
+        made: &mut Vec<Made<'a>>,
+    ) -> Said {
+        for take in which {
+            let found = self.holds[at].takes[*take];
+            if found.fate != Fate::Expired {
+                continue;
+            }
+            let hold = &mut self.holds[at];
+            hold.takes[*take].fate = Fate::Refunded;
+            hold.refunded_at.get_or_insert(turn.at);
+            hold.entry = turn.entry;
+            let (subject, id, pool) = (hold.subject, hold.id, found.pool);
+            let hall = self.pools[pool].hall.as_ref();
+            let unit = hall.and_then(|hall| hall.name(found.place));
+            let (kind, rank) = (Kind::RefundDue, 0);
+            made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
+        }
+        (self.refund(at, which), self.holds[at].entry)
+    }
+
+    pub(super) fn release(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+        let Command::Release { step, units } = command else {
+            unreachable!("it is a release");
+        };
+        let no = |outcome: Outcome| turn.says(outcome);
+        self.check_pools(units.iter()).map_err(no)?;
+        let at = self.own(step).map_err(no)?;
+        let hold = &self.holds[at];
+        let repeated = hold.is_repeated(step.id, &asks(command)).map_err(no)?;
+        let which: Vec<usize> = if units.is_empty() {
+            (0..hold.takes.len()).collect()
+        } else {
+            let wanted = self.wanted(units, false).map_err(no)?;
+            self.parts(hold, &wanted, repeated).map_err(no)?
+        };
+        let fates: Vec<Fate> = which.iter().map(|take| hold.takes[*take].fate).collect();
+        if fates.iter().any(|fate| matches!(fate, Fate::Expired | Fate::Refunded)) {
+            return Err(turn.says(Refusal::HoldExpired));
+        }
+        let given_back = fates.iter().any(|fate| matches!(fate, Fate::Held | Fate::Released));
+        let confirmed = fates.iter().any(|fate| matches!(fate, Fate::Confirmed(_)));
+        if confirmed && !(units.is_empty() && given_back) {
+            return Err(turn.says(Refusal::AlreadyConfirmed));
+        }
+        if !repeated && fates.contains(&Fate::Held) {
+            for take in &which {
+                let found = self.holds[at].takes[*take];
+                if found.fate == Fate::Held {
+                    self.holds[at].takes[*take].fate = Fate::Released;
+                    self.put_back(found.pool, found.place);
+                }
+            }
+            let hold = &mut self.holds[at];
+            hold.remember(step.id, asks(command));
+            hold.live = hold.held() > 0;
+            hold.entry = turn.entry;
+        }
+        let hold = &self.holds[at];
+        let units = self.names_of(hold, &which, Fate::Released);
+        let release = Release { hold: hold.id.into(), units, left: hold.held() };
+        Ok((Outcome::Released(Box::new(release)), hold.entry))
+    }
+
+    fn names_of(&self, hold: &Hold<'_>, which: &[usize], fate: Fate) -> Vec<UnitName> {
+        let takes = which.iter().map(|take| hold.takes[*take]).filter(|take| take.fate == fate);
+        takes.map(|take| self.unit_name(take.pool, take.place)).collect()
+    }
+
+    /// Gives which of a hold's units are asked about: what is held first, then what was.
+    fn parts(
+        &self,
+        hold: &Hold<'_>,
+        wanted: &Wanted<'_>,
+        repeated: bool,
+    ) -> Result<Vec<usize>, Outcome> {
+        let mut found = if repeated { Vec::new() } else { hold.held_of(wanted) };
+        let mut missing = Vec::new();
+        for (pool, place, count) in wanted.places() {
+            let is = |at: usize| (hold.takes[at].pool, hold.takes[at].place) == (pool, place);
+            let has = found.iter().filter(|at| is(**at)).count();
+            let was =
+                (0..hold.takes.len()).filter(|at| is(*at) && hold.takes[*at].fate != Fate::Held);
+            if repeated {
+                found.extend(was);
+                continue;
+            }
+            let was: Vec<usize> = was.take(count - has).collect();
+            if has + was.len() < count {
+                missing.push(self.unit_name(pool, place));
+            }
+            found.extend(was);
+        }
+        if missing.is_empty() { Ok(found) } else { Err(refused(Refusal::NotHeld, missing)) }
+    }
+}

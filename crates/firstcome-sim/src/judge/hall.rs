@@ -1,0 +1,221 @@
+//! The judge's own hall: who has which seat, and the best and the single ones, found by trying everything.
+
+use firstcome_core::command::BestPick;
+use firstcome_core::hall::{AreaSettings, SeatSettings};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which unit of a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Place {
+    /// One of a counted pool.
+    Counted,
+    /// A seat, by its place in the order of adding.
+    Seat(usize),
+    /// A place of an area, by the area's place in the order of adding.
+    Area(usize),
+}
+
+/// Whose a seat is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    Nobody,
+    /// That of a live hold, by its place in the campaign's list.
+    Hold(usize),
+    /// That of a claim, by its rank.
+    Rank(u32),
+    /// An operator keeps it back.
+    Kept,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Seat<'a> {
+    pub(super) said: SeatSettings<'a>,
+    pub(super) owner: Owner,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Area<'a> {
+    pub(super) said: AreaSettings<'a>,
+    pub(super) held: u32,
+    pub(super) given: u32,
+    pub(super) kept: u32,
+}
+
+impl Area<'_> {
+    pub(super) fn free(&self) -> u32 {
+        self.said.capacity - self.held - self.given - self.kept
+    }
+}
+
+/// What a name is the name of.
+#[derive(Clone, Debug)]
+pub(super) enum Named {
+    Seat(usize),
+    Group(Vec<usize>),
+    Area(usize),
+}
+
+/// The seats and areas of a pool.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hall<'a> {
+    pub(super) seats: Vec<Seat<'a>>,
+    pub(super) areas: Vec<Area<'a>>,
+}
+
+impl<'a> Hall<'a> {
+    pub(super) fn find(&self, name: &str) -> Option<Named> {
+        if let Some(seat) = self.seats.iter().position(|seat| seat.said.name == name) {
+            return Some(Named::Seat(seat));
+        }
+        if let Some(area) = self.areas.iter().position(|area| area.said.name == name) {
+            return Some(Named::Area(area));
+        }
+        let seats = self.seats.iter().enumerate();
+        let group: Vec<usize> =
+            seats.filter(|(_, seat)| seat.said.group == name).map(|(at, _)| at).collect();
+        (!group.is_empty() && !name.is_empty()).then_some(Named::Group(group))
+    }
+
+    pub(super) fn name(&self, place: Place) -> Option<&'a str> {
+        match place {
+            Place::Counted => None,
+            Place::Seat(seat) => Some(self.seats[seat].said.name),
+            Place::Area(area) => Some(self.areas[area].said.name),
+        }
+    }
+
+    pub(super) fn grade(&self, place: Place) -> Option<&'a str> {
+        match place {
+            Place::Counted => None,
+            Place::Seat(seat) => Some(self.seats[seat].said.grade),
+            Place::Area(area) => Some(self.areas[area].said.grade),
+        }
+    }
+
+    pub(super) fn is_free(&self, seat: usize) -> bool {
+        self.seats[seat].owner == Owner::Nobody
+    }
+
+    /// Says whether somebody who names it may have it, if it is free: not what is kept back, not sold, or sold
+    /// through another channel.
+    pub(super) fn is_sold(&self, seat: usize, channel: Option<&str>) -> bool {
+        let said = &self.seats[seat].said;
+        let through = said.channel.is_empty() || Some(said.channel) == channel;
+        said.for_sale && through && self.seats[seat].owner != Owner::Kept
+    }
+
+    /// Says whether a seat can be taken by itself now.
+    fn is_open(&self, seat: usize) -> bool {
+        let said = &self.seats[seat].said;
+        self.is_free(seat) && said.for_sale && said.group.is_empty()
+    }
+
+    fn is_ordinary(&self, seat: usize) -> bool {
+        let said = &self.seats[seat].said;
+        !said.accessible && !said.companion
+    }
+
+    /// Gives the seats row by row; one without a row is by itself.
+    fn rows(&self) -> Vec<Vec<usize>> {
+        let mut rows: BTreeMap<(&str, &str, usize), Vec<usize>> = BTreeMap::new();
+        for (at, seat) in self.seats.iter().enumerate() {
+            let alone = if seat.said.row.is_empty() { at + 1 } else { 0 };
+            rows.entry((seat.said.section, seat.said.row, alone)).or_default().push(at);
+        }
+        rows.into_values().collect()
+    }
+
+    /// Gives the seats that are a stretch of one once these are taken: free ordinary seats of one grade next to each
+    /// other form a stretch.
+    fn single(&self, taken: &[usize]) -> BTreeSet<usize> {
+        let mut single = BTreeSet::new();
+        for row in self.rows() {
+            let within =
+                |at: usize| self.is_open(at) && self.is_ordinary(at) && !taken.contains(&at);
+            let same = |one: usize, other: usize| {
+                within(other) && self.seats[one].said.grade == self.seats[other].said.grade
+            };
+            for (place, at) in row.iter().enumerate().filter(|(_, at)| within(**at)) {
+                let left = place.checked_sub(1).map(|left| row[left]);
+                let right = row.get(place + 1).copied();
+                if ![left, right].into_iter().flatten().any(|beside| same(*at, beside)) {
+                    single.insert(*at);
+                }
+            }
+        }
+        single
+    }
+
+    /// Gives the single seats that taking these makes.
+    fn orphans(&self, taken: &[usize]) -> Vec<usize> {
+        let before = self.single(&[]);
+        self.single(taken).into_iter().filter(|seat| !before.contains(seat)).collect()
+    }
+
+    /// Gives the first single seat that taking these makes, unless as many like them are nowhere to be had without.
+    pub(super) fn orphan(&self, taken: &[usize]) -> Option<usize> {
+        let orphan = self.orphans(taken).into_iter().next()?;
+        let mut taken = taken.to_vec();
+        taken.sort_unstable();
+        let said = |at: &usize| &self.seats[*at].said;
+        let grade = said(&taken[0]).grade;
+        let like = BestPick {
+            count: u32::try_from(taken.len()).unwrap_or(u32::MAX),
+            grade: taken.iter().all(|at| said(at).grade == grade).then_some(grade),
+            price: None,
+            adjacent: true,
+            accessible: false,
+        };
+        let channel = taken.iter().map(|at| said(at).channel).find(|channel| !channel.is_empty());
+        self.neighbours(&like, channel, true).map(|_| orphan)
+    }
+
+    /// Gives the best seats, next to each other.
+    ///
+    /// Nobody in these worlds asks for several that may be apart: which they get then is not written down.
+    pub(super) fn best(
+        &self,
+        best: &BestPick<'_>,
+        channel: Option<&str>,
+        allow_orphans: bool,
+    ) -> Option<Vec<usize>> {
+        assert!(best.adjacent || best.count == 1, "only neighbours are asked for");
+        let whole = (!allow_orphans).then(|| self.neighbours(best, channel, true)).flatten();
+        whole.or_else(|| self.neighbours(best, channel, false))
+    }
+
+    /// Gives those neighbours whose qualities add up to least, the first ones on a tie; `whole`: only such as leave
+    /// nobody alone.
+    fn neighbours(
+        &self,
+        best: &BestPick<'_>,
+        channel: Option<&str>,
+        whole: bool,
+    ) -> Option<Vec<usize>> {
+        let fits = |at: &usize| {
+            let said = &self.seats[*at].said;
+            self.is_open(*at)
+                && self.is_ordinary(*at) != best.accessible
+                && best.grade.is_none_or(|grade| grade == said.grade)
+                && best.price.is_none_or(|price| Some(price) == said.price)
+                && (said.channel.is_empty() || Some(said.channel) == channel)
+        };
+        let count = usize::try_from(best.count).unwrap_or(usize::MAX);
+        let mut found: Option<(u64, Vec<usize>)> = None;
+        for row in self.rows() {
+            for choice in row.windows(count).filter(|choice| choice.iter().all(fits)) {
+                let accessible = choice.iter().any(|at| self.seats[*at].said.accessible);
+                if best.accessible && !accessible || whole && !self.orphans(choice).is_empty() {
+                    continue;
+                }
+                let quality = choice.iter().map(|at| u64::from(self.seats[*at].said.quality)).sum();
+                let better =
+                    |(known, seats): &(u64, Vec<usize>)| (quality, choice[0]) < (*known, seats[0]);
+                if found.as_ref().is_none_or(better) {
+                    found = Some((quality, choice.to_vec()));
+                }
+            }
+        }
+        found.map(|(_, seats)| seats)
+    }
+}

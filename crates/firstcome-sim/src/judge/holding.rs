@@ -1,0 +1,449 @@
+//! Holds in the judge's own rules: hold, change, extend, and how they end by time.
+
+use super::campaign::Campaign;
+use super::hall::Place;
+use super::wanted::Wanted;
+use firstcome_core::command::Step;
+use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
+use firstcome_core::results::Kind;
+use firstcome_core::settings::HoldsEach;
+use firstcome_core::{Command, Outcome, Refusal, Timestamp};
+
+/// What counts as "in the last hour", in microseconds of service.
+const HOUR: i64 = 3_600_000_000;
+/// Ids of steps that a hold remembers.
+const STEPS: usize = 16;
+
+/// What became of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Held,
+    Confirmed(u32),
+    Expired,
+    Refunded,
+    Released,
+}
+
+/// A unit of a hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Take {
+    pub(super) pool: usize,
+    pub(super) place: Place,
+    pub(super) fate: Fate,
+}
+
+/// A hold.
+#[derive(Clone, Debug)]
+pub(super) struct Hold<'a> {
+    pub(super) id: &'a str,
+    pub(super) subject: &'a str,
+    pub(super) asked: Command<'a>,
+    /// Service time.
+    pub(super) started: i64,
+    /// Service time.
+    pub(super) deadline: i64,
+    pub(super) live: bool,
+    pub(super) steps: Vec<(&'a str, Command<'a>)>,
+    pub(super) takes: Vec<Take>,
+    pub(super) retaken: bool,
+    pub(super) refunded_at: Option<Timestamp>,
+    /// How many units its subject may have, as it was said last.
+    pub(super) limit: Option<u32>,
+    /// The entry that made it what it is.
+    pub(super) entry: usize,
+}
+
+impl Hold<'_> {
+    pub(super) fn has(&self, is: impl Fn(Fate) -> bool) -> bool {
+        self.takes.iter().any(|take| is(take.fate))
+    }
+
+    pub(super) fn held(&self) -> u32 {
+        let held = self.takes.iter().filter(|take| take.fate == Fate::Held).count();
+        u32::try_from(held).unwrap_or(u32::MAX)
+    }
+
+    /// Gives which of its units are held and wanted, as far as there are.
+    pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
+        let mut found = Vec::new();
+        for (pool, place, count) in wanted.places() {
+            let is = |take: &Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
+            let takes = self.takes.iter().enumerate().filter(|(_, take)| is(take));
+            found.extend(takes.map(|(at, _)| at).take(count));
+        }
+        found
+    }
+
+    /// Says whether exactly what is wanted is held, where nothing but names was given.
+    fn is_exactly(&self, wanted: &Wanted<'_>) -> bool {
+        let counted = |pool: usize, place: Place| {
+            let is = |take: &&Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
+            self.takes.iter().filter(is).count()
+        };
+        wanted.named
+            && self.held() as usize == wanted.units()
+            && wanted.places().iter().all(|(pool, place, n)| counted(*pool, *place) == *n)
+    }
+
+    /// Says whether a step was made before, by its id; refuses one whose id asked something else.
+    pub(super) fn is_repeated(
+        &self,
+        id: Option<&str>,
+        asks: &Command<'_>,
+    ) -> Result<bool, Outcome> {
+        match self.steps.iter().find(|(known, _)| Some(*known) == id) {
+            Some((_, known)) if known != asks => Err(Refusal::IdReused.into()),
+            known => Ok(known.is_some()),
+        }
+    }
+}
+
+impl<'a> Hold<'a> {
+    pub(super) fn remember(&mut self, id: Option<&'a str>, asks: Command<'a>) {
+        if let Some(id) = id {
+            if self.steps.len() == STEPS {
+                self.steps.remove(0);
+            }
+            self.steps.push((id, asks));
+        }
+    }
+}
+
+/// Gives what a command asks, whatever the hold and the ids.
+pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
+    let mut asks = command.clone();
+    let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
+    match &mut asks {
+        Command::Change { step, limit, .. } => (*step, *limit) = (nobodys, None),
+        Command::Release { step, .. } | Command::Confirm { step, .. } => *step = nobodys,
+        Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
+        Command::Claim { .. }
+        | Command::Cancel { .. }
+        | Command::Put { .. }
+        | Command::Steer { .. }
+        | Command::Extend { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. }
+        | Command::Tick { .. }
+        | Command::Settled { .. } => unreachable!("it has no id of a hold's own"),
+    }
+    asks
+}
+
+/// When a command runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    pub(super) at: Timestamp,
+    pub(super) service: i64,
+    pub(super) entry: usize,
+}
+
+impl Turn {
+    pub(super) fn moment(&self, service: i64) -> Timestamp {
+        self.at.plus_micros(service - self.service)
+    }
+}
+
+/// A result that a command made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made<'a> {
+    pub(super) kind: Kind,
+    pub(super) pool: usize,
+    pub(super) rank: u32,
+    pub(super) subject: &'a str,
+    pub(super) unit: Option<&'a str>,
+    pub(super) hold: Option<&'a str>,
+    pub(super) from: Option<&'a str>,
+}
+
+/// What is said, and which entry made it true.
+pub(super) type Said = (Outcome, usize);
+
+impl Turn {
+    pub(super) fn says(&self, outcome: impl Into<Outcome>) -> Said {
+        (outcome.into(), self.entry)
+    }
+}
+
+impl<'a> Campaign<'a> {
+    /// Ends every hold whose time is over.
+    pub(super) fn expire(&mut self, turn: &Turn) {
+        for at in 0..self.holds.len() {
+            if !self.holds[at].live || self.holds[at].deadline > turn.service {
+                continue;
+            }
+            self.holds[at].live = false;
+            self.holds[at].entry = turn.entry;
+            for take in 0..self.holds[at].takes.len() {
+                let Take { pool, place, fate } = self.holds[at].takes[take];
+                if fate == Fate::Held {
+                    self.holds[at].takes[take].fate = Fate::Expired;
+                    self.put_back(pool, place);
+                }
+            }
+        }
+    }
+
+    /// Gives the hold of an id.
+    pub(super) fn hold_of(&self, id: &str) -> Option<usize> {
+        self.holds.iter().rposition(|hold| hold.id == id)
+    }
+
+    /// Gives somebody's own hold.
+    pub(super) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
+        let at = self.hold_of(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
+        if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
+    }
+
+    pub(super) fn hold(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+        let Command::Hold { id, subject, limit, .. } = command else {
+            unreachable!("it is a hold");
+        };
+        let wanted = self.may_hold(turn, command)?;
+        let number = self.holds.len();
+        let takes = self.choose(subject, number, &wanted).map_err(|no| turn.says(no))?;
+        self.holds.push(Hold {
+            id,
+            subject,
+            asked: asks(command),
+            started: turn.service,
+            deadline: turn.service + self.settings.holding.ttl_us,
+            live: true,
+            steps: Vec::new(),
+            takes,
+            retaken: false,
+            refunded_at: None,
+            limit: *limit,
+            entry: turn.entry,
+        });
+        Ok(turn.says(Outcome::Held(self.holding(turn, number))))
+    }
+
+    /// Gives what a hold wants, or the first answer of the ladder that applies, but for what is taken.
+    pub(super) fn may_hold<'c>(
+        &self,
+        turn: &Turn,
+        command: &Command<'c>,
+    ) -> Result<Wanted<'c>, Said> {
+        let Command::Hold { id, subject, picks, limit, .. } = command else {
+            unreachable!("it is a hold");
+        };
+        let no = |outcome: Outcome| turn.says(outcome);
+        self.check_pools(picks.iter()).map_err(no)?;
+        if let Some(known) = self.hold_of(id) {
+            if self.holds[known].asked != asks(command) {
+                return Err(turn.says(Refusal::IdReused));
+            }
+            return Err((self.as_it_stands(turn, known), self.holds[known].entry));
+        }
+        for pick in picks {
+            let pool = &self.pools[self.pool_of(pick).map_err(no)?];
+            let gave_up = pool.live(subject).is_none() && pool.latest(subject).is_some();
+            if gave_up && !self.settings.claim_again {
+                return Err(turn.says(Refusal::AlreadyCancelled));
+            }
+        }
+        self.check_admitted(turn.at, subject).map_err(|no| turn.says(no))?;
+        let wanted = self.wanted(picks, true);
+        let theirs = self.holds.iter().enumerate();
+        let theirs = theirs.filter(|(_, hold)| hold.live && hold.subject == *subject);
+        let theirs: Vec<usize> = theirs.map(|(at, _)| at).collect();
+        if let Ok(wanted) = &wanted
+            && let Some(same) = theirs.iter().find(|at| self.holds[**at].is_exactly(wanted))
+        {
+            let outcome = Outcome::AlreadyHeld(self.holding(turn, *same));
+            return Err((outcome, self.holds[*same].entry));
+        }
+        if let (HoldsEach::One, [first, ..]) = (self.settings.holding.each, &theirs[..]) {
+            let hold = Some(self.holds[*first].id.into());
+            let (refusal, units) = (Refusal::HasHold, Vec::new());
+            let named = RefusedFor { refusal, hold, units, seat: None };
+            return Err(turn.says(Outcome::RefusedFor(Box::new(named))));
+        }
+        let wanted = wanted.map_err(no)?;
+        wanted.check_size(0).map_err(no)?;
+        self.check_limits(subject, &wanted, *limit).map_err(no)?;
+        let recent =
+            |hold: &&Hold<'_>| hold.subject == *subject && turn.service - hold.started < HOUR;
+        let recently = self.holds.iter().filter(recent).count();
+        if recently >= self.settings.holding.per_hour as usize {
+            return Err(turn.says(Refusal::TooManyHolds));
+        }
+        Ok(wanted)
+    }
+
+    /// Says what a hold gets that is asked for again under its id.
+    fn as_it_stands(&self, turn: &Turn, at: usize) -> Outcome {
+        let hold = &self.holds[at];
+        let all: Vec<usize> = (0..hold.takes.len()).collect();
+        if hold.live {
+            Outcome::AlreadyHeld(self.holding(turn, at))
+        } else if hold.has(|fate| matches!(fate, Fate::Confirmed(_))) {
+            self.confirmed(at, &all)
+        } else if hold.has(|fate| fate == Fate::Refunded) {
+            self.refund(at, &all)
+        } else if hold.has(|fate| fate == Fate::Expired) {
+            Refusal::HoldExpired.into()
+        } else {
+            Refusal::HoldReleased.into()
+        }
+    }
+
+    /// Refuses what only a live hold can do.
+    fn check_live(&self, at: usize) -> Result<(), Outcome> {
+        let hold = &self.holds[at];
+        if hold.live {
+            Ok(())
+        } else if hold.has(|fate| matches!(fate, Fate::Confirmed(_))) {
+            Err(Refusal::AlreadyConfirmed.into())
+        } else if hold.has(|fate| matches!(fate, Fate::Expired | Fate::Refunded)) {
+            Err(Refusal::HoldExpired.into())
+        } else {
+            Err(Refusal::HoldReleased.into())
+        }
+    }
+
+    pub(super) fn change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+        let before = (self.pools.clone(), self.holds.clone());
+        let changed = self.try_change(turn, command);
+        if changed.is_err() {
+            (self.pools, self.holds) = before;
+        }
+        changed
+    }
+
+    fn try_change(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+        let Command::Change { step, add, drop, limit } = command else {
+            unreachable!("it is a change");
+        };
+        let no = |outcome: Outcome| turn.says(outcome);
+        self.check_pools(add.iter().chain(drop)).map_err(no)?;
+        let at = self.own(step).map_err(no)?;
+        if self.holds[at].is_repeated(step.id, &asks(command)).map_err(no)? {
+            return Ok((self.as_it_stands(turn, at), self.holds[at].entry));
+        }
+        self.check_live(at).map_err(no)?;
+        if !add.is_empty() {
+            self.check_admitted(turn.at, step.subject).map_err(no)?;
+        }
+        let gone = self.holds[at].held_of(&self.wanted(drop, false).map_err(no)?);
+        let mut wanted = self.wanted(add, false).map_err(no)?;
+        let all = std::mem::take(&mut self.holds[at].takes);
+        let (dropped, stay): (Vec<_>, Vec<_>) =
+            all.into_iter().enumerate().partition(|(place, _)| gone.contains(place));
+        self.holds[at].takes = stay.into_iter().map(|(_, take)| take).collect();
+        let stay = &self.holds[at].takes;
+        let has = |pool: usize, seat: usize| {
+            let held = Take { pool, place: Place::Seat(seat), fate: Fate::Held };
+            stay.contains(&held)
+        };
+        wanted.seats.retain(|(pool, seat)| !has(*pool, *seat));
+        if wanted.units() > 0 {
+            self.wanted(add, true).map_err(no)?;
+        } else if dropped.is_empty() {
+            // Nothing is left to change.
+            return Ok((Outcome::AlreadyHeld(self.holding(turn, at)), self.holds[at].entry));
+        }
+        let kept = stay.iter().filter(|take| take.fate != Fate::Released).count();
+        wanted.check_size(kept).map_err(no)?;
+        for (_, Take { pool, place, .. }) in dropped {
+            self.put_back(pool, place);
+        }
+        self.check_limits(step.subject, &wanted, *limit).map_err(no)?;
+        for take in self.choose(step.subject, at, &wanted).map_err(no)? {
+            let takes = &mut self.holds[at].takes;
+            let given_back = Take { fate: Fate::Released, ..take };
+            match takes.iter_mut().find(|before| **before == given_back) {
+                Some(before) => *before = take,
+                None => takes.push(take),
+            }
+        }
+        let hold = &mut self.holds[at];
+        hold.takes.sort_by_key(|take| (take.pool, take.place));
+        hold.limit = limit.or(hold.limit);
+        hold.remember(step.id, asks(command));
+        hold.live = hold.held() > 0;
+        hold.entry = turn.entry;
+        Ok(turn.says(Outcome::Held(self.holding(turn, at))))
+    }
+
+    pub(super) fn extend(
+        &mut self,
+        turn: &Turn,
+        step: &Step<'_>,
+        by: Option<i64>,
+    ) -> Result<Said, Said> {
+        let at = self.own(step).map_err(|no| turn.says(no))?;
+        self.check_live(at).map_err(|no| turn.says(no))?;
+        let (ttl, most) = (self.settings.holding.ttl_us, self.settings.holding.max_us);
+        let hold = &mut self.holds[at];
+        let wanted = turn.service.saturating_add(by.unwrap_or(ttl)).min(hold.started + most);
+        if wanted > hold.deadline {
+            hold.deadline = wanted;
+            hold.entry = turn.entry;
+        }
+        Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
+    }
+
+    pub(super) fn holding(&self, turn: &Turn, at: usize) -> Box<Holding> {
+        let hold = &self.holds[at];
+        let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
+        Box::new(Holding {
+            hold: hold.id.into(),
+            units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
+            expires_at: turn.moment(hold.deadline),
+        })
+    }
+
+    /// Says whether a hold is, or was, what somebody was told of it, but for units that were given up since.
+    pub(super) fn has_as_told(
+        &self,
+        at: usize,
+        outcome: &Outcome,
+        gave_up: impl Fn(&UnitName) -> bool,
+    ) -> bool {
+        let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
+            let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
+            gave_up(unit) || takes.any(|take| self.unit_name(take.pool, take.place) == *unit)
+        };
+        if let Outcome::Confirmed(told) = outcome {
+            let is = |rank: u32| move |fate: Fate| fate == Fate::Confirmed(rank);
+            return told.units.iter().all(|told| has(&told.unit, &is(told.rank)));
+        }
+        if let Outcome::RefundDue(told) = outcome {
+            return told.units.iter().all(|unit| has(unit, &|fate| fate == Fate::Refunded));
+        }
+        let (Outcome::Held(told) | Outcome::AlreadyHeld(told)) = outcome else { return true };
+        told.units.iter().all(|unit| has(unit, &|_| true))
+    }
+
+    /// Says that those of a hold's units are due a refund that are.
+    pub(super) fn refund(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let takes = which.iter().map(|take| hold.takes[*take]);
+        let due = takes.filter(|take| take.fate == Fate::Refunded);
+        let units = due.map(|take| self.unit_name(take.pool, take.place)).collect();
+        let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
+        Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
+    }
+
+    /// Says that those of a hold's units are confirmed that are.
+    pub(super) fn confirmed(&self, at: usize, which: &[usize]) -> Outcome {
+        let hold = &self.holds[at];
+        let (mut units, mut latest) = (Vec::new(), Timestamp::from_micros(0));
+        for take in which.iter().map(|take| hold.takes[*take]) {
+            let Fate::Confirmed(rank) = take.fate else { continue };
+            let row = self.pools[take.pool].row(rank);
+            latest = latest.max(row.map_or(latest, |row| row.at));
+            units.push(RankedUnit { unit: self.unit_name(take.pool, take.place), rank });
+        }
+        Outcome::Confirmed(Box::new(Confirmation {
+            hold: hold.id.into(),
+            units,
+            at: latest,
+            retaken: hold.retaken,
+            left: hold.held(),
+        }))
+    }
+}

@@ -1,0 +1,111 @@
+//! What became of yeses about holds and seats.
+//!
+//! The entry is in the final journal, and then it is what the rules made of it; or its batch was brought there, ran again
+//! and came to the same; or a fork's list says of the hold what it has now.
+
+use super::answers::Heard;
+use super::excuses::Excuses;
+use super::model::Deed;
+use super::promises::Fate;
+use super::tree::Tree;
+use super::walk::Walk;
+use firstcome_core::outcome::UnitName;
+use firstcome_core::{Command, Outcome};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Holds of all histories, and what excuses that one has not what it had.
+pub(super) struct Holds<'h> {
+    walk: &'h Walk<'h>,
+    excuses: &'h Excuses<'h>,
+    /// Units of a hold that an operator exchanged: campaign, hold, unit.
+    moved: BTreeSet<(&'h str, &'h str, &'h str)>,
+    /// Holds of which somebody dropped something.
+    dropped: BTreeSet<(&'h str, &'h str)>,
+    /// The hold of each claim that came from one: campaign, pool, rank, subject.
+    ranks: BTreeMap<(&'h str, &'h str, u32, &'h str), Vec<&'h str>>,
+}
+
+impl<'h> Holds<'h> {
+    pub(super) fn of(tree: &'h Tree<'h>, walk: &'h Walk<'h>, excuses: &'h Excuses<'h>) -> Self {
+        let mut holds = Self {
+            walk,
+            excuses,
+            moved: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            ranks: BTreeMap::new(),
+        };
+        for deed in walk.deeds.iter().flatten() {
+            let Some((_, claimed)) = deed.result() else { continue };
+            let Some(hold) = claimed.hold else { continue };
+            if let Deed::Moved(_) = deed {
+                holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
+            }
+            let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
+            holds.ranks.entry(claim).or_default().push(hold);
+        }
+        for command in tree.commands.iter().flatten() {
+            if let Command::Change { step, drop, .. } = command
+                && !drop.is_empty()
+            {
+                holds.dropped.insert((step.campaign, step.hold));
+            }
+        }
+        holds
+    }
+
+    /// Says whether a list has what became of the hold that a claim came from.
+    pub(super) fn listed(
+        &self,
+        (campaign, pool, subject): (&str, &str, &str),
+        rank: u32,
+    ) -> Option<Fate> {
+        let mut holds = self.ranks.get(&(campaign, pool, rank, subject))?.iter();
+        holds.any(|hold| self.excuses.names_hold(campaign, hold)).then_some(Fate::Listed)
+    }
+
+    /// Says what came of a yes about a hold or about seats.
+    pub(super) fn fate(&self, command: &Command<'_>, outcome: &Outcome, heard: &Heard) -> Fate {
+        if self.excuses.is_final(heard.origin) {
+            return Fate::Kept;
+        }
+        let campaign = command.campaign().unwrap_or_default();
+        let id = match command {
+            Command::Hold { id, .. } => *id,
+            Command::Change { step, .. } | Command::Confirm { step, .. } => step.hold,
+            // Brought to another history it has done there what it could.
+            Command::Extend { .. }
+            | Command::Release { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => {
+                return if self.excuses.is_brought(heard.origin, self.walk) {
+                    Fate::Kept
+                } else {
+                    Fate::Gone("its batch never ran there".into())
+                };
+            }
+        };
+        if self.excuses.names_hold(campaign, id) {
+            return Fate::Listed;
+        }
+        let found = self.walk.last.campaigns.get(campaign);
+        let Some((found, at)) = found.and_then(|found| Some((found, found.hold_of(id)?))) else {
+            return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
+        };
+        let gave_up = |unit: &UnitName| {
+            let moved = |unit: &str| self.moved.contains(&(campaign, id, unit));
+            self.dropped.contains(&(campaign, id)) || unit.unit.as_deref().is_some_and(moved)
+        };
+        if found.has_as_told(at, outcome, gave_up) {
+            return Fate::Kept;
+        }
+        let now = &found.holds[at];
+        Fate::Gone(format!("hold {id:?} is {now:?}, and no list names it"))
+    }
+}

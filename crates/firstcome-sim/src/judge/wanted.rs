@@ -1,0 +1,355 @@
+//! What picks ask for, in the judge's own rules: which units, whether they may be had, and how many somebody may have.
+
+use super::campaign::Campaign;
+use super::hall::{Named, Owner, Place};
+use super::holding::{Fate, Take};
+use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
+use firstcome_core::outcome::{Missing, UnitName};
+use firstcome_core::settings::GradeLimit;
+use firstcome_core::{Outcome, Refusal};
+
+/// The most units one hold may have.
+const UNITS: usize = 500;
+
+/// What picks ask for. Pools are known by their place in the campaign.
+#[derive(Debug, Default)]
+pub(super) struct Wanted<'c> {
+    /// Seats that were named, by themselves or with their group, each once and in order.
+    pub(super) seats: Vec<(usize, usize)>,
+    /// So many of a counted pool or of an area.
+    pub(super) counts: Vec<(usize, Place, u32)>,
+    /// So many of the best, and through which channel.
+    pub(super) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
+    /// Whether nothing but names was given.
+    pub(super) named: bool,
+}
+
+impl Wanted<'_> {
+    pub(super) fn units(&self) -> usize {
+        self.by_pool().map(|(_, count)| count).sum()
+    }
+
+    fn by_pool(&self) -> impl Iterator<Item = (usize, usize)> {
+        let seats = self.seats.iter().map(|(pool, _)| (*pool, 1));
+        let counts = self.counts.iter().map(|(pool, _, count)| (*pool, *count as usize));
+        let best = self.best.iter().map(|(pool, best, _)| (*pool, best.count as usize));
+        seats.chain(counts).chain(best)
+    }
+
+    fn count(&mut self, pool: usize, place: Place, more: u32) {
+        match self.counts.iter_mut().find(|known| (known.0, known.1) == (pool, place)) {
+            Some((_, _, known)) => *known += more,
+            None => self.counts.push((pool, place, more)),
+        }
+    }
+
+    /// Gives each place that is named or counted, with how many of it.
+    pub(super) fn places(&self) -> Vec<(usize, Place, usize)> {
+        let seats = self.seats.iter().map(|(pool, seat)| (*pool, Place::Seat(*seat), 1));
+        let counts = self.counts.iter().map(|(pool, place, n)| (*pool, *place, *n as usize));
+        seats.chain(counts).collect()
+    }
+
+    pub(super) fn check_size(&self, has: usize) -> Result<(), Outcome> {
+        if has + self.units() > UNITS { Err(Refusal::TooManyUnits.into()) } else { Ok(()) }
+    }
+}
+
+/// A refusal that names units.
+pub(super) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
+    let named = firstcome_core::outcome::RefusedFor { refusal, hold: None, units, seat: None };
+    Outcome::RefusedFor(Box::new(named))
+}
+
+impl<'a> Campaign<'a> {
+    /// Gives the pool of a pick, as its place.
+    pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
+        match pick.pool {
+            Some(name) => self.place(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
+            None if self.pools.len() == 1 => Ok(0),
+            None => Err(Refusal::PoolRequired.into()),
+        }
+    }
+
+    pub(super) fn check_pools<'p>(
+        &self,
+        mut picks: impl Iterator<Item = &'p Pick<'p>>,
+    ) -> Result<(), Outcome> {
+        picks.try_for_each(|pick| self.pool_of(pick).map(|_| ()))
+    }
+
+    pub(super) fn unit_name(&self, pool: usize, place: Place) -> UnitName {
+        let unit = self.pools[pool].hall.as_ref().and_then(|hall| hall.name(place));
+        self.named(pool, unit)
+    }
+
+    fn named(&self, pool: usize, unit: Option<&str>) -> UnitName {
+        UnitName { pool: self.settings.pools[pool].name.clone(), unit: unit.map(Into::into) }
+    }
+
+    /// Says what picks ask for. Who is `buying` cannot have what is not sold now.
+    pub(super) fn wanted<'c>(
+        &self,
+        picks: &[Pick<'c>],
+        buying: bool,
+    ) -> Result<Wanted<'c>, Outcome> {
+        let mut wanted = Wanted { named: true, ..Wanted::default() };
+        let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
+        for pick in picks {
+            let pool = self.pool_of(pick)?;
+            let Some(hall) = &self.pools[pool].hall else {
+                match &pick.wanted {
+                    Asked::Units(names) => {
+                        unknown.extend(names.iter().map(|name| self.named(pool, Some(name))));
+                    }
+                    Asked::Quantity { area: Some(name), .. } => {
+                        unknown.push(self.named(pool, Some(name)));
+                    }
+                    Asked::Quantity { count, area: None } => {
+                        wanted.named = false;
+                        wanted.count(pool, Place::Counted, *count);
+                    }
+                    Asked::Best(_) => return Err(Refusal::NotSeated.into()),
+                }
+                continue;
+            };
+            let area_sold = |area: usize| {
+                let said = &hall.areas[area].said;
+                said.for_sale && (said.channel.is_empty() || Some(said.channel) == pick.channel)
+            };
+            match &pick.wanted {
+                Asked::Units(names) => {
+                    for name in names {
+                        let sold = match hall.find(name) {
+                            None => {
+                                unknown.push(self.named(pool, Some(name)));
+                                continue;
+                            }
+                            Some(Named::Seat(seat)) => {
+                                wanted.seats.push((pool, seat));
+                                hall.seats[seat].said.group.is_empty()
+                                    && (!buying || hall.is_sold(seat, pick.channel))
+                            }
+                            Some(Named::Group(seats)) => {
+                                let sold = seats.iter().all(|at| hall.is_sold(*at, pick.channel));
+                                wanted.seats.extend(seats.into_iter().map(|seat| (pool, seat)));
+                                !buying || sold
+                            }
+                            Some(Named::Area(area)) => {
+                                wanted.count(pool, Place::Area(area), 1);
+                                !buying || area_sold(area)
+                            }
+                        };
+                        if !sold {
+                            not_sold.push(self.named(pool, Some(name)));
+                        }
+                    }
+                }
+                Asked::Quantity { count, area } => {
+                    let named = area.and_then(|area| hall.find(area));
+                    if area.is_some() {
+                        wanted.named = false;
+                    }
+                    let Some(Named::Area(at)) = named else {
+                        unknown.push(self.named(pool, *area));
+                        continue;
+                    };
+                    if buying && !area_sold(at) {
+                        not_sold.push(self.named(pool, *area));
+                    }
+                    wanted.count(pool, Place::Area(at), *count);
+                }
+                Asked::Best(best) => {
+                    wanted.named = false;
+                    wanted.best.push((pool, *best, pick.channel));
+                }
+            }
+        }
+        if !unknown.is_empty() {
+            return Err(refused(Refusal::NoSuchUnit, unknown));
+        }
+        if !not_sold.is_empty() {
+            return Err(refused(Refusal::NotForSale, not_sold));
+        }
+        wanted.seats.sort_unstable();
+        wanted.seats.dedup();
+        Ok(wanted)
+    }
+
+    /// Gives the units a subject has now, held and claimed.
+    fn units_of(&self, subject: &str) -> Vec<(usize, Place)> {
+        let holds = self.holds.iter().filter(|hold| hold.subject == subject && hold.live);
+        let held = holds.flat_map(|hold| &hold.takes).filter(|take| take.fate == Fate::Held);
+        let mut units: Vec<_> = held.map(|take| (take.pool, take.place)).collect();
+        for (at, pool) in self.pools.iter().enumerate() {
+            let rows =
+                pool.rows.iter().filter(|row| row.subject == subject && row.undone.is_none());
+            units.extend(rows.map(|row| (at, row.unit)));
+        }
+        units
+    }
+
+    /// Refuses what would give a subject more than it may have; `said` came with the command, and the smaller one counts.
+    pub(super) fn check_limits(
+        &self,
+        subject: &str,
+        wanted: &Wanted<'_>,
+        said: Option<u32>,
+    ) -> Result<(), Outcome> {
+        let reached = || Err(Refusal::LimitReached.into());
+        let pool_limits = self.settings.pools.iter().any(|pool| pool.limit.is_some());
+        let grades = &self.settings.holding.grades;
+        let limit = self.settings.limit.into_iter().chain(said).min();
+        if wanted.units() == 0 || limit.is_none() && !pool_limits && grades.is_empty() {
+            return Ok(());
+        }
+        let has = self.units_of(subject);
+        if limit.is_some_and(|most| has.len() + wanted.units() > most as usize) {
+            return reached();
+        }
+        for (at, pool) in self.settings.pools.iter().enumerate() {
+            let more: usize = wanted.by_pool().filter(|(of, _)| *of == at).map(|(_, n)| n).sum();
+            let before = has.iter().filter(|(of, _)| *of == at).count();
+            let over = pool.limit.is_some_and(|most| before + more > most as usize);
+            if wanted.by_pool().any(|(of, _)| of == at) && over {
+                return reached();
+            }
+        }
+        let places = wanted.places();
+        let takes = places.iter().flat_map(|(pool, place, n)| vec![(*pool, *place); *n]);
+        if self.keeps_grades(subject, &takes.collect::<Vec<_>>()) { Ok(()) } else { reached() }
+    }
+
+    /// Says whether more units keep every limit of a grade.
+    pub(super) fn keeps_grades(&self, subject: &str, more: &[(usize, Place)]) -> bool {
+        let of = |grade: &str, units: &[(usize, Place)]| {
+            let mine = units.iter().filter(|(pool, place)| {
+                let hall = self.pools[*pool].hall.as_ref();
+                hall.and_then(|hall| hall.grade(*place)) == Some(grade)
+            });
+            mine.count()
+        };
+        self.settings.holding.grades.iter().all(|GradeLimit { grade, limit }| {
+            let more = of(grade, more);
+            more == 0 || more + of(grade, &self.units_of(subject)) <= *limit as usize
+        })
+    }
+
+    /// Gives the seats that were named and are not free.
+    pub(super) fn taken(&self, wanted: &Wanted<'_>) -> Vec<(usize, usize)> {
+        let is_free = |pool: usize, seat: usize| {
+            self.pools[pool].hall.as_ref().is_some_and(|hall| hall.is_free(seat))
+        };
+        wanted.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()
+    }
+
+    /// Sets aside what is wanted for a hold: all of it, or none.
+    pub(super) fn choose(
+        &mut self,
+        subject: &str,
+        hold: usize,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<Take>, Outcome> {
+        let before = self.pools.clone();
+        let chosen = self.try_choose(subject, hold, wanted);
+        if chosen.is_err() {
+            self.pools = before;
+        }
+        chosen
+    }
+
+    fn try_choose(
+        &mut self,
+        subject: &str,
+        hold: usize,
+        wanted: &Wanted<'_>,
+    ) -> Result<Vec<Take>, Outcome> {
+        let taken = self.taken(wanted);
+        if !taken.is_empty() {
+            let names = taken.into_iter().map(|(pool, at)| self.unit_name(pool, Place::Seat(at)));
+            return Err(refused(Refusal::UnitTaken, names.collect()));
+        }
+        if wanted.counts.iter().any(|(pool, place, n)| self.free(*pool, *place) < *n) {
+            return Err(Refusal::SoldOut.into());
+        }
+        let mut chosen: Vec<(usize, Place)> = Vec::new();
+        for (pool, place, count) in wanted.places() {
+            chosen.extend(vec![(pool, place); count]);
+        }
+        for (pool, place) in &chosen {
+            self.set_aside(*pool, *place, hold);
+        }
+        for (pool, best, channel) in &wanted.best {
+            let hall = self.pools[*pool].hall.as_ref();
+            let allow = self.settings.holding.allow_orphans;
+            let seats = hall.and_then(|hall| hall.best(best, *channel, allow));
+            for seat in seats.ok_or(Outcome::Refused(Refusal::SoldOut))? {
+                self.set_aside(*pool, Place::Seat(seat), hold);
+                chosen.push((*pool, Place::Seat(seat)));
+            }
+        }
+        if !wanted.best.is_empty() && !self.keeps_grades(subject, &chosen) {
+            return Err(Refusal::LimitReached.into());
+        }
+        if !wanted.seats.is_empty() && !self.settings.holding.allow_orphans {
+            self.leaves_nobody_alone(&chosen, hold)?;
+        }
+        chosen.sort_unstable();
+        let take = |(pool, place)| Take { pool, place, fate: Fate::Held };
+        Ok(chosen.into_iter().map(take).collect())
+    }
+
+    fn leaves_nobody_alone(
+        &mut self,
+        chosen: &[(usize, Place)],
+        hold: usize,
+    ) -> Result<(), Outcome> {
+        for pool in 0..self.pools.len() {
+            let seats = chosen.iter().filter(|(of, _)| *of == pool).filter_map(|(_, place)| {
+                if let Place::Seat(seat) = place { Some(*seat) } else { None }
+            });
+            let seats: Vec<usize> = seats.collect();
+            let Some(hall) = self.pools[pool].hall.as_mut().filter(|_| !seats.is_empty()) else {
+                continue;
+            };
+            seats.iter().for_each(|seat| hall.seats[*seat].owner = Owner::Nobody);
+            let orphan = hall.orphan(&seats);
+            seats.iter().for_each(|seat| hall.seats[*seat].owner = Owner::Hold(hold));
+            if let Some(orphan) = orphan {
+                let name = self.unit_name(pool, Place::Seat(orphan));
+                return Err(refused(Refusal::OrphanLeft, vec![name]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives how many units like this one are free.
+    pub(super) fn free(&self, pool: usize, place: Place) -> u32 {
+        match (place, &self.pools[pool].hall) {
+            (Place::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),
+            (Place::Area(area), Some(hall)) => hall.areas[area].free(),
+            (Place::Counted, _) | (_, None) => self.left(pool),
+        }
+    }
+
+    /// Sets a free unit aside.
+    pub(super) fn set_aside(&mut self, pool: usize, place: Place, hold: usize) {
+        assert!(self.free(pool, place) > 0, "the judge gives a unit twice");
+        let pool = &mut self.pools[pool];
+        match (place, &mut pool.hall) {
+            (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
+            (Place::Area(area), Some(hall)) => hall.areas[area].held += 1,
+            (Place::Counted, _) | (_, None) => pool.held += 1,
+        }
+    }
+
+    /// Gives a unit back that was set aside.
+    pub(super) fn put_back(&mut self, pool: usize, place: Place) {
+        let pool = &mut self.pools[pool];
+        match (place, &mut pool.hall) {
+            (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+            (Place::Area(area), Some(hall)) => hall.areas[area].held -= 1,
+            (Place::Counted, _) | (_, None) => pool.held -= 1,
+        }
+    }
+}

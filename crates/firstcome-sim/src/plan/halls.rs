@@ -1,0 +1,393 @@
+//! Houses with seats, and those who come there: they hold, change their minds, pay or do not.
+
+use super::draw::{between, ms, random_moment};
+use super::{Plan, Want};
+use fastrand::Rng;
+use firstcome::node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
+use firstcome_core::command::Late;
+use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
+use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
+use std::time::Duration;
+
+/// The seats of a campaign's seated pool.
+#[derive(Clone, Debug, Default)]
+pub struct House {
+    /// In the order they are added.
+    pub seats: Vec<Seat>,
+    /// Areas: name and places.
+    pub areas: Vec<(String, u32)>,
+    /// The most units one subject may have of the pool.
+    pub limit: Option<u32>,
+}
+
+/// A seat.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Its name.
+    pub name: String,
+    /// Its row.
+    pub row: String,
+    /// How good it is, 0 best.
+    pub quality: u32,
+    /// Its grade.
+    pub grade: &'static str,
+    /// Through which channel it is sold.
+    pub channel: &'static str,
+    /// Whether it is sold at all.
+    pub for_sale: bool,
+    /// The group it is sold with.
+    pub group: &'static str,
+}
+
+impl House {
+    fn draw(random: &mut Rng) -> Self {
+        let mut house = Self::default();
+        for row in ["A", "B", "C"].into_iter().take(random.usize(1..=3)) {
+            let grade = if random.u32(0..4) == 0 { "R" } else { "" };
+            for number in 1..=random.u32(2..=7) {
+                house.seats.push(Seat {
+                    name: format!("{row}{number}"),
+                    row: row.into(),
+                    quality: random.u32(0..6),
+                    grade,
+                    channel: if random.u32(0..12) == 0 { "web" } else { "" },
+                    for_sale: random.u32(0..15) > 0,
+                    group: "",
+                });
+            }
+        }
+        if random.bool() {
+            for number in 1..=random.u32(2..=3) {
+                house.seats.push(Seat {
+                    name: format!("T{number}"),
+                    row: "T".into(),
+                    quality: 3,
+                    grade: "",
+                    channel: "",
+                    for_sale: true,
+                    group: "T",
+                });
+            }
+        }
+        if random.bool() {
+            house.areas.push(("GA".into(), random.u32(1..=4)));
+        }
+        house.limit = (random.u32(0..5) == 0).then(|| random.u32(1..=4));
+        house
+    }
+
+    fn import(&self, campaign: &str, pool: &str) -> Option<HoldAsk> {
+        let seats = self.seats.iter().map(|seat| SeatSettings {
+            row: &seat.row,
+            quality: seat.quality,
+            grade: seat.grade,
+            channel: seat.channel,
+            for_sale: seat.for_sale,
+            group: seat.group,
+            ..SeatSettings::named(&seat.name)
+        });
+        let areas = self.areas.iter().map(|(name, places)| AreaSettings::named(name, *places));
+        let chunk = Chunk { seats: seats.collect(), areas: areas.collect() };
+        let chunk = OwnChunk::new(&chunk).ok()?;
+        let (campaign, pool, ordered) = (campaign.into(), pool.into(), desk());
+        Some(HoldAsk::Seats { campaign, pool, chunk, ordered })
+    }
+
+    fn a_seat(&self, random: &mut Rng) -> &str {
+        // Now and then one that nobody ever made.
+        if random.u32(0..40) == 0 {
+            return "Z9";
+        }
+        &self.seats[random.usize(..self.seats.len())].name
+    }
+}
+
+fn desk() -> Ordered {
+    Ordered { id: None, who: "desk".into() }
+}
+
+fn holding(random: &mut Rng) -> HoldSettings {
+    let ttl = match random.u32(0..4) {
+        0 => random.i64(1_000_000..3_000_000),
+        1 | 2 => random.i64(3_000_000..9_000_000),
+        _ => random.i64(9_000_000..30_000_000),
+    };
+    let grade = GradeLimit { grade: "R".into(), limit: random.u32(1..=2) };
+    HoldSettings {
+        ttl_us: ttl,
+        max_us: ttl + random.i64(0..=ttl * 2),
+        each: if random.bool() { HoldsEach::One } else { HoldsEach::Many },
+        per_hour: if random.u32(0..4) == 0 { random.u32(1..5) } else { 60 },
+        allow_orphans: random.u32(0..3) == 0,
+        grades: if random.u32(0..4) == 0 { vec![grade] } else { Vec::new() },
+    }
+}
+
+/// Somebody with a basket.
+struct Shopper<'a> {
+    house: &'a House,
+    campaign: &'a str,
+    /// The names of the counted pools.
+    counted: &'a [(String, u32)],
+    hall: &'a str,
+}
+
+impl Shopper<'_> {
+    fn units(&self, names: &[&str], channel: Option<&str>) -> OwnPick {
+        let names = names.iter().map(|name| (*name).into()).collect();
+        let wanted = OwnWanted::Units(names);
+        OwnPick { pool: Some(self.hall.into()), wanted, channel: channel.map(Into::into) }
+    }
+
+    fn pick(&self, random: &mut Rng) -> OwnPick {
+        let channel = (random.u32(0..6) == 0).then_some("web");
+        let hall = |wanted| OwnPick {
+            pool: Some(self.hall.into()),
+            wanted,
+            channel: channel.map(Into::into),
+        };
+        match random.u32(0..16) {
+            0..=4 => self.units(&[self.house.a_seat(random)], channel),
+            5..=8 => {
+                // Neighbours.
+                let from = random.usize(..self.house.seats.len());
+                let some = self.house.seats[from..].iter().take(random.usize(2..=3));
+                let names: Vec<&str> = some.map(|seat| &*seat.name).collect();
+                self.units(&names, channel)
+            }
+            9 => {
+                let names = [self.house.a_seat(random), self.house.a_seat(random)];
+                self.units(&names, channel)
+            }
+            10 => self.units(&["T"], channel),
+            11 if random.bool() => self.units(&["GA"], channel),
+            11 | 12 => {
+                let (count, area) = (random.u32(1..=3), Some("GA".into()));
+                hall(OwnWanted::Quantity { count, area })
+            }
+            13 if !self.counted.is_empty() => {
+                let (name, _) = &self.counted[random.usize(..self.counted.len())];
+                let wanted = OwnWanted::Quantity { count: random.u32(1..=2), area: None };
+                OwnPick { pool: Some(name.as_str().into()), wanted, channel: None }
+            }
+            _ => {
+                let grade = (random.u32(0..4) == 0).then(|| "R".into());
+                let (count, price) = (random.u32(1..=3), None);
+                hall(OwnWanted::Best { count, grade, price, adjacent: true, accessible: false })
+            }
+        }
+    }
+
+    fn picks(&self, random: &mut Rng) -> Vec<OwnPick> {
+        let many = if random.u32(0..5) == 0 { 2 } else { 1 };
+        let mut picks: Vec<OwnPick> = (0..many).map(|_| self.pick(random)).collect();
+        if random.u32(0..30) == 0 {
+            picks[0].pool = None;
+        }
+        picks
+    }
+
+    /// Picks that name what somebody may have; perhaps of what was picked before.
+    fn parts(&self, random: &mut Rng, before: &[OwnPick]) -> Vec<OwnPick> {
+        let named = before.iter().find_map(|pick| match &pick.wanted {
+            OwnWanted::Units(names) => names.first(),
+            OwnWanted::Quantity { .. } | OwnWanted::Best { .. } => None,
+        });
+        match named {
+            Some(name) if random.u32(0..4) > 0 => vec![self.units(&[name], None)],
+            _ => vec![self.units(&[self.house.a_seat(random)], None)],
+        }
+    }
+}
+
+impl Plan {
+    /// Gives some of the campaigns a house, and has people come there.
+    pub(super) fn halls(&mut self, random: &mut Rng) {
+        if random.bool() {
+            return;
+        }
+        for number in 0..self.campaigns.len() {
+            if number > 0 && random.bool() {
+                continue;
+            }
+            let campaign = &mut self.campaigns[number];
+            let house = House::draw(random);
+            campaign.house = Some(house.clone());
+            campaign.holding = holding(random);
+            if campaign.limit.is_some() {
+                campaign.limit = Some(random.u32(1..=6));
+            }
+            self.fill(random, number, &house);
+        }
+    }
+
+    fn on(&mut self, random: &mut Rng, at: Duration, ask: HoldAsk, wait: Duration) {
+        self.ask(random, at, Want::On { ask: Box::new(ask), wait });
+    }
+
+    fn fill(&mut self, random: &mut Rng, number: usize, house: &House) {
+        let campaign = self.campaigns[number].clone();
+        let hall = campaign.pool(campaign.pools.len());
+        let shopper = Shopper { house, campaign: &campaign.name, counted: &campaign.pools, hall };
+        if let Some(import) = house.import(&campaign.name, hall) {
+            let at = between(random, 50, 900);
+            self.on(random, at, import, Duration::ZERO);
+            self.insist();
+        }
+        let bursts: Vec<Duration> = (0..random.u32(1..4))
+            .map(|_| random_moment(random, ms(600), self.ends))
+            .chain([campaign.opens + ms(400)])
+            .collect();
+        let subjects = random.u32(2..=house.seats.len() as u32 + 2);
+        for basket in 0..random.u32(4..=house.seats.len() as u32 * 2) {
+            let at = match random.u32(0..3) {
+                0 => random_moment(random, ms(500), self.ends),
+                _ => bursts[random.usize(..bursts.len())] + between(random, 0, 1_500),
+            };
+            let subject = random.u32(..subjects);
+            self.shops(random, at, &shopper, (number, basket, subject));
+        }
+        if random.bool() {
+            let at = random_moment(random, ms(800).max(campaign.opens), self.ends);
+            self.lines_up(random, at, &shopper);
+        }
+        for _ in 0..random.u32(0..5) {
+            let at = random_moment(random, ms(600), self.ends);
+            self.operates(random, at, &shopper);
+        }
+        // Who claims where units are held first.
+        for _ in 0..random.u32(0..3) {
+            let at = random_moment(random, ms(500), self.ends);
+            let (pool, subject) = (Some(campaign.pools.len()), random.u32(..subjects));
+            self.ask(random, at, Want::Claim { campaign: number, pool, subject });
+        }
+    }
+
+    /// One basket, from its hold to its end.
+    fn shops(
+        &mut self,
+        random: &mut Rng,
+        at: Duration,
+        shopper: &Shopper<'_>,
+        (number, basket, subject): (usize, u32, u32),
+    ) {
+        let who: Box<str> = format!("s{subject}").into();
+        let id: Box<str> = format!("h{basket}").into();
+        let picks = shopper.picks(random);
+        let wait = if random.u32(0..3) == 0 { between(random, 300, 3_000) } else { ms(0) };
+        // Some were said to be allowed only so many.
+        let limit = (random.u32(0..12) == 0).then(|| random.u32(1..=3));
+        let hold = |picks: Vec<OwnPick>| HoldAsk::Hold {
+            campaign: shopper.campaign.into(),
+            id: id.clone(),
+            subject: who.clone(),
+            picks,
+            limit,
+        };
+        let step = |random: &mut Rng, whose: &str| OwnStep {
+            campaign: shopper.campaign.into(),
+            hold: id.clone(),
+            subject: whose.into(),
+            id: (random.u32(0..3) == 0).then(|| format!("step{}", random.u32(0..3)).into()),
+        };
+        self.on(random, at, hold(picks.clone()), wait);
+        if random.u32(0..4) == 0 {
+            // The same again, or something else under the same id.
+            let again = at + between(random, 0, 8_000);
+            let same = random.u32(0..6) > 0;
+            let picks = if same { picks.clone() } else { shopper.picks(random) };
+            self.on(random, again, hold(picks), ms(0));
+        }
+        let ttl = self.campaigns[number].holding.ttl_us.unsigned_abs() / 1_000;
+        let mut now = at + between(random, 10, ttl / 2);
+        if random.u32(0..4) == 0 {
+            let add = if random.u32(0..4) > 0 { shopper.picks(random) } else { Vec::new() };
+            let drops = add.is_empty() || random.bool();
+            let drop = if drops { shopper.parts(random, &picks) } else { Vec::new() };
+            let step = step(random, &who);
+            self.on(random, now, HoldAsk::Change { step, add, drop, limit }, ms(0));
+            now += between(random, 10, ttl / 2);
+        }
+        if random.u32(0..4) == 0 {
+            let by_us = random.bool().then(|| random.i64(1_000..20_000_000));
+            let step = step(random, &who);
+            self.on(random, now, HoldAsk::Extend { step, by_us }, ms(0));
+            now += between(random, 10, ttl / 2);
+        }
+        if random.u32(0..5) == 0 {
+            let all = random.bool();
+            let units = if all { Vec::new() } else { shopper.parts(random, &picks) };
+            let step = step(random, &who);
+            self.on(random, now, HoldAsk::Release { step, units }, ms(0));
+            now += between(random, 10, ttl / 2);
+        }
+        for _ in 0..random.u32(0..3) {
+            // Some pay when it is nearly too late, some when it is.
+            let paid = match random.u32(0..3) {
+                0 => now,
+                1 => (at + ms(ttl) + between(random, 0, 200)).saturating_sub(ms(100)),
+                _ => now + between(random, 0, ttl * 2),
+            };
+            let all = random.u32(0..4) > 0;
+            let units = if all { Vec::new() } else { shopper.parts(random, &picks) };
+            let late = if random.bool() { Late::Retake } else { Late::Refuse };
+            let other = format!("s{}", subject + 1);
+            let whose = if random.u32(0..20) == 0 { &*other } else { &*who };
+            let step = step(random, whose);
+            self.on(random, paid, HoldAsk::Confirm { step, units, late }, ms(0));
+            if random.u32(0..5) == 0 {
+                let later = paid + between(random, 100, 6_000);
+                let pool = self.campaigns[number].pools.len();
+                let operator = random.u32(0..4) == 0;
+                self.ask(random, later, Want::Cancel { campaign: number, pool, subject, operator });
+            }
+        }
+    }
+
+    /// Some wait for the same few seats at one node, until whoever has them gives them back.
+    fn lines_up(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+        let seats = &shopper.house.seats;
+        let from = random.usize(..seats.len());
+        let names: Vec<&str> = seats[from..].iter().take(3).map(|seat| &*seat.name).collect();
+        let front = random.usize(..self.nodes);
+        let mut last = Duration::ZERO;
+        for place in 0..random.u32(3..7) {
+            let first = random.usize(..names.len());
+            let many = if place == 0 { names.len() } else { random.usize(1..=names.len() - first) };
+            let some = if place == 0 { &names[..] } else { &names[first..first + many] };
+            let (campaign, id) = (shopper.campaign.into(), format!("line{place}").into());
+            let (subject, picks) = (format!("w{place}").into(), vec![shopper.units(some, None)]);
+            let hold = HoldAsk::Hold { campaign, id, subject, picks, limit: None };
+            let wait = if place == 0 { ms(0) } else { between(random, 500, 3_000) };
+            self.on(random, at + last, hold, wait);
+            if random.u32(0..8) > 0 {
+                self.at(front);
+            }
+            last += between(random, 1, 150);
+        }
+        for place in 0..random.u32(1..4) {
+            let given_back = at + last + between(random, 0, 1_500);
+            let (campaign, hold) = (shopper.campaign.into(), format!("line{place}").into());
+            let step = OwnStep { campaign, hold, subject: format!("w{place}").into(), id: None };
+            let release = HoldAsk::Release { step, units: Vec::new() };
+            self.on(random, given_back, release, ms(0));
+        }
+    }
+
+    fn operates(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+        let (campaign, reason): (Box<str>, Box<str>) = (shopper.campaign.into(), "".into());
+        if random.bool() {
+            let (from, to) = (shopper.house.a_seat(random), shopper.house.a_seat(random));
+            let (pool, from, to) = (shopper.hall.into(), from.into(), to.into());
+            let ask = HoldAsk::Move { campaign, pool, from, to, reason, ordered: desk() };
+            return self.on(random, at, ask, ms(0));
+        }
+        let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.house.a_seat(random) };
+        let units = vec![shopper.units(&[unit], None)];
+        for (at, blocked) in [(at, true), (at + between(random, 100, 6_000), false)] {
+            let (campaign, units, reason) = (campaign.clone(), units.clone(), reason.clone());
+            let ask = HoldAsk::Block { campaign, units, blocked, reason, ordered: desk() };
+            self.on(random, at, ask, ms(0));
+        }
+    }
+}

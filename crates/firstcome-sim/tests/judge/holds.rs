@@ -1,0 +1,215 @@
+//! Holds and seats: what is told of them, and who waits for them.
+
+use crate::story::{Story, clock, is_broken, passes, places};
+use firstcome::node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
+use firstcome_core::command::Late;
+use firstcome_core::hall::{Chunk, SeatSettings};
+use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
+use firstcome_core::settings::{HoldSettings, PoolSettings};
+use firstcome_core::{Outcome, Refusal, Settings};
+use firstcome_sim::history::{Asked, Cause, Durability, History, Lined, Told};
+use firstcome_sim::judge::judge;
+use std::time::Duration;
+
+/// How long a hold lasts, in seconds.
+const TTL: f64 = 5.0;
+
+fn on(ask: HoldAsk) -> Asked {
+    Asked::On { ask: Box::new(ask), wait: Duration::ZERO }
+}
+
+fn hold(id: &str, subject: &str, seats: &[&str]) -> Asked {
+    let units = seats.iter().map(|seat| (*seat).into()).collect();
+    let (pool, wanted) = (Some("hall".into()), OwnWanted::Units(units));
+    let picks = vec![OwnPick { pool, wanted, channel: None }];
+    let (campaign, id, subject) = ("spring".into(), id.into(), subject.into());
+    on(HoldAsk::Hold { campaign, id, subject, picks, limit: None })
+}
+
+/// The same by somebody who waits for three seconds.
+fn waits(id: &str, subject: &str, seats: &[&str]) -> Asked {
+    let Asked::On { ask, .. } = hold(id, subject, seats) else { panic!() };
+    Asked::On { ask, wait: Duration::from_secs(3) }
+}
+
+fn names(seats: &[&str]) -> Vec<UnitName> {
+    let name = |seat: &&str| UnitName { pool: "hall".into(), unit: Some((*seat).into()) };
+    seats.iter().map(name).collect()
+}
+
+fn held(id: &str, seats: &[&str], until: f64) -> Outcome {
+    let (hold, units) = (id.into(), names(seats));
+    Outcome::Held(Box::new(Holding { hold, units, expires_at: clock(until) }))
+}
+
+fn taken(seats: &[&str]) -> Outcome {
+    let (refusal, units) = (Refusal::UnitTaken, names(seats));
+    Outcome::RefusedFor(Box::new(RefusedFor { refusal, hold: None, units, seat: None }))
+}
+
+/// `spring` with four seats, at its opening.
+fn house() -> Story {
+    let mut settings: Settings = places(3);
+    settings.pools.push(PoolSettings::seated("hall"));
+    settings.holding = HoldSettings { ttl_us: (TTL * 1e6) as i64, ..HoldSettings::default() };
+    let mut story = Story::opened(Durability::Memory, settings);
+    let names = ["A1", "A2", "A3", "A4"];
+    let seats = names.iter().map(|name| SeatSettings { row: "A", ..SeatSettings::named(name) });
+    let chunk = Chunk { seats: seats.collect(), areas: Vec::new() };
+    let chunk = OwnChunk::new(&chunk).unwrap();
+    let ordered = Ordered { id: None, who: "desk".into() };
+    let (campaign, pool) = ("spring".into(), "hall".into());
+    let seats = on(HoldAsk::Seats { campaign, pool, chunk, ordered });
+    story.decides(seats, Outcome::Imported { seats: 4, areas: 0 });
+    story
+}
+
+/// Ann holds two seats since the tenth second.
+fn taken_once() -> Story {
+    let mut story = house();
+    story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1", "A2"], 10.0 + TTL));
+    story
+}
+
+#[test]
+fn a_hold_its_repeat_its_end_and_the_next_one() {
+    let mut story = taken_once();
+    let already =
+        Holding { hold: "h1".into(), units: names(&["A1", "A2"]), expires_at: clock(15.0) };
+    story.remembers(hold("h1", "ann", &["A1", "A2"]), Outcome::AlreadyHeld(Box::new(already)));
+    story.at(12.0);
+    story.remembers(hold("h2", "bob", &["A1"]), taken(&["A1"]));
+    story.at(14.9);
+    story.decides(hold("h2", "bob", &["A1"]), taken(&["A1"]));
+    story.at(15.0);
+    let (campaign, id) = ("spring".into(), None);
+    let step = OwnStep { campaign, hold: "h1".into(), subject: "ann".into(), id };
+    let late = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    story.decides(on(late), Refusal::HoldExpired.into());
+    story.decides(hold("h3", "bob", &["A1"]), held("h3", &["A1"], 15.0 + TTL));
+    passes(&story.ends());
+}
+
+#[test]
+fn a_hold_that_ends_too_early_or_too_late() {
+    let mut story = taken_once();
+    story.at(14.9);
+    story.decides(hold("h2", "bob", &["A1"]), held("h2", &["A1"], 14.9 + TTL));
+    is_broken(&story.ends(), "decided_by_the_rules");
+    let mut story = taken_once();
+    story.at(15.0);
+    story.decides(hold("h2", "bob", &["A1"]), taken(&["A1"]));
+    is_broken(&story.ends(), "decided_by_the_rules");
+}
+
+#[test]
+fn a_seat_that_may_be_free_within_two_seconds() {
+    let mut story = taken_once();
+    story.at(14.0);
+    story.remembers(hold("h2", "bob", &["A1"]), taken(&["A1"]));
+    let mut history = story.ends();
+    let said = is_broken(&history, "memory_taken_lasts");
+    assert!(said.contains("it may be free again within two seconds"), "{said}");
+    // Who does not know what the clock says cannot know that.
+    history.clock_steps.push((Duration::from_secs_f64(13.5), 1));
+    passes(&history);
+}
+
+#[test]
+fn half_a_basket() {
+    let mut story = house();
+    story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1"], 10.0 + TTL));
+    also_breaks(&story.ends(), "whole_or_nothing");
+    let mut story = house();
+    story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1", "A3"], 10.0 + TTL));
+    also_breaks(&story.ends(), "whole_or_nothing");
+}
+
+/// Finds this promise broken among others.
+fn also_breaks(history: &History, promise: &str) {
+    let wrong = judge(history).unwrap_err();
+    assert!(wrong.iter().any(|broken| broken.promise == promise), "{wrong:#?}");
+}
+
+/// Ann stands in line for two seats from the eleventh second to the fourteenth; bob, behind her, is given one of them
+/// in the thirteenth.
+fn overtaken() -> History {
+    let mut story = house();
+    story.at(11.0);
+    story.hears(waits("h1", "ann", &["A1", "A2"]), Told::Nothing);
+    story.at(13.0);
+    story.decides(waits("h2", "bob", &["A1"]), held("h2", &["A1"], 13.0 + TTL));
+    let mut history = story.ends();
+    let at = Duration::from_secs;
+    let first = history.exchanges.len() - 2;
+    history.lined = vec![
+        Lined { exchange: first, began: at(11), left: Some(at(14)) },
+        Lined { exchange: first + 1, began: at(12), left: Some(at(13)) },
+    ];
+    history
+}
+
+#[test]
+fn somebody_who_is_overtaken_in_line() {
+    let said = is_broken(&overtaken(), "line_in_order");
+    assert!(said.contains("was before them in line"), "{said}");
+    // Who came first is served first; who left is not waited for; other seats are another line.
+    let mut history = overtaken();
+    history.lined.swap(0, 1);
+    passes(&history);
+    let mut history = overtaken();
+    history.lined[0].left = Some(Duration::from_millis(12_900));
+    passes(&history);
+    let mut history = overtaken();
+    history.exchanges[history.lined[0].exchange].asked = waits("h1", "ann", &["A2", "A3"]);
+    passes(&history);
+    // Whose time was over asks as those do who do not wait.
+    let mut history = overtaken();
+    history.lined[1].began = Duration::from_secs(10);
+    history.lined[0].began = Duration::from_secs(9);
+    passes(&history);
+}
+
+#[test]
+fn somebody_who_is_sent_away_before_their_time() {
+    let mut story = taken_once();
+    story.at(12.0);
+    story.decides(waits("h2", "bob", &["A1"]), taken(&["A1"]));
+    let mut history = story.ends();
+    let exchange = history.exchanges.len() - 1;
+    let began = Duration::from_secs(11);
+    history.lined = vec![Lined { exchange, began, left: Some(Duration::from_secs(12)) }];
+    is_broken(&history, "line_waits");
+    history.lined[0].left = Some(Duration::from_secs(14));
+    passes(&history);
+}
+
+/// Ann held a seat; the store lost that, bob came first there, and a node brought what was lost.
+fn forked(lines: &[&str]) -> History {
+    let mut story = house();
+    let before = story.head;
+    story.decides(hold("h1", "ann", &["A1"]), held("h1", &["A1"], 10.0 + TTL));
+    story.applies();
+    story.at(11.0);
+    story.loses(before, Cause::Promotion);
+    story.decides_as((2, 1), hold("h2", "bob", &["A1"]), held("h2", &["A1"], 11.0 + TTL));
+    story.epoch = 1;
+    story.at(12.0);
+    story.stores((1, 3), &[hold("h1", "ann", &["A1"])], &[]);
+    for line in lines {
+        story.reports(line);
+    }
+    story.ends()
+}
+
+#[test]
+fn a_hold_that_a_fork_took_stands_in_its_list() {
+    let said = is_broken(&forked(&[]), "acknowledged_kept");
+    assert!(said.contains("there is no hold \"h1\", and no list names it"), "{said}");
+    let line = "spring hold \"h1\" of \"ann\" is gone, it had hall/A1";
+    assert_eq!(passes(&forked(&[line])).ranks_excused, 1);
+    is_broken(
+        &forked(&["spring hold \"h2\" of \"ann\" is gone, it had hall/A1"]),
+        "acknowledged_kept",
+    );
+}
