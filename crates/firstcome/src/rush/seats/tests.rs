@@ -71,13 +71,16 @@ const LIES: [(Lie, &str); 15] = [
 
 #[tokio::test]
 async fn every_lie_is_seen() {
-    let mut rushes = JoinSet::new();
-    for (lie, promise) in LIES {
-        rushes.spawn(async move { (lie, promise, report(lie).await) });
-    }
-    while let Some(ended) = rushes.join_next().await {
-        let (lie, promise, report) = ended.unwrap();
-        assert!(broken(&report).contains(&promise), "{lie:?}: {:?}", report.promises);
+    // Not all at once: they share one thread.
+    for some in LIES.chunks(5) {
+        let mut rushes = JoinSet::new();
+        for (lie, promise) in some.iter().copied() {
+            rushes.spawn(async move { (lie, promise, report(lie).await) });
+        }
+        while let Some(ended) = rushes.join_next().await {
+            let (lie, promise, report) = ended.unwrap();
+            assert!(broken(&report).contains(&promise), "{lie:?}: {:?}", report.promises);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A house that keeps its promises, or breaks exactly one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -38,7 +38,8 @@ pub(super) enum Lie {
 
 pub(super) const SEATS: u32 = 80;
 pub(super) const LIMIT: u32 = 4;
-pub(super) const HOLD: Duration = Duration::from_millis(300);
+/// Long enough that whoever pays in time does, with the machine busy.
+pub(super) const HOLD: Duration = Duration::from_secs(1);
 
 pub(super) fn names() -> impl Iterator<Item = String> {
     (1..=SEATS).map(|seat| format!("S{seat}"))
@@ -77,11 +78,13 @@ struct Book {
     results: Vec<Value>,
     last_rank: u64,
     asked: u64,
+    /// Seats that were named as taken though nobody has them: nobody ever gets one.
+    denied: BTreeSet<String>,
 }
 
 impl Book {
     fn is_taken(&self, unit: &str) -> bool {
-        self.holds.values().any(|hold| hold.has(unit))
+        self.denied.contains(unit) || self.holds.values().any(|hold| hold.has(unit))
     }
 
     fn result(&mut self, kind: &str, rank: u64, (id, hold): (&str, &Hold), unit: &str) {
@@ -194,6 +197,7 @@ impl Liar {
                         && book.asked > 3
                         && book.holds.values().all(|hold| !hold.units.contains(&named[0])) =>
                 {
+                    book.denied.insert(named[0].clone());
                     return no(409, "unit_taken", json!({"units": [{"unit": named[0]}]}));
                 }
                 Lie::NamesOthers if !taken.is_empty() => {
@@ -245,7 +249,11 @@ impl Liar {
             State::Live if expired && self.lie == Lie::RefusesLate => {
                 return no(410, "hold_expired", json!({}));
             }
-            State::Live if expired && hold.units.iter().any(|unit| book.is_taken(unit)) => {
+            State::Live
+                if expired
+                    && (self.lie == Lie::ForgetsRefunds
+                        || hold.units.iter().any(|unit| book.is_taken(unit))) =>
+            {
                 if self.lie != Lie::ForgetsRefunds {
                     for unit in &hold.units {
                         book.result("refund_due", 0, (id, &hold), unit);
