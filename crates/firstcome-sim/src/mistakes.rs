@@ -37,8 +37,10 @@ pub const COVERED: [(Mistake, &str); 4] = [
     ),
 ];
 
-/// Mistakes for which a real store is needed, or somebody who counts what it is asked.
-const ELSEWHERE: [Protection; 2] = [Protection::OwnConnection, Protection::AskedWhileWaiting];
+/// Mistakes for which a real store is needed, somebody who counts what it is asked, or somebody who does not wait and
+/// comes at the right moment.
+const ELSEWHERE: [Protection; 3] =
+    [Protection::OwnConnection, Protection::AskedWhileWaiting, Protection::LineWaitsForTicks];
 
 impl Mistake {
     /// Gives all of them but those that no world here can make, and those of [`COVERED`].

@@ -85,6 +85,8 @@ pub enum Protection {
     LineOrder,
     /// In the intake, for those who wait in line.
     AskedWhileWaiting,
+    /// In the intake, for those who wait in line.
+    LineWaitsForTicks,
 }
 
 #[cfg(not(feature = "twins"))]
@@ -149,7 +151,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 37] = [
+    pub const ALL: [Self; 38] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -187,6 +189,7 @@ impl Protection {
         Self::TakenWithoutElapsed,
         Self::LineOrder,
         Self::AskedWhileWaiting,
+        Self::LineWaitsForTicks,
     ];
 
     /// Gives its stable name, as `FIRSTCOME_TWIN` has it.
@@ -337,6 +340,10 @@ impl Protection {
             Self::AskedWhileWaiting => (
                 "asked_while_waiting",
                 "the journal is asked for a seat again and again while somebody waits for it",
+            ),
+            Self::LineWaitsForTicks => (
+                "line_waits_for_ticks",
+                "who waits for a seat asks for it once a tick has ended the hold, and others before",
             ),
         }
     }

@@ -30,6 +30,9 @@ const READ_WAIT: Duration = Duration::from_secs(1);
 /// How long a hold must last still, in microseconds of service time, for this node to say by itself that it does.
 const LASTS_FOR_US: i64 = 2_000_000;
 
+/// How much later than a hold is over by this node's clock somebody in line asks for its seats.
+const A_LITTLE_LATER: Duration = Duration::from_millis(1);
+
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -149,7 +152,7 @@ impl Intake {
     /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
     ///
     /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
-    /// meanwhile. Where too many wait already, it is decided at once.
+    /// meanwhile. Where too many wait already, or the subject cannot have the seats anyway, it is decided at once.
     ///
     /// # Errors
     ///
@@ -164,12 +167,18 @@ impl Intake {
     /// The command is not a hold.
     pub async fn hold_in_line(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
         let until = Instant::now() + wait;
-        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
-        let Some(place) = place else {
+        if wait.is_zero() || self.is_refused_anyway(&ask) {
+            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
+            if wait.is_zero() || answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+                return Ok(answer);
+            }
+        }
+        let Some(place) = self.line_up(&ask) else {
             return self.decide(Ask::Hold(Box::new(ask))).await;
         };
+        let mut tried = None;
         loop {
-            if !self.comes_first(&place, &ask, until).await {
+            if !self.comes_first(&place, &ask, &mut tried, until).await {
                 // Still taken: that is an answer, from memory where that can be.
                 return self.hold(ask, None).await;
             }
@@ -183,6 +192,13 @@ impl Intake {
     /// Gives how many holds wait for a seat that somebody has.
     pub fn in_line(&self) -> usize {
         self.lines.len()
+    }
+
+    /// Says whether a hold would be refused, as far as this node knows, even if its seats were free: nobody should stand
+    /// behind one who cannot have them.
+    fn is_refused_anyway(&self, ask: &HoldAsk) -> bool {
+        let judged = self.replica.look(|state| state.judge_hold(&ask.command(), 0));
+        judged.is_some_and(|(outcome, _)| outcome.refusal() != Some(Refusal::UnitTaken))
     }
 
     /// Takes a place behind all who wait for one of the seats that a hold names.
@@ -204,30 +220,62 @@ impl Intake {
     }
 
     /// Waits until nobody is before this place in line and the seats are free; `false` if the time is over.
-    async fn comes_first(&self, place: &Place, ask: &HoldAsk, until: Instant) -> bool {
+    ///
+    /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
+    /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
+    async fn comes_first(
+        &self,
+        place: &Place,
+        ask: &HoldAsk,
+        tried: &mut Option<i64>,
+        until: Instant,
+    ) -> bool {
         let (mut applied, mut left) = (self.replica.watch(), self.lines.watch());
         loop {
             applied.borrow_and_update();
             left.borrow_and_update();
-            let free = || {
-                let command = ask.command();
-                let Some(campaign) = command.campaign() else { return true };
-                self.replica.look(|state| {
-                    state.campaign(campaign).map_or(true, |campaign| campaign.are_free(&command))
-                })
-            };
-            if place.is_first() && free() {
-                return true;
+            let mut due = None;
+            if place.is_first() {
+                match self.free_in(ask) {
+                    Some((Duration::ZERO, _)) => return true,
+                    Some((time, deadline))
+                        if *tried != Some(deadline) && !is_off(Protection::LineWaitsForTicks) =>
+                    {
+                        due = Some((Instant::now() + time, deadline));
+                    }
+                    Some(_) | None => {}
+                }
             }
             if is_off(Protection::AskedWhileWaiting) && Instant::now() < until {
                 return true;
             }
+            let due = due.filter(|(due, _)| *due < until);
             tokio::select! {
                 _ = applied.changed() => {}
                 _ = left.changed() => {}
-                () = sleep_until(until) => return false,
+                () = sleep_until(due.map_or(until, |(due, _)| due)) => {
+                    *tried = due.map(|(_, deadline)| deadline);
+                    return due.is_some();
+                }
             }
         }
+    }
+
+    /// Gives how long it is until the seats that a hold names are free by this node's clock, and the service time of
+    /// that; no time at all where they are, and none where they stay taken.
+    fn free_in(&self, ask: &HoldAsk) -> Option<(Duration, i64)> {
+        let command = ask.command();
+        let now = self.clock.now();
+        self.replica.look(|state| {
+            let campaign = command.campaign().and_then(|name| state.campaign(name).ok());
+            let from = campaign.map_or(Some(i64::MIN), |campaign| campaign.free_from(&command))?;
+            if from <= state.service() {
+                return Some((Duration::ZERO, from));
+            }
+            let since = now.micros_since(state.at()).clamp(0, SERVICE_STEP_US);
+            let more = u64::try_from(from - state.service() - since).unwrap_or(0);
+            Some((Duration::from_micros(more) + A_LITTLE_LATER, from))
+        })
     }
 
     /// Has the journal decide a command.

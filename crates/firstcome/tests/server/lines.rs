@@ -3,13 +3,13 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
-use firstcome::node::{Answer, Decided, HoldAsk};
+use firstcome::node::{Answer, Decided, HoldAsk, OwnStep};
 use firstcome::twins::Protection;
 use firstcome_core::State;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -37,14 +37,23 @@ fn had(seat: &Seat) -> Vec<String> {
     })
 }
 
-/// Everybody waits for the same seat; says whether somebody got it before another one who had come before.
+/// Everybody waits for the same seat and gives it back at once; says whether somebody got it before another one who had
+/// come before.
 async fn somebody_overtakes() -> bool {
     let one = Seat::at(&store()).await;
-    opens(&one, SECOND).await;
-    holds(&one, "h0", "first", &["A1"]).await;
+    opens(&one, 600 * SECOND).await;
+    holds(&one, "of-first", "first", &["A1"]).await;
     let mut line = Vec::new();
     for number in 10..30 {
-        line.push(waits(&one, &format!("s{number}"), &["A1"], 600 * SECOND).await);
+        line.push(waits(&one, &format!("s{number}"), &["A1"], 300 * SECOND).await);
+    }
+    for turn in 1..=line.len() {
+        let now = had(&one);
+        assert_eq!(now.len(), turn);
+        gives_back(&one, &now[turn - 1]).await;
+        while had(&one).len() == turn {
+            tokio::task::yield_now().await;
+        }
     }
     for waiting in line {
         assert_eq!(waiting.await.unwrap().outcome.as_str(), "held");
@@ -53,6 +62,13 @@ async fn somebody_overtakes() -> bool {
     let had = had(&one);
     assert_eq!((had.len(), &*had[0]), (21, "first"));
     !had[1..].is_sorted()
+}
+
+async fn gives_back(seat: &Seat, subject: &str) {
+    let (campaign, hold) = ("hall".into(), format!("of-{subject}").into());
+    let step = OwnStep { campaign, hold, subject: subject.into(), id: None };
+    let ask = HoldAsk::Release { step, units: Vec::new() };
+    assert_eq!(seat.node.intake.hold(ask, None).await.unwrap().outcome.as_str(), "released");
 }
 
 #[tokio::test(start_paused = true)]
@@ -78,6 +94,24 @@ async fn who_wants_less_is_sooner() -> bool {
 #[tokio::test(start_paused = true)]
 async fn nobody_is_passed_by_who_wants_only_one_of_the_seats() {
     shows(Protection::LineOrder, who_wants_less_is_sooner).await;
+}
+
+/// Somebody who has just come asks for a seat ten milliseconds after its hold is over; says whether they get it, though
+/// another one waited for it.
+async fn who_comes_at_the_right_moment_is_sooner() -> bool {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let bob = waits(&one, "bob", &["A1"], 60 * SECOND).await;
+    sleep(10 * SECOND + Duration::from_millis(10)).await;
+    holds(&one, "h2", "cem", &["A1"]).await;
+    assert_eq!(bob.await.unwrap().outcome.as_str(), "held");
+    had(&one)[1] == "cem"
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_has_the_seat_the_moment_its_hold_is_over() {
+    shows(Protection::LineWaitsForTicks, who_comes_at_the_right_moment_is_sooner).await;
 }
 
 /// Says whether the journal is asked for a seat while people wait for it.
@@ -152,4 +186,19 @@ async fn who_goes_home_leaves_the_line_and_the_next_one_is_not_kept_waiting() {
     assert_eq!(short.await.unwrap().outcome.as_str(), "unit_taken");
     assert_eq!(dan.await.unwrap().outcome.as_str(), "held");
     assert_eq!((had(&one), one.node.intake.in_line()), (vec!["ann".into(), "dan".into()], 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_cannot_have_a_seat_anyway_is_told_so_and_nobody_stands_behind_them() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    holds(&one, "h2", "bob", &["B1"]).await;
+    let (campaign, picks) = ("hall".into(), units(&["A1"]));
+    let ask =
+        HoldAsk::Hold { campaign, id: "h3".into(), subject: "bob".into(), picks, limit: None };
+    let asked = Instant::now();
+    let said = one.node.intake.hold_in_line(ask, 60 * SECOND).await.unwrap();
+    assert_eq!(said.outcome.as_str(), "has_hold");
+    assert!(asked.elapsed() < SECOND && one.node.intake.in_line() == 0);
 }
