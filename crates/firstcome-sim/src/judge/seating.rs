@@ -23,13 +23,14 @@ impl<'a> Campaign<'a> {
         chunk: &Chunk<'a>,
     ) -> Result<Outcome, Outcome> {
         let pool = self.seated(pool)?;
-        if self.is_closed(turn.at) {
-            return Err(Refusal::Closed.into());
-        }
+        let closed = self.is_closed(turn.at);
         let Some(hall) = &mut self.pools[pool].hall else { unreachable!("it is seated") };
         let seats = chunk.seats.iter().filter(|new| !hall.seats.iter().any(|it| it.said == **new));
         let areas = chunk.areas.iter().filter(|new| !hall.areas.iter().any(|it| it.said == **new));
         let (seats, areas): (Vec<_>, Vec<_>) = (seats.collect(), areas.collect());
+        if closed && (!seats.is_empty() || !areas.is_empty()) {
+            return Err(Refusal::Closed.into());
+        }
         // Nobody in these worlds says something else of a seat that is there.
         let names = seats.iter().map(|seat| seat.name).chain(areas.iter().map(|area| area.name));
         if names.into_iter().any(|name| hall.find(name).is_some()) {

@@ -152,7 +152,7 @@ impl Intake {
     /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
     ///
     /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
-    /// meanwhile. Where too many wait already, or the subject cannot have the seats anyway, it is decided at once.
+    /// meanwhile. Where too many wait already, it is decided at once.
     ///
     /// # Errors
     ///
@@ -167,13 +167,8 @@ impl Intake {
     /// The command is not a hold.
     pub async fn hold_in_line(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
         let until = Instant::now() + wait;
-        if wait.is_zero() || self.is_refused_anyway(&ask) {
-            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
-            if wait.is_zero() || answer.outcome.refusal() != Some(Refusal::UnitTaken) {
-                return Ok(answer);
-            }
-        }
-        let Some(place) = self.line_up(&ask) else {
+        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
+        let Some(place) = place else {
             return self.decide(Ask::Hold(Box::new(ask))).await;
         };
         let mut tried = None;
@@ -192,13 +187,6 @@ impl Intake {
     /// Gives how many holds wait for a seat that somebody has.
     pub fn in_line(&self) -> usize {
         self.lines.len()
-    }
-
-    /// Says whether a hold would be refused, as far as this node knows, even if its seats were free: nobody should stand
-    /// behind one who cannot have them.
-    fn is_refused_anyway(&self, ask: &HoldAsk) -> bool {
-        let judged = self.replica.look(|state| state.judge_hold(&ask.command(), 0));
-        judged.is_some_and(|(outcome, _)| outcome.refusal() != Some(Refusal::UnitTaken))
     }
 
     /// Takes a place behind all who wait for one of the seats that a hold names.

@@ -9,7 +9,7 @@ use firstcome_core::State;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -186,19 +186,4 @@ async fn who_goes_home_leaves_the_line_and_the_next_one_is_not_kept_waiting() {
     assert_eq!(short.await.unwrap().outcome.as_str(), "unit_taken");
     assert_eq!(dan.await.unwrap().outcome.as_str(), "held");
     assert_eq!((had(&one), one.node.intake.in_line()), (vec!["ann".into(), "dan".into()], 0));
-}
-
-#[tokio::test(start_paused = true)]
-async fn who_cannot_have_a_seat_anyway_is_told_so_and_nobody_stands_behind_them() {
-    let one = Seat::at(&store()).await;
-    opens(&one, 10 * SECOND).await;
-    holds(&one, "h1", "ann", &["A1"]).await;
-    holds(&one, "h2", "bob", &["B1"]).await;
-    let (campaign, picks) = ("hall".into(), units(&["A1"]));
-    let ask =
-        HoldAsk::Hold { campaign, id: "h3".into(), subject: "bob".into(), picks, limit: None };
-    let asked = Instant::now();
-    let said = one.node.intake.hold_in_line(ask, 60 * SECOND).await.unwrap();
-    assert_eq!(said.outcome.as_str(), "has_hold");
-    assert!(asked.elapsed() < SECOND && one.node.intake.in_line() == 0);
 }
