@@ -15,12 +15,12 @@ impl Campaign {
     pub fn free_from(&self, command: &Command<'_>) -> Option<i64> {
         let Command::Hold { picks, .. } = command else { panic!("only a hold is judged") };
         let Ok(asked) = self.asked(picks, For::Anything) else { return Some(i64::MIN) };
-        let deadlines = self.taken(&asked).into_iter().map(|(pool, seat)| {
+        let mut deadlines = self.taken(&asked).into_iter().map(|(pool, seat)| {
             match self.pools[usize::from(pool)].hall()?.standing(seat) {
                 Standing::Held(number) => Some(self.holds.at(number).deadline),
                 Standing::Free | Standing::Confirmed(_) | Standing::Blocked => None,
             }
         });
-        deadlines.fold(Some(i64::MIN), |latest, deadline| Some(latest?.max(deadline?)))
+        deadlines.try_fold(i64::MIN, |latest, deadline| Some(latest.max(deadline?)))
     }
 }
