@@ -259,9 +259,6 @@ impl State {
 
     /// Frees every unit whose hold is due at a service time, in the order of deadlines, then of campaigns and numbers.
     fn expire(&mut self, due: i64) {
-        if is_off(Rule::HoldsEndByClock) {
-            return self.expire_by_clock();
-        }
         while let Some(&(deadline, campaign, number)) = self.deadlines.first() {
             if deadline > due {
                 return;
@@ -271,23 +268,6 @@ impl State {
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());
-        }
-    }
-
-    /// See [`Rule::HoldsEndByClock`].
-    fn expire_by_clock(&mut self) {
-        let at = self.stamp.at;
-        let over = |(deadline, campaign, number): &(i64, u32, u32)| {
-            let hold = self.campaigns.get(campaign).and_then(|live| live.hold_numbered(*number));
-            hold.is_some_and(|hold| at.micros_since(hold.at) >= *deadline - hold.started)
-        };
-        let due: Vec<_> = self.deadlines.iter().copied().filter(over).collect();
-        for hold in due {
-            self.deadlines.remove(&hold);
-            let (deadline, campaign, number) = hold;
-            if let Some(live) = self.campaigns.get_mut(&campaign) {
-                live.expire(number, deadline.max(self.service));
-            }
         }
     }
 

@@ -7,8 +7,6 @@ pub enum Rule {
     WholeSteps,
     /// A hold gets what is free of the seats it names, and not the rest.
     HalfBaskets,
-    /// A hold is over once its time has passed on the store's clock.
-    HoldsEndByClock,
     /// A hold is over with the entry behind the one that finds it due.
     HoldsEndLate,
     /// Who pays too late gets seats again that somebody else has.

@@ -64,8 +64,6 @@ pub enum Protection {
     /// In the rules, where a hold's units are chosen.
     HalfBaskets,
     /// In the rules, when holds expire.
-    HoldsEndByClock,
-    /// In the rules, when holds expire.
     HoldsEndLate,
     /// In the rules, when somebody confirms too late.
     RetakenFromOthers,
@@ -130,7 +128,6 @@ mod switched {
             let rules = [
                 (Self::ServiceWithoutBound, Rule::WholeSteps),
                 (Self::HalfBaskets, Rule::HalfBaskets),
-                (Self::HoldsEndByClock, Rule::HoldsEndByClock),
                 (Self::HoldsEndLate, Rule::HoldsEndLate),
                 (Self::RetakenFromOthers, Rule::RetakenFromOthers),
                 (Self::NewHoldForRepeats, Rule::NewHoldForRepeats),
@@ -151,7 +148,7 @@ mod switched {
 #[cfg(feature = "twins")]
 impl Protection {
     /// All of them.
-    pub const ALL: [Self; 38] = [
+    pub const ALL: [Self; 37] = [
         Self::PredecessorNames,
         Self::BatchNumbers,
         Self::OwnConnection,
@@ -178,7 +175,6 @@ impl Protection {
         Self::ResultsDroppedEarly,
         Self::ServiceWithoutBound,
         Self::HalfBaskets,
-        Self::HoldsEndByClock,
         Self::HoldsEndLate,
         Self::RetakenFromOthers,
         Self::NewHoldForRepeats,
@@ -301,10 +297,6 @@ impl Protection {
             Self::HalfBaskets => {
                 ("half_baskets", "a hold gets what is free of the seats it names, and not the rest")
             }
-            Self::HoldsEndByClock => (
-                "holds_end_by_clock",
-                "a hold is over once its time has passed on the store's clock, outages and jumps and all",
-            ),
             Self::HoldsEndLate => {
                 ("holds_end_late", "a hold is over with the entry behind the one that finds it due")
             }

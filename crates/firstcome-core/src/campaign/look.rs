@@ -19,11 +19,6 @@ impl Campaign {
         self.holds.find(id)
     }
 
-    /// Gives the hold of a number, live or ended in the last 24 h.
-    pub fn hold_numbered(&self, number: u32) -> Option<&Hold> {
-        self.holds.get(number)
-    }
-
     /// Gives all holds, live or ended in the last 24 h, in the order they began.
     pub fn holds(&self) -> impl Iterator<Item = &Hold> {
         self.holds.iter()

@@ -109,7 +109,10 @@ impl Seen {
     ) -> Result<Self, Refusal> {
         let campaign = state.campaign(campaign)?;
         let pools = campaign.pools().iter().enumerate().map(|(at, pool)| {
-            let old = before.and_then(|before| before.pools.get(at)?.hall.as_ref());
+            // In another history other seats may have been added.
+            let old = before
+                .filter(|before| before.history == history)
+                .and_then(|before| before.pools.get(at)?.hall.as_ref());
             let hall = pool.hall().map(|hall| Hall {
                 standings: hall.standings(),
                 areas: (0..hall.areas())
