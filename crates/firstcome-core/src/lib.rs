@@ -42,8 +42,6 @@ pub mod snapshot;
 pub mod state;
 pub mod time;
 mod turn;
-#[cfg_attr(not(feature = "twins"), doc(hidden))]
-pub mod twins;
 pub mod wire;
 
 pub use command::{Command, Expect};

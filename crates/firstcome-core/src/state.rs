@@ -11,8 +11,8 @@ use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
 use crate::turn::{Deadlines, Deed, Deeds, Turn};
-use crate::twins::{Rule, is_off};
 use crate::{Settings, Timestamp};
+use firstcome_inject::{Mistake, inject};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The store part of an entry, as far as the rules need it, and who wrote its body.
@@ -153,7 +153,11 @@ impl State {
         let before = self.service;
         if self.stamp.position > 0 {
             let step = stamp.at.micros_since(self.stamp.at);
-            self.service += if is_off(Rule::WholeSteps) { step } else { step.min(SERVICE_STEP_US) };
+            self.service += if inject(Mistake::ServiceTimeUnbounded) {
+                step
+            } else {
+                step.min(SERVICE_STEP_US)
+            };
         }
         self.stamp = stamp;
         self.scratch.clear();
@@ -164,7 +168,7 @@ impl State {
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
         self.scratch.push(u8::from(copy));
-        self.expire(if is_off(Rule::HoldsEndLate) { before } else { self.service });
+        self.expire(if inject(Mistake::ExpireOneEntryLate) { before } else { self.service });
         if !copy {
             outcomes.reserve(commands.len());
             for command in commands {

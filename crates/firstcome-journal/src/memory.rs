@@ -2,8 +2,6 @@
 
 mod shared;
 mod snapshots;
-#[cfg(feature = "twins")]
-pub mod twins;
 
 use crate::shared::Announcement;
 use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
@@ -11,6 +9,7 @@ use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::snapshot::PieceName;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
+use firstcome_inject::{Mistake, inject};
 use snapshots::{Manifest, Piece};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,8 +29,6 @@ pub struct Memory {
     unconfirmed: Unconfirmed,
     /// Whether several nodes use it.
     pub(crate) several: bool,
-    #[cfg(feature = "twins")]
-    mistake: Option<twins::Mistake>,
 }
 
 /// All that a journal in memory had at one moment: what a copy of it, or an older file, goes on with.
@@ -69,8 +66,6 @@ impl Memory {
             clock,
             unconfirmed: Arc::default(),
             several: false,
-            #[cfg(feature = "twins")]
-            mistake: None,
         }
     }
 
@@ -164,10 +159,9 @@ impl Memory {
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
         let entries = self.with(|inside| {
             let applied = append.applied;
-            inside.check_append(&append, self.checks_names())?;
+            inside.check_append(&append, !inject(Mistake::AppendAnywhere))?;
             inside.push(append.name, append.body, self.clock.now());
-            #[cfg(feature = "twins")]
-            if self.has(twins::Mistake::TimeGoesBack) {
+            if inject(Mistake::StoreTimeGoesBack) {
                 inside.set_back(self.clock.now());
             }
             self.head.send_replace(inside.position());
@@ -182,13 +176,6 @@ impl Memory {
             }
         };
         Ok(Exchange { entries, confirm })
-    }
-
-    fn checks_names(&self) -> bool {
-        #[cfg(feature = "twins")]
-        return !self.has(twins::Mistake::NoPredecessorCheck);
-        #[cfg(not(feature = "twins"))]
-        true
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
@@ -295,6 +282,13 @@ impl Inside {
             epoch: self.epoch,
             first: self.base.0 + 1,
             now,
+        }
+    }
+
+    /// Gives the last entry another time: see [`Mistake::StoreTimeGoesBack`].
+    fn set_back(&mut self, now: Timestamp) {
+        if let Some((last, _)) = Arc::make_mut(&mut self.entries).last_mut() {
+            last.at = now;
         }
     }
 

@@ -37,9 +37,6 @@ mod trouble;
 mod value;
 
 pub use opening::Room;
-#[cfg(feature = "twins")]
-#[doc(hidden)]
-pub use options::Twins;
 pub use options::{Durability, Options, Warning};
 pub use read_only::ReadOnly;
 
@@ -49,6 +46,7 @@ use crate::{Failure, Head, Name};
 use append::Lane;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
+use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use incarnation::Incarnation;
 use keys::Keys;
@@ -129,13 +127,13 @@ impl Redis {
             lanes.push(Lane::new(rest.another().await.map_err(looked)?, waits));
         }
         let ear = rest.another().await.map_err(looked)?;
-        let scripts = Scripts::get();
-        #[cfg(feature = "twins")]
-        let scripts = match (&options.twins.clock, options.twins.without_names) {
-            (Some(_), _) => Scripts::with_clock(),
-            (None, true) => Scripts::without_names(),
-            (None, false) => scripts,
+        let scripts = if inject(Mistake::PredecessorIgnored) {
+            Scripts::without_names()
+        } else {
+            Scripts::get()
         };
+        #[cfg(feature = "inject")]
+        let scripts = if options.clock.is_some() { Scripts::with_clock() } else { scripts };
         Ok(Self {
             inner: Arc::new(Inner {
                 lanes,
@@ -217,8 +215,8 @@ impl Redis {
 
     /// Reads the answer of `TIME`.
     fn time(&self, reply: &Reply) -> Result<Timestamp, Failure> {
-        #[cfg(feature = "twins")]
-        if let Some(clock) = &self.inner.options.twins.clock {
+        #[cfg(feature = "inject")]
+        if let Some(clock) = &self.inner.options.clock {
             return Ok(clock.now());
         }
         let parts = reply.numbers().map_err(looked)?;
@@ -240,11 +238,11 @@ impl Redis {
 
     /// Ends the call of a script: tests give those that read the clock the time.
     fn ready(&self, step: &'static Step, command: Command) -> Command {
-        #[cfg(feature = "twins")]
-        if let (true, Some(clock)) = (step.timed, &self.inner.options.twins.clock) {
+        #[cfg(feature = "inject")]
+        if let (true, Some(clock)) = (step.timed, &self.inner.options.clock) {
             return command.arg(clock.now().as_micros());
         }
-        #[cfg(not(feature = "twins"))]
+        #[cfg(not(feature = "inject"))]
         let _: &Step = step;
         command
     }

@@ -1,10 +1,10 @@
 //! What surrounds the nodes of a world.
 
 use crate::books::Books;
-use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::trace::Trace;
+use firstcome_inject::Mistake;
 use std::sync::Arc;
 
 /// What surrounds the nodes. Clones are the same surroundings.

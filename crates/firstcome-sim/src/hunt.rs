@@ -2,7 +2,8 @@
 
 use crate::tale::{sentence, steps};
 use anyhow::Context;
-use firstcome_sim::mistakes::Mistake;
+use firstcome_inject::Mistake;
+use firstcome_sim::mistakes;
 use firstcome_sim::plan::Plan;
 use firstcome_sim::trial::{Trial, shorten, trial, until_noticed};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -190,7 +191,7 @@ pub(crate) fn every_mistake(
     ];
     table.iter().for_each(|line| println!("{line}"));
     let (mut missed, mut needed) = (Vec::new(), Vec::new());
-    for mistake in Mistake::all() {
+    for mistake in mistakes::all() {
         let found = until_noticed(mistake, worlds, threads);
         let (count, promise) = match found {
             Some((seed, promise)) => (format!("{}", seed + 1), format!("`{promise}`")),

@@ -61,7 +61,7 @@ mod walk;
 mod wanted;
 
 use crate::history::{Asked, Exchange, History, Moment, Told};
-use firstcome::node::Decided;
+use firstcome_node::Decided;
 use std::fmt;
 use tree::Tree;
 use walk::Walk;

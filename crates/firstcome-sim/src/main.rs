@@ -5,7 +5,7 @@ mod tale;
 
 use anyhow::bail;
 use clap::Parser;
-use firstcome_sim::mistakes::Mistake;
+use firstcome_sim::mistakes;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -70,7 +70,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     }
     let mistake = match &args.mistake {
         None => None,
-        Some(name) => match Mistake::named(name) {
+        Some(name) => match mistakes::named(name) {
             Some(mistake) => Some(mistake),
             None => bail!("there is no mistake {name:?}: `cargo xtask sim --mistakes` lists them"),
         },

@@ -10,8 +10,8 @@ mod plots;
 pub use halls::{House, Seat};
 
 use crate::history::Durability;
-use firstcome::node::HoldAsk;
 use firstcome_core::settings::HoldSettings;
+use firstcome_node::HoldAsk;
 use std::time::Duration;
 
 /// A world to be lived through.

@@ -3,10 +3,10 @@
 
 use crate::around::Around;
 use crate::history::Durability;
-use crate::mistakes::Mistake;
 use crate::plan::Cut;
 use crate::store::{Connection, Store};
 use fastrand::Rng;
+use firstcome_inject::Mistake;
 use firstcome_journal::distant::{Call, Carried, Way, Work};
 use firstcome_journal::{Confirm, Failure};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

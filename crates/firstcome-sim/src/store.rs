@@ -14,7 +14,6 @@ use crate::trace::Trace;
 use fastrand::Rng;
 use firstcome_core::SpaceId;
 use firstcome_journal::Clock;
-use firstcome_journal::memory::twins::Mistake;
 use firstcome_journal::memory::{Kept, Memory};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -92,12 +91,7 @@ pub(crate) struct Connection {
 }
 
 impl Store {
-    pub(crate) fn build(
-        plan: &Plan,
-        mistake: Option<Mistake>,
-        record: Record,
-        trace: Trace,
-    ) -> Self {
+    pub(crate) fn build(plan: &Plan, record: Record, trace: Trace) -> Self {
         let mut random = Rng::with_seed(plan.seed ^ 0x5708_e000);
         let begun = Instant::now();
         let servers = (0..=plan.copies)
@@ -111,8 +105,7 @@ impl Store {
                         BEGIN + passed + offset.load(Ordering::Relaxed)
                     })
                 };
-                let memory =
-                    Memory::new(SpaceId([7; 16]), 0, clock).for_several().mistaken(mistake);
+                let memory = Memory::new(SpaceId([7; 16]), 0, clock).for_several();
                 Server {
                     memory,
                     offset,

@@ -1,8 +1,8 @@
 //! One world, told.
 
 use anyhow::Context;
+use firstcome_inject::Mistake;
 use firstcome_sim::judge::{Broken, Verdict};
-use firstcome_sim::mistakes::Mistake;
 use firstcome_sim::plan::Plan;
 use firstcome_sim::trial::trial;
 use std::io::Write;

@@ -1,10 +1,10 @@
 //! A trial: a world is lived through and judged; a history that fails is made shorter.
 
 use crate::judge::{Broken, Verdict, judge};
-use crate::mistakes::Mistake;
 use crate::plan::Plan;
 use crate::trace::Listener;
 use crate::world::{Lived, live};
+use firstcome_inject::Mistake;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};

@@ -9,12 +9,12 @@ use crate::around::Around;
 use crate::books::Books;
 use crate::history::{Durability, End, History};
 use crate::life::{Counted, Seats};
-use crate::mistakes::Mistake;
 use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
 use crate::record::Record;
 use crate::store::{BEGIN, Store};
 use crate::trace::{Listener, Trace};
+use firstcome_inject::Mistake;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
@@ -58,9 +58,9 @@ pub fn live(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Li
     builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&plan.seed.to_le_bytes()));
     fastrand::seed(plan.seed);
     let runtime = builder.build().expect("a runtime without threads can be built");
-    firstcome::twins::without(mistake.and_then(Mistake::of_the_node));
+    firstcome_inject::set(mistake);
     let lived = runtime.block_on(passes(Arc::new(plan.clone()), mistake, told));
-    firstcome::twins::without(None);
+    firstcome_inject::set(None);
     // What still waits there would wait for ever.
     drop(runtime);
     lived
@@ -70,9 +70,8 @@ async fn passes(plan: Arc<Plan>, mistake: Option<Mistake>, told: Option<Listener
     let begun = Instant::now();
     let trace = Trace::begin(told);
     let record = Record::begin(empty(plan.durability));
-    let stores = mistake.and_then(Mistake::of_the_store);
     let around = Around {
-        store: Store::build(&plan, stores, record.clone(), trace.clone()),
+        store: Store::build(&plan, record.clone(), trace.clone()),
         books: plan.ledger.then(|| Books::open(plan.seed, record.clone(), trace.clone())),
         locks: firstcome_lock::Memory::starting_at(BEGIN.unsigned_abs()),
         trace,

@@ -2,7 +2,7 @@
 //!
 //! Many more are lived through by `cargo xtask sim`, which `cargo xtask test` runs as well.
 
-use firstcome_sim::mistakes::Mistake;
+use firstcome_sim::mistakes;
 use firstcome_sim::plan::Plan;
 use firstcome_sim::trial::{shorten, trial};
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ fn the_first_worlds_keep_every_promise() {
 
 #[test]
 fn a_history_that_fails_is_made_shorter_and_fails_still() {
-    let mistake = Mistake::named("min_position_ignored");
+    let mistake = mistakes::named("min_position_ignored");
     assert!(mistake.is_some());
     let failing = (0..200).map(Plan::draw).find_map(|plan| {
         let broken = trial(&plan, mistake, None).broken()?.promise;
@@ -69,7 +69,7 @@ fn a_history_that_fails_is_made_shorter_and_fails_still() {
 
 #[test]
 fn a_mistake_is_forgotten_after_its_world() {
-    let mistake = Mistake::named("stale_refusals");
+    let mistake = mistakes::named("answer_while_stale");
     let plan = Plan::draw(0);
     let before = trial(&plan, None, None).lived.hash;
     drop(trial(&plan, mistake, None));

@@ -6,19 +6,21 @@
 //! this one, and one watches its map. What is printed is how long their answers took before, and the longest while everything expired.
 
 use anyhow::Context;
-use firstcome::guard::Guards;
-use firstcome::http::{self, App, Halls, Key, Keys, Options, Role, server};
-use firstcome::leader::{Election, Leader, Pace};
-use firstcome::metrics::Metrics;
-use firstcome::node::{
-    Ask, Given, HoldAsk, Limits, Node, Ordered, OwnChunk, OwnPick, OwnWanted, on_stderr,
-};
+use firstcome_api::key::Role;
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Expect, Settings, SpaceId};
+use firstcome_http::guard::Guards;
+use firstcome_http::metrics::Metrics;
+use firstcome_http::{App, Halls, Key, Keys, Options, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::{
+    Ask, Given, HoldAsk, Limits, Node, Ordered, OwnChunk, OwnPick, OwnWanted, on_stderr,
+};
+use prometheus_client::registry::Registry;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -51,7 +53,9 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
     let data = DataFolder::take(folder)?;
     let options = StoreOptions { clock: clock.clone(), ..StoreOptions::new(SpaceId([1; 16])) };
     let store = Sqlite::open(&data, options)?;
-    let metrics = Arc::new(Metrics::default());
+    let mut registry = Registry::with_prefix("firstcome");
+    let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
+    let metrics = Arc::new(Metrics::new(registry));
     let given = Given {
         journal: Journal::Sqlite(store.clone()),
         clock: Some(clock),
@@ -63,7 +67,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             memory: 4 << 30,
             outbox: None,
         },
-        metrics: Arc::clone(&metrics),
+        metrics: Arc::clone(&counts),
         says: on_stderr(),
     };
     let node = Node::start(given, |_, _| {}).await?;
@@ -73,7 +77,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
+    let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let (_stop, draining) = watch::channel(false);
@@ -97,7 +101,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             metrics_public: true,
             durability: "fsync".into(),
         },
-        openapi: http::openapi(),
+        openapi: firstcome_http::openapi(),
         draining: draining.clone(),
     });
     tokio::spawn(server::serve(Arc::clone(&app), listener, draining, Duration::ZERO));

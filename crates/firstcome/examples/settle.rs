@@ -2,9 +2,9 @@
 //!
 //! `cargo run --release -p firstcome --example settle [FOLDER]`
 
-use firstcome::ledger::{Batch, Ledger, Row};
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
+use firstcome_node::ledger::{Batch, Ledger, Row};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

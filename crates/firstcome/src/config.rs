@@ -2,7 +2,6 @@
 //!
 //! [`Overrides`] is what was typed; [`Resolved`] is what applies. Nothing else in the program reads the environment for a setting.
 
-mod database_url;
 mod eligibility;
 mod file;
 mod guards;
@@ -13,15 +12,15 @@ mod span;
 mod store;
 mod table;
 
+use firstcome_api::key::Secret;
+use firstcome_node::ledger::choice::Ledger;
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use database_url::DatabaseUrl;
 pub use eligibility::EligibilitySetting;
 pub use guards::{GuardSettings, TokenKeySetting};
-pub use keys::{KeySetting, Role, Secret};
+pub use keys::KeySetting;
 pub use origin::Origin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
@@ -89,48 +88,6 @@ pub struct Config {
     pub metrics_public: bool,
     /// What stands before the rules.
     pub guards: GuardSettings,
-}
-
-/// Where results are made durable for the user's own queries.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ledger {
-    /// A second SQLite file in the data folder.
-    Sqlite,
-    /// A SQLite file of its own, which servers on one machine may share.
-    SqliteFile(PathBuf),
-    /// A PostgreSQL database, in a schema named after the space.
-    Postgres(DatabaseUrl),
-    /// Nowhere: results stay in memory until their campaign leaves it.
-    None,
-}
-
-impl fmt::Display for Ledger {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Sqlite => f.write_str("sqlite"),
-            Self::SqliteFile(file) => write!(f, "sqlite:{}", file.display()),
-            Self::Postgres(url) => url.fmt(f),
-            Self::None => f.write_str("none"),
-        }
-    }
-}
-
-impl std::str::FromStr for Ledger {
-    type Err = String;
-
-    /// Reads `sqlite`, `sqlite:FILE`, `none` or a URL; what is wrong with it is said without repeating a password.
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "sqlite" => Ok(Self::Sqlite),
-            "none" => Ok(Self::None),
-            "sqlite:" => Err("must name a file behind `sqlite:`".to_owned()),
-            file if file.starts_with("sqlite:") && !file.contains("://") => {
-                Ok(Self::SqliteFile(file["sqlite:".len()..].into()))
-            }
-            url if url.contains("://") => DatabaseUrl::new(url).map(Self::Postgres),
-            _ => Err(format!("must be sqlite, sqlite:FILE, none or postgres://…, not `{text}`")),
-        }
-    }
 }
 
 /// A configuration together with the origin of each value.

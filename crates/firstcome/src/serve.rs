@@ -2,21 +2,24 @@
 
 mod store;
 
-use crate::config::{Config, EligibilitySetting, GuardSettings, Ledger as LedgerKind};
-use crate::guard::Guards;
-use crate::guard::cors::Origins;
-use crate::guard::eligibility::{Check, Checks};
-use crate::guard::peer::Proxies;
-use crate::guard::rate::{Limiter, Pace, Rate};
-use crate::http::{self, App, Halls, Key, Keys, Options, Role, server};
-use crate::leader::{self, Leader};
-use crate::ledger::Ledger;
-use crate::metrics::Metrics;
-use crate::node::{Given, Limits, Node};
+use crate::config::{Config, EligibilitySetting, GuardSettings};
 use anyhow::{Context, bail};
+use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
+use firstcome_http::guard::Guards;
+use firstcome_http::guard::cors::Origins;
+use firstcome_http::guard::eligibility::{Check, Checks};
+use firstcome_http::guard::peer::Proxies;
+use firstcome_http::guard::rate::{Limiter, Pace, Rate};
+use firstcome_http::metrics::Metrics;
+use firstcome_http::{App, Halls, Key, Keys, Options, server};
 use firstcome_journal::folder::DataFolder;
+use firstcome_node::leader::{self, Leader};
+use firstcome_node::ledger::Ledger;
+use firstcome_node::ledger::choice::Ledger as LedgerKind;
+use firstcome_node::{Given, Limits, Node};
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::net::SocketAddr;
@@ -45,7 +48,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         Some(_) if !config.has_data => None,
         Some(_) | None => Some(DataFolder::take(&config.data)?),
     };
-    let metrics = Arc::new(Metrics::default());
+    let mut registry = Registry::with_prefix("firstcome");
+    let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
+    let metrics = Arc::new(Metrics::new(registry));
     let keys = keys(&config, folder.as_ref(), &metrics)?;
     let listener = listen(&config.listen).await?;
     let address = listener.local_addr()?;
@@ -68,12 +73,12 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         address: config.advertise.clone().unwrap_or_else(|| format!("http://{address}")).into(),
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
-        metrics: Arc::clone(&metrics),
-        says: crate::node::on_stderr(),
+        metrics: Arc::clone(&counts),
+        says: firstcome_node::on_stderr(),
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;
-    let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &metrics);
+    let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
 
     let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {
@@ -85,7 +90,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         guards: guards(&config.guards, &metrics)?,
         metrics,
         options: options(&config, address, store.promise()),
-        openapi: http::openapi(),
+        openapi: firstcome_http::openapi(),
         draining: stop.clone(),
     });
     // Before anybody hears the address: whoever knows it may tell this server to stop.

@@ -5,7 +5,7 @@ use super::asked::Asked;
 use crate::hall::{Best, Hall, NoBest, Orphans, Standing};
 use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Outcome, Refusal};
-use crate::twins::{Rule, is_off};
+use firstcome_inject::{Mistake, inject};
 
 impl Campaign {
     /// Sets the units that are asked for aside under a hold's number, and gives them in order.
@@ -21,7 +21,7 @@ impl Campaign {
         let taken = self.taken(asked);
         let mut rest;
         let mut asked = asked;
-        if is_off(Rule::HalfBaskets) && taken.len() < asked.seats.len() {
+        if inject(Mistake::PartialHolds) && taken.len() < asked.seats.len() {
             rest = asked.clone();
             rest.seats.retain(|seat| !taken.contains(seat));
             asked = &rest;
@@ -69,7 +69,7 @@ impl Campaign {
             let standing = hall(pool).map(|hall| hall.standing(seat));
             standing.is_some_and(|standing| {
                 standing.is_free()
-                    || is_off(Rule::HeldTwice) && matches!(standing, Standing::Held(_))
+                    || inject(Mistake::HoldTakenSeats) && matches!(standing, Standing::Held(_))
             })
         };
         asked.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()

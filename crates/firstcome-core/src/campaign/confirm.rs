@@ -9,7 +9,7 @@ use crate::hold::{Fate, Hold, Place, Take};
 use crate::outcome::{Outcome, Refusal};
 use crate::results::Kind;
 use crate::turn::{Deed, Turn};
-use crate::twins::{Rule, is_off};
+use firstcome_inject::{Mistake, inject};
 
 /// A unit that was paid for too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Campaign {
         if !expired && !fate(|fate| fate == Fate::Held) {
             return Ok(self.confirmed(hold, &which, hold.retaken));
         }
-        if expired && late == Late::Refuse && !is_off(Rule::ConfirmedTooLate) {
+        if expired && late == Late::Refuse && !inject(Mistake::ConfirmAfterExpiry) {
             return Err(Refusal::HoldExpired.into());
         }
         if expired && (barred || !self.can_retake(hold, &which)) {
@@ -105,7 +105,7 @@ impl Campaign {
         let takes: Vec<Take> =
             which.iter().map(|at| hold.takes[*at]).filter(|t| t.fate == Fate::Expired).collect();
         let free = |take: &Take| {
-            if is_off(Rule::RetakenFromOthers) && matches!(take.place, Place::Seat(_)) {
+            if inject(Mistake::RetakeFromOthers) && matches!(take.place, Place::Seat(_)) {
                 return true;
             }
             let wanted = takes.iter().filter(|t| (t.pool, t.place) == (take.pool, take.place));

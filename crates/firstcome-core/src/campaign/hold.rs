@@ -11,7 +11,7 @@ use crate::outcome::{
 };
 use crate::settings::HoldsEach;
 use crate::turn::Turn;
-use crate::twins::{Rule, is_off};
+use firstcome_inject::{Mistake, inject};
 
 /// What a command to hold asks.
 pub(crate) struct ToHold<'a> {
@@ -114,7 +114,7 @@ impl Campaign {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
-        let known = self.holds.find(ask.id).filter(|_| !is_off(Rule::NewHoldForRepeats));
+        let known = self.holds.find(ask.id).filter(|_| !inject(Mistake::NewHoldOnRepeat));
         if let Some(known) = known {
             if known.content != ask.content {
                 return Err(Refusal::IdReused.into());

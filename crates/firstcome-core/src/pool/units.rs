@@ -5,7 +5,7 @@ use crate::Timestamp;
 use crate::hall::{Counts, Hall, Kind, Standing};
 use crate::hold::Place;
 use crate::settings::{PoolKind, PoolSettings};
-use crate::twins::{Rule, is_off};
+use firstcome_inject::{Mistake, inject};
 
 impl Pool {
     /// Gives the settings as they stand.
@@ -148,5 +148,5 @@ impl Pool {
 
 /// Says whether a seat may have been given twice on purpose.
 fn gives_twice() -> bool {
-    is_off(Rule::HeldTwice) || is_off(Rule::RetakenFromOthers)
+    inject(Mistake::HoldTakenSeats) || inject(Mistake::RetakeFromOthers)
 }

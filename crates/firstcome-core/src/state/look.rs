@@ -8,7 +8,7 @@ use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::Record;
 use crate::turn::{Deadlines, Deeds, Turn};
-use crate::twins::{Rule, is_off};
+use firstcome_inject::{Mistake, inject};
 
 impl State {
     /// Gives a campaign, or why there is none: `not_found` or `archived`.
@@ -140,7 +140,7 @@ impl State {
     /// with entries, at most 15 s with each, so while there are live holds entries must not be far apart.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let campaigns = self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min();
-        let expiry = self.next_expiry().filter(|_| !is_off(Rule::HoldsWithoutTicks));
+        let expiry = self.next_expiry().filter(|_| !inject(Mistake::NoTickForHolds));
         campaigns.into_iter().chain(expiry).min()
     }
 

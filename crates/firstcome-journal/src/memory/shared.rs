@@ -5,6 +5,7 @@ use super::{Inside, Memory};
 use crate::shared::{Announcement, News, Roll, Seed};
 use crate::{Entry, Failure, Head, Name};
 use firstcome_core::NodeId;
+use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -53,12 +54,9 @@ impl Memory {
         self.with(|inside| {
             inside.check_there()?;
             let checked = inside.check_end(head, name);
-            #[cfg(feature = "twins")]
-            let checked = checked.or_else(|moved| {
-                let anywhere = self.has(super::twins::Mistake::PutBackAnywhere);
-                if anywhere { Ok(()) } else { Err(moved) }
-            });
-            checked?;
+            if !inject(Mistake::BackfillAnywhere) {
+                checked?;
+            }
             for entry in entries {
                 let name = entry.name()?;
                 inside.epoch = inside.epoch.max(entry.epoch);

@@ -1,11 +1,10 @@
 //! Snapshots of a journal in memory, and dropping what no reader needs any more.
 
-#[cfg(feature = "twins")]
-use super::twins::Mistake;
 use super::{Inside, Memory};
 use crate::{Failure, Tip};
 use firstcome_core::Timestamp;
 use firstcome_core::snapshot::PieceName;
+use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 
 /// How long entries and pieces are kept that no reader needs, in microseconds.
@@ -90,11 +89,9 @@ impl Memory {
             inside.check_term(term)?;
             let cutoff = inside.head(now).at.max(now).plus_micros(-KEEP_FOR);
             let covered = inside.manifests.get(1).map_or(0, |before| before.position);
-            #[cfg(feature = "twins")]
-            let covered = if self.has(Mistake::TrimPastSnapshot) { u64::MAX } else { covered };
+            let covered = if inject(Mistake::TrimPastSnapshot) { u64::MAX } else { covered };
             inside.drop_entries(covered, cutoff);
-            #[cfg(feature = "twins")]
-            if self.has(Mistake::PiecesDroppedAtOnce) {
+            if inject(Mistake::PiecesDroppedAtOnce) {
                 let newest = inside.manifests.first().map(|newest| newest.pieces.clone());
                 let newest = newest.unwrap_or_default();
                 Arc::make_mut(&mut inside.pieces).retain(|name, _| newest.contains(name));

@@ -7,6 +7,7 @@ use super::trouble::{looked, trouble, unexpected};
 use super::value::Entries;
 use super::{Redis, Waits};
 use crate::{Append, Confirm, Entry, Exchange, Failure};
+use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Answer, Command, Failure as Store, Pinned, Wire};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -78,8 +79,11 @@ impl Redis {
             }
             _ => Confirm::AtOnce,
         };
-        #[cfg(feature = "twins")]
-        let confirm = self.confirmed_by_another_connection(confirm).await;
+        let confirm = if inject(Mistake::WaitOnOtherConnection) {
+            self.confirmed_by_another_connection(confirm).await
+        } else {
+            confirm
+        };
         let missed = sent.read.await.map_err(|lost| Failure::Unknown(lost.to_string()))?;
         let rows = missed.list().map_err(|_| unexpected(&missed, "entries"))?;
         let entries = Entries::of(rows).good.into_iter().map(|(entry, _)| entry);
@@ -90,13 +94,10 @@ impl Redis {
         Ok(Exchange { entries, confirm })
     }
 
-    /// Believes what a WAIT answers on a connection that sent nothing before it, if a test wants that:
-    /// how many replicas are connected.
-    #[cfg(feature = "twins")]
+    /// Believes what a WAIT answers on a connection that sent nothing before it: how many replicas are connected.
+    ///
+    /// See [`Mistake::WaitOnOtherConnection`].
     async fn confirmed_by_another_connection(&self, confirm: Confirm) -> Confirm {
-        if !self.inner.options.twins.any_wait_counts {
-            return confirm;
-        }
         let info = self.inner.rest.send(&Command::new("INFO").arg("replication")).await;
         let text = info.and_then(|reply| reply.text()).unwrap_or_default();
         if super::opening::replicas(&text) > 0 { Confirm::AtOnce } else { confirm }

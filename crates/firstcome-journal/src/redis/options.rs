@@ -26,23 +26,10 @@ pub struct Options {
     pub keep_for: Duration,
     /// The folder that takes in what is trimmed, if any; its parent must be there.
     pub archive: Option<PathBuf>,
-    /// A clock in the place of the server's, and protections switched off; for this crate's own tests.
-    #[cfg(feature = "twins")]
+    /// A clock in the place of the server's, for tests.
+    #[cfg(feature = "inject")]
     #[doc(hidden)]
-    pub twins: Twins,
-}
-
-/// What tests change.
-#[cfg(feature = "twins")]
-#[doc(hidden)]
-#[derive(Clone, Debug, Default)]
-pub struct Twins {
-    /// The time, instead of the server's.
     pub clock: Option<crate::Clock>,
-    /// Appends compare the height alone.
-    pub without_names: bool,
-    /// Copies are counted on a connection that wrote nothing.
-    pub any_wait_counts: bool,
 }
 
 impl Options {
@@ -56,8 +43,8 @@ impl Options {
             durability,
             keep_for: KEEP_FOR,
             archive: None,
-            #[cfg(feature = "twins")]
-            twins: Twins::default(),
+            #[cfg(feature = "inject")]
+            clock: None,
         }
     }
 }

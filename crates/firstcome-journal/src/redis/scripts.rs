@@ -8,7 +8,7 @@ use firstcome_store::{Reply, Script};
 use std::sync::LazyLock;
 
 /// How a script reads the server's clock; tests put a clock of their own in its place.
-#[cfg(feature = "twins")]
+#[cfg(feature = "inject")]
 const CLOCK: &str = "local time = redis.call('TIME')\nlocal now = time[1] * 1000000 + time[2]";
 
 /// One script, and whether it reads the clock.
@@ -16,7 +16,7 @@ const CLOCK: &str = "local time = redis.call('TIME')\nlocal now = time[1] * 1000
 pub(super) struct Step {
     pub(super) script: Script,
     /// Whether its last argument is the time, which only happens in tests.
-    #[cfg(feature = "twins")]
+    #[cfg(feature = "inject")]
     pub(super) timed: bool,
 }
 
@@ -48,7 +48,7 @@ impl Scripts {
             let changed = change(text);
             Step {
                 script: Script::new(changed),
-                #[cfg(feature = "twins")]
+                #[cfg(feature = "inject")]
                 timed: changed.contains("tonumber(ARGV[#ARGV])"),
             }
         };
@@ -68,7 +68,7 @@ impl Scripts {
     }
 
     /// The scripts with a clock that is an argument.
-    #[cfg(feature = "twins")]
+    #[cfg(feature = "inject")]
     pub(super) fn with_clock() -> &'static Self {
         static SET: LazyLock<Scripts> = LazyLock::new(|| {
             Scripts::of(|text| {
@@ -78,8 +78,7 @@ impl Scripts {
         &SET
     }
 
-    /// The scripts without the comparison of names: an append looks at the height alone.
-    #[cfg(feature = "twins")]
+    /// The scripts for [`Mistake::PredecessorIgnored`](firstcome_inject::Mistake): an append compares the height alone.
     pub(super) fn without_names() -> &'static Self {
         static BLIND: LazyLock<Scripts> = LazyLock::new(|| {
             Scripts::of(|text| {

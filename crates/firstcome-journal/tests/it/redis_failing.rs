@@ -3,6 +3,7 @@
 use crate::redis_opening::open;
 use crate::world::{Player, SPACE, all, name_of, subject_of};
 use firstcome_core::snapshot::PieceName;
+use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Append, Confirm, Entry, Exchange, Failure, Journal};
 use firstcome_store::{Command, Options as Store, Wire};
@@ -111,8 +112,11 @@ async fn a_lost_tail_is_noticed_and_put_back() {
 /// What an append says that rests on entry 5, where the store lost it and has others at 4 and 5.
 async fn on_a_fork(without_names: bool, others: u64) -> Option<Result<Exchange, Failure>> {
     let mut server = Server::start()?;
-    let redis = open(&server, |options| options.twins.without_names = without_names);
-    let journal = Journal::Redis(redis.await.unwrap());
+    // The scripts are chosen when the journal is opened.
+    firstcome_inject::set(without_names.then_some(Mistake::PredecessorIgnored));
+    let opened = open(&server, |_| {}).await;
+    firstcome_inject::set(None);
+    let journal = Journal::Redis(opened.unwrap());
     let mut ann = Player::new(b'a');
     after_a_restart_from_an_older_file(&mut server, &journal, &mut ann).await;
     let mut bob = Player { applied: 3, applied_name: ann.applied_name, ..Player::new(b'b') };

@@ -24,7 +24,7 @@ impl Trimmed {
     async fn new(change: impl FnOnce(&mut Options)) -> Option<Self> {
         let (server, hands) = (Server::start()?, Hands::new());
         let redis = open(&server, |options| {
-            options.twins.clock = Some(hands.clock());
+            options.clock = Some(hands.clock());
             change(options);
         });
         let redis = redis.await.unwrap();
@@ -173,7 +173,7 @@ async fn what_goes_is_in_the_archive_first() {
     t.snapshot(190, &[]).await;
     t.hands.turn(10 * MINUTE);
     let other = open(&t.server, |options| {
-        options.twins.clock = Some(t.hands.clock());
+        options.clock = Some(t.hands.clock());
         options.archive = Some(folder.clone());
     });
     let other = Journal::Redis(other.await.unwrap());

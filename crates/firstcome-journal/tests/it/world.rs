@@ -111,7 +111,7 @@ impl Stage {
     pub(crate) async fn redis() -> Option<Self> {
         let (hands, server) = (Hands::new(), Server::start()?);
         let mut options = redis::Options::new(SPACE, Durability::Memory);
-        options.twins.clock = Some(hands.clock());
+        options.clock = Some(hands.clock());
         let store = firstcome_store::Options::new(server.url());
         let journal = Journal::Redis(Redis::open(store, options).await.unwrap());
         Some(Self { journal, hands, folder: None, server: Some(server), beyond: None })

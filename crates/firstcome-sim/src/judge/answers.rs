@@ -5,11 +5,11 @@ use super::tree::Tree;
 use super::walk::Walk;
 use super::{At, Broken, Story, Verdict, memory};
 use crate::history::{Asked, Exchange, History, Told};
-use firstcome::answer::Failure;
-use firstcome::node::Decided;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Outcome};
+use firstcome_node::Decided;
+use firstcome_node::Failure;
 use std::collections::BTreeSet;
 
 /// What somebody was told by an answer that was true when it was given.

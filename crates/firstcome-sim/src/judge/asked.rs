@@ -8,11 +8,11 @@ use super::answers::is_asked;
 use super::tree::Tree;
 use super::{At, Broken, Question};
 use crate::history::{Asked, Exchange, History, Moment, Told};
-use firstcome::answer::Failure;
-use firstcome::node::{Decided, HoldAsk};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
+use firstcome_node::Failure;
+use firstcome_node::{Decided, HoldAsk};
 use std::collections::BTreeMap;
 
 /// What tells commands apart, roughly: the rest is compared.

@@ -4,9 +4,9 @@
 
 use super::{Broken, Story};
 use crate::history::{Asked, History, Told};
-use firstcome::node::{HoldAsk, OwnPick, OwnWanted};
 use firstcome_core::Outcome;
 use firstcome_core::outcome::UnitName;
+use firstcome_node::{HoldAsk, OwnPick, OwnWanted};
 use std::collections::BTreeSet;
 
 /// Checks every hold that was begun.

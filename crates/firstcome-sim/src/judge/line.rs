@@ -3,8 +3,8 @@
 
 use super::{At, Broken, Story};
 use crate::history::{Asked, Exchange, History, Lined, Moment, Told};
-use firstcome::node::{Decided, HoldAsk, OwnWanted};
 use firstcome_core::{Outcome, Refusal};
+use firstcome_node::{Decided, HoldAsk, OwnWanted};
 use std::time::Duration;
 
 /// Somebody in line.

@@ -4,7 +4,7 @@
 use super::model::{Decision, Deed, Model, Seen};
 use super::tree::Tree;
 use crate::history::{Exchange, Told};
-use firstcome::node::Decided;
+use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
 /// What came of every place of the tree.

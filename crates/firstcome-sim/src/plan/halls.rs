@@ -3,10 +3,10 @@
 use super::draw::{between, ms, random_moment};
 use super::{Plan, Want};
 use fastrand::Rng;
-use firstcome::node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use firstcome_core::command::Late;
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
+use firstcome_node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use std::time::Duration;
 
 /// The seats of a campaign's seated pool.

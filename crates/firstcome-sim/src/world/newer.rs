@@ -2,11 +2,11 @@
 
 use crate::around::Around;
 use crate::life::Seats;
-use firstcome::answer::Failure;
-use firstcome::node::Condition;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::{LEVEL, NodeId, State};
 use firstcome_journal::{Append, Journal, Name};
+use firstcome_node::Condition;
+use firstcome_node::Failure;
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -4,10 +4,10 @@ use crate::around::Around;
 use crate::books::Books;
 use crate::history::{End, Last, Row};
 use crate::life::Seats;
-use firstcome::leader::Leader;
-use firstcome::node::Condition;
 use firstcome_core::State;
 use firstcome_journal::Journal;
+use firstcome_node::Condition;
+use firstcome_node::leader::Leader;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -148,7 +148,7 @@ pub(super) async fn end(around: &Around, seats: &Seats) -> End {
     }
 }
 
-fn row(row: firstcome::ledger::Row) -> Row {
+fn row(row: firstcome_node::ledger::Row) -> Row {
     Row {
         number: row.number,
         kind: row.kind,

@@ -2,11 +2,11 @@
 
 use crate::honest::sale;
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put, steer};
-use firstcome::answer::Failure;
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
+use firstcome_node::Failure;
 use firstcome_sim::history::{Asked, Cause, Durability, Exchange, History, Told};
 use std::time::Duration;
 
@@ -115,7 +115,7 @@ fn an_answer_of_a_copy() {
         let by = firstcome_core::outcome::By::Subject;
         let outcome = Outcome::Cancelled { by, at: clock(14.0) };
         exchange.told =
-            Told::Answer { outcome, position, decided: firstcome::node::Decided::Journal };
+            Told::Answer { outcome, position, decided: firstcome_node::Decided::Journal };
     });
 }
 

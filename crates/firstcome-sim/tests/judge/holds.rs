@@ -1,12 +1,12 @@
 //! Holds and seats: what is told of them, and who waits for them.
 
 use crate::story::{Story, clock, is_broken, passes, places};
-use firstcome::node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use firstcome_core::command::Late;
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Outcome, Refusal, Settings};
+use firstcome_node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use firstcome_sim::history::{Asked, Cause, Durability, History, Lined, Told};
 use firstcome_sim::judge::judge;
 use std::time::Duration;

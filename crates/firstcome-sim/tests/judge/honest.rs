@@ -1,10 +1,10 @@
 //! Histories in which every promise is kept.
 
 use crate::story::{Story, cancel, claim, clock, passes, places, put, steer};
-use firstcome::answer::Failure;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal};
+use firstcome_node::Failure;
 use firstcome_sim::history::{Asked, Cause, Durability, Told};
 use firstcome_sim::judge::Verdict;
 

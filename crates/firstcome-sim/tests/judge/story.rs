@@ -1,7 +1,5 @@
 //! A history told step by step.
 
-use firstcome::answer::Failure;
-use firstcome::node::Decided;
 use firstcome_core::command::{BodyWriter, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
@@ -9,6 +7,8 @@ use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
+use firstcome_node::Decided;
+use firstcome_node::Failure;
 use firstcome_sim::history::{
     Asked, Cause, Durability, End, Exchange, Headed, History, Last, Life, Loss, Moment, Row,
     Stored, Told,

@@ -2,14 +2,14 @@
 
 use crate::table::{Budget, Table, median};
 use anyhow::{Result, ensure};
-use firstcome::metrics::Metrics;
-use firstcome::node::{Ask, Given, Limits, Node, Ordered};
 use firstcome_core::command::Expect;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::metrics::Metrics;
+use firstcome_node::{Ask, Given, Limits, Node, Ordered};
 use futures_util::future::join_all;
 use std::path::Path;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Embedded {
             }),
             limits,
             metrics: Arc::new(Metrics::default()),
-            says: firstcome::node::on_stderr(),
+            says: firstcome_node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, store })

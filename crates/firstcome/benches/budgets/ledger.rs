@@ -2,9 +2,9 @@
 
 use crate::table::{Budget, Table, median};
 use anyhow::{Context, Result};
-use firstcome::ledger::{Batch, Ledger, Row};
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
+use firstcome_node::ledger::{Batch, Ledger, Row};
 use firstcome_testbed::{Postgres, PostgresSettings};
 use futures_util::SinkExt;
 use std::fmt::Write as _;

@@ -13,11 +13,11 @@ use super::complaint::{Complaint, Exit};
 use super::connect::LedgerArgs;
 use super::out;
 use super::source::SourceArgs;
-use crate::audit::{Report, ServerDigest, run as audit};
-use crate::client::{Ask, Client, Reply, Server};
-use crate::config::Secret;
-use crate::ledger::Look;
-use crate::picture;
+use crate::offline::audit::{Report, ServerDigest, run as audit};
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Client, Reply, Server};
+use firstcome_node::ledger::Look;
+use firstcome_rush::picture;
 
 /// Options of `audit`.
 #[derive(Debug, Args)]

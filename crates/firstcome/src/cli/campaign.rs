@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, Client, OperatorDone};
 use crate::config::duration_from_text;
+use firstcome_client::{Ask, Client, OperatorDone};
 
 /// What can be done with campaigns.
 #[derive(Debug, Subcommand)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, CancelAsk, Cancelled, Client, HeldClaim, SubjectClaims, Won};
+use firstcome_client::{Ask, CancelAsk, Cancelled, Client, HeldClaim, SubjectClaims, Won};
 
 /// Options of `claim`.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::out;
-use crate::client::{Failure, Problem};
+use firstcome_client::{Failure, Problem};
 
 /// What the program says to the shell when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl From<anyhow::Error> for Complaint {
 
 /// The advice that comes with what went wrong, wherever in the chain it stands.
 fn hint_of(error: &anyhow::Error) -> Option<String> {
-    if let Some(crate::node::CannotStart::Journal(failure)) = error.downcast_ref() {
+    if let Some(firstcome_node::CannotStart::Journal(failure)) = error.downcast_ref() {
         return failure.hint().map(str::to_owned);
     }
     #[cfg(feature = "locks")]

@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use super::complaint::Complaint;
 use super::out;
-use crate::client::{Client, Reply, Server};
-use crate::config::{self, Secret, duration_from_text};
-use crate::picture;
+use crate::config::duration_from_text;
+use firstcome_api::key::Secret;
+use firstcome_client::{Client, Reply, Server};
+use firstcome_node::ledger::choice::Ledger;
+use firstcome_rush::picture;
 
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
@@ -49,7 +51,7 @@ pub(super) struct LedgerArgs {
 
 impl LedgerArgs {
     /// The ledger; one that is not named is in the data folder, or nowhere with a shared store.
-    pub(super) fn ledger(&self, shared: bool) -> Result<config::Ledger, Complaint> {
+    pub(super) fn ledger(&self, shared: bool) -> Result<Ledger, Complaint> {
         let otherwise = if shared { "none" } else { "sqlite" };
         self.ledger
             .as_deref()

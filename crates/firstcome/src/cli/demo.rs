@@ -11,10 +11,10 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::complaint::{Complaint, Exit};
 use super::out;
 use super::talk::Talk;
-use crate::demo::seats::SeatsPlan;
-use crate::demo::{CAMPAIGN, DemoError, DemoPlan, Proof, Shown, Voice};
-use crate::picture::{self, thousands};
-use crate::rush::{Kind, Progress};
+use crate::demo_seats::SeatsPlan;
+use firstcome_rush::demo::{CAMPAIGN, DemoError, DemoPlan, Proof, Shown, Voice};
+use firstcome_rush::picture::{self, thousands};
+use firstcome_rush::rush::{Kind, Progress};
 
 /// Options of `demo`.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(super) struct DemoArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     places: u64,
     /// People who want one.
-    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(crate::rush::MOST_SUBJECTS)))]
+    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(firstcome_rush::rush::MOST_SUBJECTS)))]
     subjects: u32,
     /// Requests they send.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..))]
@@ -105,7 +105,7 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
         (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
     // Leaving by a signal drops the demo, which kills its server and removes its folder.
     let shown = tokio::select! {
-        shown = crate::demo::run(&plan, &told) => shown,
+        shown = firstcome_rush::demo::run(&plan, &told) => shown,
         _ = interrupt.recv() => return interrupted(&told, plan.keep),
         _ = terminate.recv() => return interrupted(&told, plan.keep),
     };

@@ -7,8 +7,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, HeldUnit, Hold, HoldAnswer, HoldStep, Picks};
 use crate::config::duration_from_text;
+use firstcome_client::{Ask, HeldUnit, Hold, HoldAnswer, HoldStep, Picks};
 
 /// What can be done with holds.
 #[derive(Debug, Subcommand)]

@@ -12,8 +12,8 @@ use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
 use super::out;
 use super::source::{SourceArgs, SpaceArgs};
-use crate::entry_text::to_json;
-use crate::picture;
+use crate::offline::entry_text::to_json;
+use firstcome_rush::picture;
 
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]

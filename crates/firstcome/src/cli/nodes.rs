@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, table, yes};
 use super::out;
-use crate::client::{Ask, Client};
+use firstcome_client::{Ask, Client};
 
 /// Options of `nodes`.
 #[derive(Debug, Args)]

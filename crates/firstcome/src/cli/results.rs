@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, table, yes};
 use super::out;
-use crate::client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
+use firstcome_client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
 
 /// Options of `results`.
 #[derive(Debug, Args)]

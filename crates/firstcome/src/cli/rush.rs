@@ -12,10 +12,13 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{FolderArgs, yes};
 use super::out;
 use super::talk::Talk;
-use crate::client::{Ask, Campaign, Client, Match, OperatorDone, Server};
-use crate::config::{Secret, duration_from_text};
-use crate::picture::{self, thousands};
-use crate::rush::{Observer, Pace, Plan, Progress, Promise, Report, RushError, Speed, Tally};
+use crate::config::duration_from_text;
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Server};
+use firstcome_rush::picture::{self, thousands};
+use firstcome_rush::rush::{
+    Observer, Pace, Plan, Progress, Promise, Report, RushError, Speed, Tally,
+};
 
 /// Options of `rush`.
 #[derive(Debug, Args)]
@@ -73,7 +76,7 @@ pub(super) struct RushArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
     /// Different subjects [default: 30000; 2000 people with --seats].
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(crate::rush::MOST_SUBJECTS)))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(firstcome_rush::rush::MOST_SUBJECTS)))]
     subjects: Option<u32>,
     /// Connections, each with one request under way.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -157,7 +160,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     ));
     let talk = Talk::new(plan.requests, Some(places));
     let mut watching = Watching { talk };
-    let report = crate::rush::run(plan, &mut watching).await;
+    let report = firstcome_rush::rush::run(plan, &mut watching).await;
     watching.talk.end();
     let report = report?;
     if json {
@@ -281,7 +284,7 @@ fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
 /// Prints what was asked and answered, and how long it took.
 pub(super) fn print_load(report: &Report) {
     let counts = &report.counts;
-    let answers = crate::rush::Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
+    let answers = firstcome_rush::rush::Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
     let answers: Vec<String> =
         answers.map(|kind| format!("{} {}", kind.as_str(), thousands(counts.of(kind)))).collect();
     out::line(format!(

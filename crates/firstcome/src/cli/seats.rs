@@ -11,7 +11,7 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::hold::CountArgs;
 use super::out;
-use crate::client::{Ask, Picks, SeatsBlocked, SeatsMoved};
+use firstcome_client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 
 /// What can be done with seats.
 #[derive(Debug, Subcommand)]

@@ -9,9 +9,10 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, ServerArgs, yes};
 use super::source::SourceArgs;
 use super::{on_one_core, out};
-use crate::client::Ask;
-use crate::picture;
-use crate::{ledger, rebuild};
+use crate::offline::rebuild;
+use firstcome_client::Ask;
+use firstcome_node::ledger;
+use firstcome_rush::picture;
 
 /// What can be done about settling.
 #[derive(Debug, Subcommand)]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::out;
-use crate::picture::{self, thousands};
-use crate::rush::{Kind, Progress};
+use firstcome_rush::picture::{self, thousands};
+use firstcome_rush::rush::{Kind, Progress};
 
 /// Tells people how a flood is going.
 pub(super) struct Talk {

@@ -7,8 +7,8 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::client::{Ask, Minted};
 use crate::config::duration_from_text;
+use firstcome_client::{Ask, Minted};
 
 /// Options of `token`.
 #[derive(Debug, Args)]

@@ -3,9 +3,9 @@
 use super::file::Entries;
 use super::span::duration_from_text;
 use super::table::whole;
-use crate::guard::eligibility::Terms;
-use crate::guard::token::Scope;
-use axum::http::{HeaderValue, Uri};
+use firstcome_http::guard::eligibility::Terms;
+use firstcome_http::guard::token::Scope;
+use http::{HeaderValue, Uri};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,10 +3,10 @@
 use super::eligibility::EligibilitySetting;
 use super::file::Entries;
 use super::{ConfigError, Layers, table};
-use crate::guard::cors::Origin;
-use crate::guard::peer::{Header, Network};
-use crate::guard::rate::Rate;
-use crate::guard::token::{TokenKey, TokenKeys};
+use firstcome_http::guard::cors::Origin;
+use firstcome_http::guard::peer::{Header, Network};
+use firstcome_http::guard::rate::Rate;
+use firstcome_http::guard::token::{TokenKey, TokenKeys};
 use std::fmt::Display;
 use std::str::FromStr;
 

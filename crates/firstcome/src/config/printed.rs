@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::span::text_from_duration;
-use super::{Config, Ledger, Resolved, SETTINGS};
+use super::{Config, Resolved, SETTINGS};
+use firstcome_node::ledger::choice::Ledger;
 
 /// Writes the configuration as TOML with each value's origin behind it; secrets are named, not shown.
 pub fn print(resolved: &Resolved) -> String {

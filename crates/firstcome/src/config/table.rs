@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::keys::Secret;
 use super::span::duration_from_text;
-use super::{Config, ConfigError, Durability, Layers, Ledger, StoreUrl, default_data};
+use super::{Config, ConfigError, Durability, Layers, StoreUrl, default_data};
+use firstcome_api::key::Secret;
+use firstcome_node::ledger::choice::Ledger;
 
 /// One setting as people see it.
 #[derive(Debug, Clone, Copy)]

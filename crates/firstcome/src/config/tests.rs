@@ -1,3 +1,4 @@
+use firstcome_api::key::Role;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -1,11 +1,11 @@
 //! The store a server runs on: the embedded file of this process, or one that several servers share.
 
 use crate::config::Config;
-use crate::leader::Election;
 use firstcome_core::{NodeId, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::leader::Election;
 
 #[cfg(feature = "redis")]
 use anyhow::Context;
@@ -53,18 +53,11 @@ impl Store {
                 Wanted::Fsync => redis::Durability::Fsync,
             };
             let archive = folder.filter(|_| config.archive).map(DataFolder::archive);
-            #[cfg_attr(not(feature = "twins"), expect(unused_mut, reason = "twins change it"))]
-            let mut journal = redis::Options {
+            let journal = redis::Options {
                 space_name: config.space.clone(),
                 archive,
                 ..redis::Options::new(fresh, durability)
             };
-            #[cfg(feature = "twins")]
-            {
-                use crate::twins::{Protection, is_off};
-                journal.twins.without_names = is_off(Protection::PredecessorNames);
-                journal.twins.any_wait_counts = is_off(Protection::OwnConnection);
-            }
             let redis = Redis::open(options.clone(), journal).await.with_context(about)?;
             for warning in redis.warnings() {
                 eprintln!("warning: {}; {}", warning.what, warning.fix);

@@ -3,9 +3,9 @@
 use crate::scene::Scene;
 use crate::server::KEY;
 use crate::talk::condition;
-use firstcome::client::Server;
-use firstcome::config::Secret;
-use firstcome::rush::{self, Pace, Plan, Report, RushError, Speed, Tally};
+use firstcome_api::key::Secret;
+use firstcome_client::Server;
+use firstcome_rush::rush::{self, Pace, Plan, Report, RushError, Speed, Tally};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;

@@ -5,7 +5,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::server::Server;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use firstcome_testbed::Fault;
 use serde_json::{Value, json};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! What a test asks one server, and the documents it answers with.
 
 use crate::server::KEY;
-use firstcome::client::{Ask, Client, Failure, Reply, Server};
-use firstcome::config::Secret;
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Client, Failure, Reply, Server};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

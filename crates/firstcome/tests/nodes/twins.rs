@@ -2,7 +2,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::server::PATIENCE;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use firstcome_testbed::Fault;
 use serde_json::json;
 use std::time::Duration;
@@ -45,7 +45,9 @@ async fn a_batch_that_arrives_once_more_after_its_answer_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_batch_numbers_a_late_copy_claims_again() {
-    let Some((_scene, claims)) = a_late_copy(&[("TWIN", "batch_numbers")]).await else { return };
+    let Some((_scene, claims)) = a_late_copy(&[("INJECT", "copies_run_twice")]).await else {
+        return;
+    };
     assert_eq!(claims["claims"].as_array().unwrap().len(), 2, "the story is blind: {claims}");
 }
 
@@ -101,7 +103,7 @@ async fn an_older_copy_in_the_stores_place_is_noticed_by_name_and_nobody_is_lost
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_name_of_the_entry_before_servers_tell_different_stories() {
-    let Some(scene) = an_older_copy(&[("TWIN", "predecessor_names")]).await else { return };
+    let Some(scene) = an_older_copy(&[("INJECT", "predecessor_ignored")]).await else { return };
     let end = Instant::now() + PATIENCE;
     loop {
         let mut said = Vec::new();
@@ -120,8 +122,11 @@ async fn without_the_name_of_the_entry_before_servers_tell_different_stories() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_counted_where_nothing_was_written_acknowledge_what_is_lost() {
-    let settings =
-        [("DURABILITY", "copies=1"), ("COMMAND_WAIT_MS", "2000"), ("TWIN", "own_connection")];
+    let settings = [
+        ("DURABILITY", "copies=1"),
+        ("COMMAND_WAIT_MS", "2000"),
+        ("INJECT", "wait_on_other_connection"),
+    ];
     let setup = Setup { replica: true, settings: &settings, ..Setup::default() };
     let Some(mut scene) = Scene::set(setup).await else { return };
     scene.nodes[0].talk().open("spring", 100).await;

@@ -3,12 +3,12 @@
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
 use crate::several::{Seat, agree, store};
-use firstcome::answer::Failure;
-use firstcome::leader::{Election, Leader, Pace};
-use firstcome::metrics::Metrics;
 use firstcome_core::Outcome;
 use firstcome_journal::Journal;
 use firstcome_journal::memory::Memory;
+use firstcome_node::Failure;
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::metrics::Metrics;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -23,7 +23,7 @@ async fn length(store: &Memory) -> u64 {
 fn claiming(
     seat: &Seat,
     subject: &'static str,
-) -> tokio::task::JoinHandle<Result<firstcome::node::Answer, Failure>> {
+) -> tokio::task::JoinHandle<Result<firstcome_node::Answer, Failure>> {
     let intake = Arc::clone(&seat.node.intake);
     tokio::spawn(async move { intake.claim("spring", None, subject, None).await })
 }

@@ -3,8 +3,8 @@
 use crate::inside::{Inside, Setup};
 use crate::process::{Server, cannot_serve, serve};
 use crate::team::{Mood, Team};
-use firstcome::guard::Guards;
-use firstcome::guard::eligibility::{Check, Checks, CountsOfAll, Question, Terms, Verdict};
+use firstcome_http::guard::Guards;
+use firstcome_http::guard::eligibility::{Check, Checks, CountsOfAll, Question, Terms, Verdict};
 use firstcome_testbed::Certificates;
 use futures_util::future::join_all;
 use rustls::pki_types::pem::PemObject;

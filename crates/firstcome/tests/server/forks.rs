@@ -3,8 +3,6 @@
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
 use crate::several::{Seat, agree, store, store_head};
-use firstcome::answer::Failure;
-use firstcome::node::{Ask, HoldAsk, OwnPick, OwnStep, OwnWanted};
 use firstcome_core::Outcome;
 use firstcome_core::command::{BodyWriter, Command, Late};
 use firstcome_core::names::NodeId;
@@ -12,6 +10,8 @@ use firstcome_core::outcome::By;
 use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
+use firstcome_node::Failure;
+use firstcome_node::{Ask, HoldAsk, OwnPick, OwnStep, OwnWanted};
 use std::time::Duration;
 use tokio::time::sleep;
 

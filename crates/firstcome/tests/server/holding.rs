@@ -1,11 +1,11 @@
 //! Holds on a node, whose time is the runtime's own, paused: units come free though nobody asks for anything.
 
 use crate::several::{Seat, at, places, store};
-use firstcome::node::{Answer, Decided, HoldAsk, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use firstcome_core::command::Late;
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Outcome, Settings, State};
+use firstcome_node::{Answer, Decided, HoldAsk, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -24,7 +24,7 @@ pub(crate) async fn opens(seat: &Seat, ttl: Duration) {
     let seats = vec![SeatSettings::named("A1"), SeatSettings::named("B1")];
     let chunk = OwnChunk::new(&Chunk { seats, areas: Vec::new() }).unwrap();
     let (campaign, pool) = ("hall".into(), "main".into());
-    let ordered = firstcome::node::Ordered { id: None, who: "ops".into() };
+    let ordered = firstcome_node::Ordered { id: None, who: "ops".into() };
     let ask = HoldAsk::Seats { campaign, pool, chunk, ordered };
     let added = seat.node.intake.hold(ask, None).await.unwrap().outcome;
     assert_eq!(added, Outcome::Imported { seats: 2, areas: 0 });

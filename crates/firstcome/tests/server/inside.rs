@@ -9,17 +9,19 @@ use crate::wire::Answer;
 use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
-use firstcome::guard::Guards;
-use firstcome::guard::rate::Pace;
-use firstcome::http::{self, App, Key, Keys, Options, Role};
-use firstcome::leader::{self, Election, Leader};
-use firstcome::metrics::Metrics;
-use firstcome::node::{Given, Limits, Node};
+use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
+use firstcome_http::guard::Guards;
+use firstcome_http::guard::rate::Pace;
+use firstcome_http::metrics::Metrics;
+use firstcome_http::{App, Halls, Key, Keys, Options};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::leader::{self, Election, Leader};
+use firstcome_node::{Given, Limits, Node};
 use http_body_util::BodyExt;
+use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -83,7 +85,9 @@ impl Inside {
     }
 
     async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
-        let metrics = Arc::new(Metrics::default());
+        let mut registry = Registry::with_prefix("firstcome");
+        let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
+        let metrics = Arc::new(Metrics::new(registry));
         let drawn = AtomicU64::new(1);
         let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate } = setup;
         let given = Given {
@@ -92,8 +96,8 @@ impl Inside {
             address: "".into(),
             random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, wait, memory, outbox },
-            metrics: Arc::clone(&metrics),
-            says: firstcome::node::on_stderr(),
+            metrics: Arc::clone(&counts),
+            says: firstcome_node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {
@@ -102,7 +106,7 @@ impl Inside {
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,
         };
-        let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
+        let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
         let mut keys = Keys::default();
         keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
         for (text, role, campaigns) in KEYS {
@@ -125,13 +129,13 @@ impl Inside {
             durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);
-        let openapi = http::openapi();
+        let openapi = firstcome_http::openapi();
         let ledger = None;
-        let halls = http::Halls::default();
+        let halls = Halls::default();
         let app =
             App { node, leader, ledger, keys, guards, halls, metrics, options, openapi, draining };
         let app = Arc::new(app);
-        Self { router: http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
+        Self { router: firstcome_http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
     }
 
     /// Sends a request as it is.

@@ -3,16 +3,18 @@
 
 use crate::process::{KEY, Server};
 use crate::wire::Talk;
-use firstcome::guard::Guards;
-use firstcome::http::{self, App, Key, Keys, Options, Role, server};
-use firstcome::leader::{Election, Leader, Pace};
-use firstcome::metrics::Metrics;
-use firstcome::node::{Given, Limits, Node};
+use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
+use firstcome_http::guard::Guards;
+use firstcome_http::metrics::Metrics;
+use firstcome_http::{App, Halls, Key, Keys, Options, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Append, Clock, Journal, Name};
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::{Given, Limits, Node};
+use prometheus_client::registry::Registry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::process::{Command, Stdio};
@@ -26,7 +28,7 @@ const SUBJECTS: u32 = 2_500;
 /// Requests one of the crowd sends at most before it gives up.
 const REQUESTS: u32 = 20_000;
 /// Tells the twin's process which folder to write behind to.
-const TWIN: &str = "FIRSTCOME_TWIN_FOLDER";
+const TWIN: &str = "FIRSTCOME_INJECT_FOLDER";
 
 /// A claim as its subject heard of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -176,7 +178,9 @@ async fn serves_from_memory_and_writes_behind() {
     let journal = Journal::Memory(Memory::new(space, 0, Clock::system()));
     let folder = DataFolder::take(folder).unwrap();
     let file = Journal::Sqlite(Sqlite::open(&folder, sqlite::Options::new(space)).unwrap());
-    let metrics = Arc::new(Metrics::default());
+    let mut registry = Registry::with_prefix("firstcome");
+    let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
+    let metrics = Arc::new(Metrics::new(registry));
     let wait = Duration::from_secs(5);
     let given = Given {
         journal: journal.clone(),
@@ -184,8 +188,8 @@ async fn serves_from_memory_and_writes_behind() {
         address: "".into(),
         random: Box::new(|| 5),
         limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
-        metrics: Arc::clone(&metrics),
-        says: firstcome::node::on_stderr(),
+        metrics: Arc::clone(&counts),
+        says: firstcome_node::on_stderr(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {
@@ -194,7 +198,7 @@ async fn serves_from_memory_and_writes_behind() {
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
     };
-    let leader = Leader::start(&node, None, pace, Election::Alone, &metrics);
+    let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let options = Options {
@@ -208,9 +212,9 @@ async fn serves_from_memory_and_writes_behind() {
         durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);
-    let (openapi, draining) = (http::openapi(), stop.clone());
+    let (openapi, draining) = (firstcome_http::openapi(), stop.clone());
     let guards = Guards::default();
-    let halls = http::Halls::default();
+    let halls = Halls::default();
     let app = App {
         node,
         leader,

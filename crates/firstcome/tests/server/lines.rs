@@ -3,9 +3,9 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
-use firstcome::node::{Answer, Decided, HoldAsk, OwnStep};
-use firstcome::twins::Protection;
 use firstcome_core::State;
+use firstcome_inject::Mistake;
+use firstcome_node::{Answer, Decided, HoldAsk, OwnStep};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -73,7 +73,7 @@ async fn gives_back(seat: &Seat, subject: &str) {
 
 #[tokio::test(start_paused = true)]
 async fn people_get_a_seat_in_the_order_in_which_they_came() {
-    shows(Protection::LineOrder, somebody_overtakes).await;
+    shows(Mistake::WaitQueueJumped, somebody_overtakes).await;
 }
 
 /// Two seats are taken, one for longer; who wants both came before who wants the one that is free sooner.
@@ -93,7 +93,7 @@ async fn who_wants_less_is_sooner() -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_passed_by_who_wants_only_one_of_the_seats() {
-    shows(Protection::LineOrder, who_wants_less_is_sooner).await;
+    shows(Mistake::WaitQueueJumped, who_wants_less_is_sooner).await;
 }
 
 /// Somebody who has just come asks for a seat ten milliseconds after its hold is over; says whether they get it, though
@@ -111,7 +111,7 @@ async fn who_comes_at_the_right_moment_is_sooner() -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn who_waits_has_the_seat_the_moment_its_hold_is_over() {
-    shows(Protection::LineWaitsForTicks, who_comes_at_the_right_moment_is_sooner).await;
+    shows(Mistake::WaitForTickFirst, who_comes_at_the_right_moment_is_sooner).await;
 }
 
 /// Says whether the journal is asked for a seat while people wait for it.
@@ -143,7 +143,7 @@ async fn is_asked_while_they_wait() -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn the_journal_is_not_asked_while_people_wait() {
-    shows(Protection::AskedWhileWaiting, is_asked_while_they_wait).await;
+    shows(Mistake::PollWhileWaiting, is_asked_while_they_wait).await;
 }
 
 /// A node hears nothing of the others for less than a second, in which a hold ends; says whether it answers `who` by
@@ -166,12 +166,12 @@ async fn is_said_to_last(id: &str, who: &str) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_seat_is_not_called_taken_by_who_cannot_know_whether_its_hold_is_over() {
-    shows(Protection::HoldNearlyOver, async || is_said_to_last("h2", "bob").await).await;
+    shows(Mistake::TakenWithoutMargin, async || is_said_to_last("h2", "bob").await).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hold_is_not_called_held_by_who_cannot_know_whether_it_is_over() {
-    shows(Protection::HoldNearlyOver, async || is_said_to_last("h1", "ann").await).await;
+    shows(Mistake::TakenWithoutMargin, async || is_said_to_last("h1", "ann").await).await;
 }
 
 #[tokio::test(start_paused = true)]

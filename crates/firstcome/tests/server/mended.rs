@@ -4,14 +4,14 @@
 
 use crate::mistakes::{SPACE, leader};
 use crate::several::{Seat, agree, store};
-use firstcome::answer::Failure;
-use firstcome::ledger::{Ledger, Memory as Tables};
-use firstcome::node::Decided;
 use firstcome_core::command::{Body, Command};
 use firstcome_core::{Outcome, State};
 use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Head, Journal};
+use firstcome_node::Decided;
+use firstcome_node::Failure;
+use firstcome_node::ledger::{Ledger, Memory as Tables};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 

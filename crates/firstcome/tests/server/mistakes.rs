@@ -3,20 +3,20 @@
 //! Time is the runtime's own, paused, and everything runs on one thread, which is what goes without a protection.
 
 use crate::several::{Seat, at, places, store};
-use firstcome::answer::Failure;
-use firstcome::leader::{Election, Leader, Pace};
-use firstcome::ledger::memory::{Call, Way, Work};
-use firstcome::ledger::{Batch, Ledger, LedgerFailure, Memory as Tables, Row};
-use firstcome::metrics::Metrics;
-use firstcome::node::{Answer, Ask, Decided};
-use firstcome::twins::{Protection, without};
 use firstcome_core::command::{Body, BodyWriter, Command};
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::Opens;
 use firstcome_core::{NodeId, Outcome, Settings, SpaceId, State};
+use firstcome_inject::Mistake;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
+use firstcome_node::Failure;
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::ledger::memory::{Call, Way, Work};
+use firstcome_node::ledger::{Batch, Ledger, LedgerFailure, Memory as Tables, Row};
+use firstcome_node::metrics::Metrics;
+use firstcome_node::{Answer, Ask, Decided};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,13 +28,13 @@ const SECOND: Duration = Duration::from_secs(1);
 const HELD: Duration = Duration::from_millis(310);
 
 /// Tells a story with everything in place, then without a protection; it says whether it went wrong.
-pub(crate) async fn shows(protection: Protection, story: impl AsyncFn() -> bool) {
-    without(None);
+pub(crate) async fn shows(mistake: Mistake, story: impl AsyncFn() -> bool) {
+    firstcome_inject::set(None);
     assert!(!story().await, "it goes wrong with everything in place");
-    without(Some(protection));
+    firstcome_inject::set(Some(mistake));
     let wrong = story().await;
-    without(None);
-    assert!(wrong, "it ends well although {}", protection.mistake());
+    firstcome_inject::set(None);
+    assert!(wrong, "it ends well although {}", mistake.sentence());
 }
 
 /// Two nodes that both know `spring`; the second one then hears nothing of the first.
@@ -57,7 +57,7 @@ fn from_memory(answer: &Result<Answer, Failure>) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_stale_node_refuses_from_memory() {
-    shows(Protection::StaleRefusals, async || {
+    shows(Mistake::AnswerWhileStale, async || {
         let (one, two) = one_and_a_held_one(places(1)).await;
         one.claims("ann").await;
         two.reaches(2).await;
@@ -70,7 +70,7 @@ async fn a_stale_node_refuses_from_memory() {
 
 #[tokio::test(start_paused = true)]
 async fn an_earlier_win_is_repeated_after_its_cancel() {
-    shows(Protection::AlreadyWonAfterCancel, async || {
+    shows(Mistake::RepeatWinAfterCancel, async || {
         let (one, two) = one_and_a_held_one(Settings { claim_again: true, ..places(9) }).await;
         let rank = one.claims("ann").await;
         two.reaches(2).await;
@@ -86,7 +86,7 @@ async fn an_earlier_win_is_repeated_after_its_cancel() {
 
 #[tokio::test(start_paused = true)]
 async fn a_campaign_is_said_not_to_exist_that_does() {
-    shows(Protection::NotFoundFromMemory, async || {
+    shows(Mistake::NotFoundFromMemory, async || {
         let store = store();
         let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
         hold(&two).await;
@@ -98,7 +98,7 @@ async fn a_campaign_is_said_not_to_exist_that_does() {
 
 #[tokio::test(start_paused = true)]
 async fn a_position_that_was_brought_is_not_reached() {
-    shows(Protection::MinPositionIgnored, async || {
+    shows(Mistake::MinPositionIgnored, async || {
         let (one, two) = one_and_a_held_one(places(9)).await;
         hold(&two).await;
         let won = one.tries("ann", None).await.unwrap();
@@ -110,7 +110,7 @@ async fn a_position_that_was_brought_is_not_reached() {
 
 #[tokio::test(start_paused = true)]
 async fn it_is_said_not_to_be_open_when_it_is() {
-    shows(Protection::NotOpenWithoutElapsed, async || {
+    shows(Mistake::NotOpenWithoutElapsed, async || {
         let begun = Instant::now();
         let store = store();
         let two = Seat::at(&store).await;
@@ -126,7 +126,7 @@ async fn it_is_said_not_to_be_open_when_it_is() {
 
 #[tokio::test(start_paused = true)]
 async fn what_happened_is_said_not_to_have() {
-    shows(Protection::UnavailableForUnknown, async || {
+    shows(Mistake::UnavailableForUnknown, async || {
         let (one, two) = one_and_a_held_one(places(9)).await;
         one.journal.lose_answer(1);
         let before = one.journal.appends();
@@ -146,7 +146,7 @@ async fn what_happened_is_said_not_to_have() {
 
 #[tokio::test(start_paused = true)]
 async fn a_win_is_answered_as_somebody_elses_when_it_is_sent_again() {
-    shows(Protection::NewNumberForRepeats, async || {
+    shows(Mistake::NewNumberOnResend, async || {
         let (one, _two) = one_and_a_held_one(places(9)).await;
         one.journal.lose_answer(1);
         matches!(one.tries("ann", None).await.unwrap().outcome, Outcome::AlreadyWon { .. })
@@ -164,7 +164,7 @@ async fn one_without_confirmations() -> Seat {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_leaves_that_is_not_durable() {
-    shows(Protection::DurableTooEarly, async || {
+    shows(Mistake::AnswerBeforeDurable, async || {
         let one = one_without_confirmations().await;
         timeout(60 * SECOND, one.tries("ann", None)).await.unwrap().is_ok()
     })
@@ -173,7 +173,7 @@ async fn an_answer_leaves_that_is_not_durable() {
 
 #[tokio::test(start_paused = true)]
 async fn somebody_appends_before_what_was_lost_is_put_back() {
-    shows(Protection::NoWaitAfterFailover, async || {
+    shows(Mistake::AppendRightAfterFailover, async || {
         let store = store();
         let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
         one.opens("spring", 9).await;
@@ -198,7 +198,7 @@ async fn somebody_appends_before_what_was_lost_is_put_back() {
 
 #[tokio::test(start_paused = true)]
 async fn an_entry_that_is_put_back_comes_too_late() {
-    shows(Protection::PutBackNewTime, async || {
+    shows(Mistake::BackfillWithNewTime, async || {
         let begun = Instant::now();
         let store = store();
         let one = Seat::at(&store).await;
@@ -237,7 +237,7 @@ async fn after_a_fork(before: impl AsyncFn(&Seat)) -> (Memory, Seat) {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_goes_on_in_a_history_that_is_over() {
-    shows(Protection::HeightForName, async || {
+    shows(Mistake::HeightForName, async || {
         let (store, one) = after_a_fork(async |_| {}).await;
         one.claims("bob").await;
         let new = Seat::at(&store).await;
@@ -249,7 +249,7 @@ async fn a_node_goes_on_in_a_history_that_is_over() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_lost_in_a_fork_stays_lost() {
-    shows(Protection::LostNotBrought, async || {
+    shows(Mistake::OrphansNotReproposed, async || {
         let (_store, one) = after_a_fork(async |_| {}).await;
         !matches!(one.tries("ann", None).await.unwrap().outcome, Outcome::AlreadyWon { .. })
     })
@@ -258,7 +258,7 @@ async fn what_was_lost_in_a_fork_stays_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn nobody_is_told_of_a_fork() {
-    shows(Protection::ForkWithoutReport, async || {
+    shows(Mistake::ForkWithoutReport, async || {
         let (store, _one) = after_a_fork(async |_| {}).await;
         Journal::Memory(store).shared().unwrap().reports().await.unwrap().is_empty()
     })
@@ -267,7 +267,7 @@ async fn nobody_is_told_of_a_fork() {
 
 #[tokio::test(start_paused = true)]
 async fn a_node_that_went_over_writes_under_its_old_identity() {
-    shows(Protection::WriterKeptAfterFork, async || {
+    shows(Mistake::WriterKeptAfterFork, async || {
         let (store, one) = after_a_fork(async |_| {}).await;
         one.claims("bob").await;
         let entries = Journal::Memory(store).read(0).await.unwrap();
@@ -278,7 +278,7 @@ async fn a_node_that_went_over_writes_under_its_old_identity() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tick_of_a_history_that_is_over_is_brought() {
-    shows(Protection::TimedWordsBrought, async || {
+    shows(Mistake::MarksCarriedOver, async || {
         let tick = async |one: &Seat| drop(one.node.intake.decide(Ask::Tick).await.unwrap());
         let (store, one) = after_a_fork(tick).await;
         let entries = Journal::Memory(store).read(0).await.unwrap();
@@ -292,7 +292,7 @@ async fn a_tick_of_a_history_that_is_over_is_brought() {
 
 #[tokio::test(start_paused = true)]
 async fn a_settle_mark_of_another_history_is_appended() {
-    shows(Protection::SettledOfAnotherHistory, async || {
+    shows(Mistake::SettleMarkOfOtherBranch, async || {
         let (_store, one) = after_a_fork(async |_| {}).await;
         let mark = Ask::Settled { through: 1, term: 1, history: 0 };
         one.node.intake.decide(mark).await.is_ok()
@@ -346,7 +346,7 @@ impl Way for Bad {
 
 #[tokio::test(start_paused = true)]
 async fn the_ledger_has_what_the_journal_may_lose() {
-    shows(Protection::SettleBeforeDurable, async || {
+    shows(Mistake::SettleBeforeDurable, async || {
         let (one, tables) = (one_without_confirmations().await, Tables::new(SPACE, 0));
         let _leader = leader(&one, Ledger::Memory(tables.clone()));
         let unknown = one.tries("ann", None).await;
@@ -358,7 +358,7 @@ async fn the_ledger_has_what_the_journal_may_lose() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_settles_from_where_it_believes_the_ledger_to_be() {
-    shows(Protection::SettleWithoutLook, async || {
+    shows(Mistake::SettleWithoutReread, async || {
         let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE, 0));
         let leader = leader(&one, Bad::way(&tables, 1, true));
         one.claims("ann").await;
@@ -374,7 +374,7 @@ async fn a_leader_settles_from_where_it_believes_the_ledger_to_be() {
 
 #[tokio::test(start_paused = true)]
 async fn results_are_dropped_that_the_ledger_does_not_have() {
-    shows(Protection::ResultsDroppedEarly, async || {
+    shows(Mistake::ResultsDroppedEarly, async || {
         let ((one, _two), tables) = (one_and_a_held_one(places(9)).await, Tables::new(SPACE, 0));
         let _leader = leader(&one, Bad::way(&tables, u32::MAX, false));
         one.claims("ann").await;
@@ -406,7 +406,7 @@ fn rows(numbers: std::ops::RangeInclusive<u64>) -> Vec<Row> {
 
 #[tokio::test(start_paused = true)]
 async fn the_ledger_has_a_gap() {
-    shows(Protection::SettleWithoutCompare, async || {
+    shows(Mistake::SettleWithoutCompare, async || {
         let ledger = Ledger::Memory(Tables::new(SPACE, 0));
         let term = ledger.mint_term().await.unwrap().term;
         ledger.settle(Batch { after: 5, term, rows: rows(6..=9) }).await.is_ok()
@@ -416,7 +416,7 @@ async fn the_ledger_has_a_gap() {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_was_replaced_settles() {
-    shows(Protection::TermNotCompared, async || {
+    shows(Mistake::TermNotCompared, async || {
         let ledger = Ledger::Memory(Tables::new(SPACE, 0));
         let term = ledger.mint_term().await.unwrap().term;
         ledger.mint_term().await.unwrap();

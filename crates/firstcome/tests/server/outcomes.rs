@@ -1,6 +1,6 @@
 //! Every answer that is not a yes is given somewhere in this suite.
 
-use firstcome::answer::Code;
+use firstcome_api::answer::Code;
 use std::collections::BTreeSet;
 use std::path::Path;
 

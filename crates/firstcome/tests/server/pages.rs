@@ -1,7 +1,7 @@
 //! What the server says about itself: its description, its pages, its health, its counts.
 
 use crate::inside::Inside;
-use firstcome::answer::Code;
+use firstcome_api::answer::Code;
 use serde_json::{Value, json};
 use std::path::Path;
 

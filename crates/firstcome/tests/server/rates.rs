@@ -3,8 +3,8 @@
 use crate::inside::{Inside, Setup};
 use crate::process::{KEY, Server, serve};
 use crate::wire::{Answer, Talk};
-use firstcome::guard::Guards;
-use firstcome::guard::rate::Limiter;
+use firstcome_http::guard::Guards;
+use firstcome_http::guard::rate::Limiter;
 use prometheus_client::metrics::counter::Counter;
 use serde_json::json;
 use sha2::{Digest, Sha256};

@@ -2,8 +2,8 @@
 
 use crate::mistakes::leader;
 use crate::several::{Seat, store};
-use firstcome::ledger::{Ledger, Memory as Tables};
 use firstcome_core::{SpaceId, State};
+use firstcome_node::ledger::{Ledger, Memory as Tables};
 use std::time::Duration;
 use tokio::time::sleep;
 

@@ -3,9 +3,6 @@
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
 use crate::inside::BEGIN;
-use firstcome::answer::Failure;
-use firstcome::metrics::Metrics;
-use firstcome::node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
 use firstcome_core::command::{BodyWriter, Command, Expect};
 use firstcome_core::names::{NodeId, Position};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
@@ -13,6 +10,11 @@ use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
+use firstcome_node::Failure;
+use firstcome_node::metrics::Metrics;
+use firstcome_node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -22,7 +24,7 @@ use tokio::time::{Instant, sleep};
 pub(crate) struct Seat {
     pub(crate) node: Node,
     pub(crate) journal: Faulty,
-    metrics: Arc<Metrics>,
+    counts: Registry,
 }
 
 pub(crate) fn store() -> Memory {
@@ -43,7 +45,8 @@ impl Seat {
         random: impl FnMut() -> u64 + Send + 'static,
     ) -> Self {
         let journal = Faulty::new(Journal::Memory(store.clone()));
-        let metrics = Arc::new(Metrics::default());
+        let mut counts = Registry::with_prefix("firstcome");
+        let metrics = Arc::new(Metrics::new(&mut counts));
         let wait = Duration::from_secs(5);
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
@@ -51,11 +54,11 @@ impl Seat {
             address: "".into(),
             random: Box::new(random),
             limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
-            metrics: Arc::clone(&metrics),
-            says: firstcome::node::on_stderr(),
+            metrics,
+            says: firstcome_node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
-        Self { node, journal, metrics }
+        Self { node, journal, counts }
     }
 
     pub(crate) async fn opens(&self, campaign: &str, capacity: u32) {
@@ -94,7 +97,8 @@ impl Seat {
     }
 
     pub(crate) fn counted(&self, name: &str) -> u64 {
-        let text = self.metrics.text();
+        let mut text = String::new();
+        encode(&mut text, &self.counts).unwrap();
         let line =
             text.lines().find_map(|line| line.strip_prefix(&format!("firstcome_{name}_total ")));
         line.unwrap_or_else(|| panic!("{name} is not counted")).parse().unwrap()

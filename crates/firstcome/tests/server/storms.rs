@@ -4,11 +4,11 @@
 //! may be missing in the end. Ranks may have changed where the journal forked.
 
 use crate::several::{Seat, agree, store};
-use firstcome::answer::Failure;
-use firstcome::node::Answer;
 use firstcome_core::{Outcome, State};
 use firstcome_journal::Journal;
 use firstcome_journal::faulty::{Call, Fault};
+use firstcome_node::Answer;
+use firstcome_node::Failure;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Duration;

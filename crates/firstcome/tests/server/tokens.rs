@@ -3,9 +3,9 @@
 use crate::inside::{Inside, Setup, one_pool};
 use crate::process::{KEY, Server, serve, verb};
 use crate::wire::{Answer, Talk};
-use firstcome::client::{Campaign, SeatMap, Subject};
-use firstcome::guard::Guards;
-use firstcome::guard::token::{TokenKey, TokenKeys};
+use firstcome_client::{Campaign, SeatMap, Subject};
+use firstcome_http::guard::Guards;
+use firstcome_http::guard::token::{TokenKey, TokenKeys};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! One connection with control over every byte, and what comes back on it.
 
-use firstcome::answer::Code;
+use firstcome_api::answer::Code;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

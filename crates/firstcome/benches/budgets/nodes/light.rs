@@ -7,11 +7,11 @@
 use super::arrivals::Lane;
 use super::seat::CAMPAIGN;
 use anyhow::Result;
-use firstcome::node::Pace;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;
 use firstcome_journal::redis::Redis;
 use firstcome_journal::{Append, Entry, Journal, Name};
+use firstcome_node::Pace;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tokio::time::{Instant, sleep_until};

@@ -5,7 +5,7 @@ use super::seat;
 use super::store::Store;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
-use firstcome::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace};
 use futures_util::future::join_all;
 use std::time::Duration;
 

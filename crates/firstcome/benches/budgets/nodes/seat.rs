@@ -1,13 +1,13 @@
 //! A node of this process on connections of its own.
 
 use anyhow::{Result, ensure};
-use firstcome::metrics::Metrics;
-use firstcome::node::{Ask, Given, Limits, Node, Ordered};
 use firstcome_core::command::Expect;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
+use firstcome_node::metrics::Metrics;
+use firstcome_node::{Ask, Given, Limits, Node, Ordered};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ impl Seat {
             random: Box::new(|| fastrand::u64(..)),
             limits,
             metrics: Arc::clone(&metrics),
-            says: firstcome::node::on_stderr(),
+            says: firstcome_node::on_stderr(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })

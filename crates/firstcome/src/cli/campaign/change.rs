@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{IdArgs, pool_from_text, print_put, time_from_text};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::client::{Ask, Campaign, Client, Match, OperatorDone};
+use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone};
 
 /// Options of `campaign change`.
 #[derive(Debug, Args)]

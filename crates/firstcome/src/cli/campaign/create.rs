@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::{IdArgs, pool_from_text, print_put, time_from_text};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use crate::client::{Ask, Client, Match, OperatorDone};
 use crate::config::duration_from_text;
+use firstcome_client::{Ask, Client, Match, OperatorDone};
 
 /// Options of `campaign create`.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@ use clap::Args;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, table, yes};
 use crate::cli::out;
-use crate::client::{Ask, Campaign, CampaignList};
-use crate::picture;
+use firstcome_client::{Ask, Campaign, CampaignList};
+use firstcome_rush::picture;
 
 /// Options of `campaign show`.
 #[derive(Debug, Args)]

@@ -6,8 +6,8 @@ use std::sync::Mutex;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::out;
-use crate::demo::seats::{CAMPAIGN, Frame, SeatsPlan, SeatsShown, SeatsVoice};
-use crate::picture::{self, Ink, thousands};
+use crate::demo_seats::{CAMPAIGN, Frame, SeatsPlan, SeatsShown, SeatsVoice};
+use firstcome_rush::picture::{self, Ink, thousands};
 
 /// Draws the house.
 pub(super) struct Easel {
@@ -96,9 +96,8 @@ impl SeatsVoice for Easel {
 }
 
 pub(super) async fn run(plan: &SeatsPlan, easel: &Easel, json: bool) -> Result<Exit, Complaint> {
-    let shown = crate::demo::seats::run(plan, easel)
-        .await
-        .map_err(|why| Complaint::own(why.to_string()))?;
+    let shown =
+        crate::demo_seats::run(plan, easel).await.map_err(|why| Complaint::own(why.to_string()))?;
     if json {
         out::json(&shown.json());
     } else {
@@ -140,7 +139,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::demo::Proof;
+    use firstcome_rush::demo::Proof;
 
     fn shown(broken: Option<&'static str>) -> SeatsShown {
         let names = ["sold_out", "counts", "repeats", "digest", "ledger"];
@@ -155,7 +154,7 @@ mod tests {
             guests: 0,
             rows: Vec::new(),
         };
-        let (took, totals, folder) = (Duration::ZERO, crate::demo::seats::Totals::default(), None);
+        let (took, totals, folder) = (Duration::ZERO, crate::demo_seats::Totals::default(), None);
         SeatsShown { seed: 1, took, last, totals, proofs: proofs.into(), folder }
     }
 

@@ -8,11 +8,11 @@ use super::RushArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
 use crate::cli::out;
-use crate::client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
-use crate::config::Secret;
-use crate::house;
-use crate::picture::{self, thousands};
-use crate::rush::seats::{SeatsPlan, SeatsProgress, SeatsReport, Shares};
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
+use firstcome_rush::house;
+use firstcome_rush::picture::{self, thousands};
+use firstcome_rush::rush::seats::{SeatsPlan, SeatsProgress, SeatsReport, Shares};
 
 /// How long a hold lasts in a campaign that is made for a rush.
 const HOLD: Duration = Duration::from_secs(3);
@@ -86,7 +86,7 @@ pub(super) async fn run(
         );
     }
     let (mut said, mut away) = (Duration::ZERO, None);
-    let report = crate::rush::seats::run(plan, &mut |now: &SeatsProgress| {
+    let report = firstcome_rush::rush::seats::run(plan, &mut |now: &SeatsProgress| {
         if let (Some(length), None) = (away, now.away) {
             out::talk(format!("server back after {}", picture::short(length)));
         }
@@ -158,7 +158,7 @@ async fn create(
 async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, String), Complaint> {
     let name = args.campaign.clone().unwrap_or_default();
     let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(&name)).await?)?;
-    let seated = |pool: &&crate::client::CampaignPool| {
+    let seated = |pool: &&firstcome_client::CampaignPool| {
         pool.kind.as_deref() == Some("seated") && args.pool.as_ref().is_none_or(|p| *p == pool.name)
     };
     let mut pools = campaign.pools.iter().filter(seated);

@@ -12,8 +12,8 @@ use super::file::{self, SeatLine, Shape, WrongLine};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::cli::out;
-use crate::client::{Ask, Imported, Problem, Reply};
-use crate::picture::thousands;
+use firstcome_client::{Ask, Imported, Problem, Reply};
+use firstcome_rush::picture::thousands;
 
 /// Options of `seats import`.
 #[derive(Debug, Args)]

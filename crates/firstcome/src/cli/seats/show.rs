@@ -6,8 +6,8 @@ use super::PoolArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::out;
-use crate::client::{Ask, SeatMap};
-use crate::picture::{self, Ink, RowOfSeats, thousands};
+use firstcome_client::{Ask, SeatMap};
+use firstcome_rush::picture::{self, Ink, RowOfSeats, thousands};
 
 /// Options of `seats show`.
 #[derive(Debug, Args)]

@@ -3,7 +3,7 @@
 use super::heard::{micros, position};
 use super::house::{CAMPAIGN, House};
 use crate::scene::{Scene, Setup};
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use firstcome_testbed::Settings;
 use serde_json::{Value, json};
 use std::time::Instant;
@@ -117,7 +117,7 @@ async fn nine_minutes_without_the_store_take_nothing_from_a_hold_of_eight() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_a_bound_on_what_counts_nine_minutes_end_everybodys_hold() {
-    let Some(after) = away(&[("TWIN", "service_without_bound")]).await else { return };
+    let Some(after) = away(&[("INJECT", "service_time_unbounded")]).await else { return };
     let over = after.ann.iter().chain(&after.cem).all(|shown| shown["state"] == "expired");
     assert!(over, "the story is blind: {:?}", after.ann);
     drop(after.scene);

@@ -3,7 +3,7 @@
 use super::house::{CAMPAIGN, House};
 use crate::scene::{Scene, Setup};
 use crate::talk::Talk;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinSet;

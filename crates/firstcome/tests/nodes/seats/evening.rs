@@ -5,7 +5,7 @@ use super::heard::{Book, Evening, Glance, Heard, Line, Verb, position};
 use super::house::{self, CAMPAIGN, FLOOR, House};
 use super::nights::tell;
 use crate::scene::Scene;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

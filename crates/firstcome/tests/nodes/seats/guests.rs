@@ -4,7 +4,7 @@ use super::evening::Crowd;
 use super::heard::{Basket, Evening, Heard, Shown, Verb, Wish};
 use super::house::{CAMPAIGN, FLOOR};
 use crate::talk::Talk;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use super::heard::Count;
 use crate::scene::Scene;
-use firstcome::client::Ask;
+use firstcome_client::Ask;
 use serde_json::{Value, json};
 
 pub(crate) const CAMPAIGN: &str = "hall";

@@ -148,7 +148,7 @@ async fn an_answer_of_the_store_that_is_lost_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_old_number_of_what_is_sent_again_it_is_done_twice() {
-    let twin = [("TWIN", "new_number_for_repeats")];
+    let twin = [("INJECT", "new_number_on_resend")];
     let Some(found) = lost_answers(&twin).await else { return };
     let twice = found.iter().any(|breach| breach.promise == Promise::Repeated);
     assert!(twice, "the story is blind: {found:?}");

@@ -1,0 +1,74 @@
+//! The keys that requests carry, and what they allow.
+
+use std::fmt;
+
+/// A secret that does not show itself: its `Debug` and the printed configuration hide it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The fewest characters a key may have.
+    pub const SHORTEST: usize = 16;
+
+    /// Takes a key of at least [`Self::SHORTEST`] visible ASCII characters.
+    ///
+    /// # Errors
+    ///
+    /// Says what is missing, without repeating the secret.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if !text.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(
+                "must be visible ASCII characters without spaces, as it travels in a header"
+                    .to_owned(),
+            );
+        }
+        if text.len() < Self::SHORTEST {
+            return Err(format!("must have at least {} characters", Self::SHORTEST));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// The secret itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(hidden)")
+    }
+}
+
+/// What a key lets its bearer do; each can do what those before it can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Look.
+    Read,
+    /// Claim, and cancel on the subject's word.
+    Backend,
+    /// Create, change and steer campaigns, and cancel on its own word.
+    Operator,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    /// Gives the role of a word.
+    pub fn from_text(text: &str) -> Option<Self> {
+        [Self::Admin, Self::Operator, Self::Backend, Self::Read]
+            .into_iter()
+            .find(|role| role.as_str() == text)
+    }
+
+    /// The word the configuration uses.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Operator => "operator",
+            Self::Backend => "backend",
+            Self::Read => "read",
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Talks to a server over HTTP/1.1 and keeps apart three kinds of answer: yes, no, and nobody knows.
+//!
+//! A *refusal* is the rules working and comes back as [`Reply::No`]. A [`Failure`] says whether anything may have
+//! changed: a request that never left, or was turned away unread, is not one that was cut off after it was sent.
+
+mod address;
+mod answers;
+mod failure;
+mod holds;
+mod routes;
+mod seating;
+mod wire;
+
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use address::{Server, encode_segment};
+pub use answers::{
+    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, Minted,
+    OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
+};
+pub use failure::Failure;
+pub use holds::{
+    Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved, Subject, SubjectIn,
+};
+pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
+pub use seating::{HoldAnswer, HoldStep, MapArea, MapRow, Picks, SeatMap};
+
+use firstcome_api::key::Secret;
+use wire::{Connection, Sent};
+
+/// A connection to one server, opened when first needed and kept for the next request.
+#[derive(Debug)]
+pub struct Client {
+    server: Server,
+    key: Option<Secret>,
+    patience: Duration,
+    connection: Option<Connection>,
+}
+
+/// What a server that could be heard said.
+#[derive(Debug)]
+pub enum Reply<T> {
+    /// It is so; with the answer read and as it was sent.
+    Yes(T, Value),
+    /// The rules, or the server's own checks, say no; nothing changed.
+    No(Problem),
+}
+
+/// One request, before it is written down for the wire.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The HTTP method.
+    pub method: &'static str,
+    /// Path and query.
+    pub path: String,
+    /// The JSON body, where there is one.
+    pub body: Option<Value>,
+    /// Headers beyond those every request has.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Ask {
+    /// A request that only reads.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self { method: "GET", path: path.into(), body: None, headers: Vec::new() }
+    }
+
+    /// A request that may change something.
+    pub fn change(method: &'static str, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), body: None, headers: Vec::new() }
+    }
+
+    fn only_reads(&self) -> bool {
+        self.method == "GET"
+    }
+}
+
+impl Client {
+    /// A client for one server; nothing is sent yet.
+    pub fn new(server: Server, key: Option<Secret>, patience: Duration) -> Self {
+        Self { server, key, patience, connection: None }
+    }
+
+    /// The server this client talks to.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Sends a request and reads the answer as `T`.
+    ///
+    /// # Errors
+    ///
+    /// A [`Failure`]; it says whether anything may have changed.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped call may have changed something, as after a lost answer.
+    pub async fn ask<T: DeserializeOwned>(&mut self, ask: Ask) -> Result<Reply<T>, Failure> {
+        let only_reads = ask.only_reads();
+        let (status, body) = self.exchange(&ask).await?;
+        if !(200..300).contains(&status) {
+            return self.bad_news(status, &body, only_reads);
+        }
+        let strange = |reason: String| Failure::strange(&self.server, only_reads, reason);
+        let raw: Value =
+            serde_json::from_slice(&body).map_err(|error| strange(error.to_string()))?;
+        let read =
+            serde_json::from_value(raw.clone()).map_err(|error| strange(error.to_string()))?;
+        Ok(Reply::Yes(read, raw))
+    }
+
+    /// Sends a request and returns the answer's body as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Client::ask`].
+    pub async fn ask_raw(&mut self, ask: Ask) -> Result<Result<Vec<u8>, Problem>, Failure> {
+        let only_reads = ask.only_reads();
+        let (status, body) = self.exchange(&ask).await?;
+        if (200..300).contains(&status) {
+            return Ok(Ok(body));
+        }
+        match self.bad_news::<Value>(status, &body, only_reads)? {
+            Reply::No(problem) => Ok(Err(problem)),
+            Reply::Yes(..) => Ok(Ok(body)),
+        }
+    }
+
+    /// Sorts an answer that is no yes into refusals and failures.
+    fn bad_news<T>(&self, status: u16, body: &[u8], only_reads: bool) -> Result<Reply<T>, Failure> {
+        let Ok(problem) = Problem::read(status, body) else {
+            let reason = format!("status {status} without a problem document");
+            // A gateway in between may have passed the request on before it gave up.
+            let harmless = only_reads || status < 500;
+            return Err(Failure::strange(&self.server, harmless, reason));
+        };
+        let passing = status >= 500 || status == 429 || status == 408;
+        let changed = problem.changed == "unknown" || passing && problem.changed != "no";
+        if changed && !only_reads {
+            Err(Failure::Unknown {
+                server: self.server.to_string(),
+                reason: problem.sentence(),
+                problem: Some(Box::new(problem)),
+            })
+        } else if passing {
+            Err(Failure::Unchanged {
+                server: self.server.to_string(),
+                reason: problem.sentence(),
+                problem: Some(Box::new(problem)),
+            })
+        } else {
+            Ok(Reply::No(problem))
+        }
+    }
+
+    /// One exchange on the kept connection, or on a new one where the kept one was closed meanwhile.
+    async fn exchange(&mut self, ask: &Ask) -> Result<(u16, Vec<u8>), Failure> {
+        let deadline = tokio::time::Instant::now() + self.patience;
+        let kept = self.connection.take();
+        let mut connection = match kept {
+            Some(connection) if connection.is_open() => connection,
+            Some(_) | None => Connection::open(&self.server, deadline).await?,
+        };
+        let mut sent = connection.send(&self.server, self.key.as_ref(), ask, deadline).await?;
+        if let Sent::Closed = sent {
+            connection = Connection::open(&self.server, deadline).await?;
+            sent = connection.send(&self.server, self.key.as_ref(), ask, deadline).await?;
+        }
+        match sent {
+            Sent::Answered { status, body } => {
+                self.connection = Some(connection);
+                Ok((status, body))
+            }
+            Sent::Closed => Err(Failure::Unchanged {
+                server: self.server.to_string(),
+                reason: "the connection was closed before the request was sent".to_owned(),
+                problem: None,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+//! Halls as many people watch them: looked at a few times a second, once for all who watch.
+//!
+//! While somebody looks at the map of a campaign or follows its changes, one task looks at its pools after
+//! each batch of entries. What changed is written once and handed to everybody. A watcher who cannot keep up
+//! is told to fetch the map again; nobody waits for anybody. Everything here rests on what is durable.
+
+pub(super) mod events;
+pub(super) mod layout;
+pub(super) mod map;
+mod packed;
+
+use axum::body::Bytes;
+use firstcome_core::hall::Standings;
+use firstcome_core::names::Position;
+use firstcome_core::{Refusal, State};
+use firstcome_node::{Intake, Replica, Task};
+use layout::Layout;
+use packed::Deflated;
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Write;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use tokio::sync::{OnceCell, broadcast, watch};
+use tokio::time::{Instant, sleep, timeout};
+
+/// The shortest time between two looks: changes in between come together.
+const BATCH: Duration = Duration::from_millis(25);
+/// How long a campaign is looked at after the last one who was interested.
+const INTEREST: Duration = Duration::from_secs(60);
+/// Looks that can be resumed from.
+const PAST: usize = 4_096;
+/// Changes a watcher may be behind.
+const BEHIND: usize = 256;
+
+/// What is watched on this node, by campaign.
+#[derive(Debug, Default)]
+pub struct Halls(Mutex<BTreeMap<String, Arc<Watched>>>);
+
+/// One campaign that is watched.
+#[derive(Debug)]
+pub(super) struct Watched {
+    shared: Arc<Shared>,
+    task: Task<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    campaign: String,
+    seen: watch::Sender<Arc<Seen>>,
+    events: broadcast::Sender<Event>,
+    past: Mutex<Past>,
+}
+
+#[derive(Debug)]
+struct Past {
+    looks: VecDeque<(Position, Option<Event>)>,
+    asked: Instant,
+    /// Whether nobody looks any more.
+    over: bool,
+}
+
+/// What changed with one look, as it is sent.
+#[derive(Clone, Debug)]
+pub(super) struct Event {
+    text: Bytes,
+}
+
+/// The pools of a campaign as of a position.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) position: Position,
+    /// Which of this node's histories it is of.
+    history: u64,
+    pub(super) pools: Vec<Pool>,
+}
+
+/// One pool.
+#[derive(Debug)]
+pub(super) struct Pool {
+    pub(super) name: String,
+    left: u32,
+    /// Of a seated pool.
+    pub(super) hall: Option<Hall>,
+}
+
+/// How seats and areas stand.
+#[derive(Debug)]
+pub(super) struct Hall {
+    standings: Standings,
+    /// Free and for sale, held, confirmed, blocked, of each area.
+    areas: Vec<[u32; 4]>,
+    layout: Arc<Layout>,
+    /// A letter for each seat, once somebody asked.
+    letters: OnceLock<String>,
+    /// What the map says of how all stand, compressed, once somebody asked.
+    packed_standing: OnceCell<Deflated>,
+    /// The whole map, compressed, once somebody asked for it, and the tag it goes by.
+    packed: OnceCell<Bytes>,
+    tag: OnceLock<String>,
+}
+
+impl Seen {
+    /// Looks at the pools: short, since entries wait meanwhile. Seats that stand as before are shared with that look.
+    fn look(
+        state: &State,
+        history: u64,
+        campaign: &str,
+        before: Option<&Self>,
+    ) -> Result<Self, Refusal> {
+        let campaign = state.campaign(campaign)?;
+        let pools = campaign.pools().iter().enumerate().map(|(at, pool)| {
+            // In another history other seats may have been added.
+            let old = before
+                .filter(|before| before.history == history)
+                .and_then(|before| before.pools.get(at)?.hall.as_ref());
+            let hall = pool.hall().map(|hall| Hall {
+                standings: hall.standings(),
+                areas: (0..hall.areas())
+                    .map(|area| {
+                        let counts = hall.area_counts(area);
+                        [counts.left, counts.held, counts.confirmed, counts.blocked]
+                    })
+                    .collect(),
+                layout: match old.map(|old| &old.layout) {
+                    Some(layout) if layout.is_of(campaign, hall) => Arc::clone(layout),
+                    Some(_) | None => Arc::new(Layout::of(campaign, at, hall)),
+                },
+                letters: OnceLock::new(),
+                packed_standing: OnceCell::new(),
+                packed: OnceCell::new(),
+                tag: OnceLock::new(),
+            });
+            Pool { name: pool.name().to_owned(), left: pool.left(), hall }
+        });
+        Ok(Self { position: state.token(), history, pools: pools.collect() })
+    }
+
+    /// Writes what changed since an earlier look; `None` if the map has to be fetched again.
+    fn changes(&self, before: &Self) -> Option<Option<Event>> {
+        if self.history != before.history || self.pools.len() != before.pools.len() {
+            return None;
+        }
+        let mut pools = String::new();
+        for (new, old) in self.pools.iter().zip(&before.pools) {
+            let mut text = String::new();
+            if let (Some(new), Some(old)) = (&new.hall, &old.hall) {
+                if !Arc::ptr_eq(&new.layout, &old.layout) {
+                    return None;
+                }
+                new.changes(old, &mut text);
+            }
+            if new.left == old.left && text.is_empty() {
+                continue;
+            }
+            let comma = if pools.is_empty() { "" } else { "," };
+            let (name, left) = (&new.name, new.left);
+            put(&mut pools, format_args!(r#"{comma}{{"pool":"{name}","left":{left}{text}}}"#));
+        }
+        let position = self.position;
+        Some((!pools.is_empty()).then(|| Event {
+            text: format!(
+                "id: {position}\nevent: standing\ndata: {{\"position\":\"{position}\",\"pools\":[{pools}]}}\n\n"
+            )
+            .into(),
+        }))
+    }
+
+    fn reset(&self) -> Event {
+        let position = self.position;
+        let text = format!("event: reset\ndata: {{\"position\":\"{position}\"}}\n\n").into();
+        Event { text }
+    }
+}
+
+impl Hall {
+    fn changes(&self, before: &Self, text: &mut String) {
+        let mut by_letter = BTreeMap::<u8, String>::new();
+        for (seat, kind) in self.standings.changes_since(&before.standings) {
+            let seats = by_letter.entry(self.layout.letter(seat, kind)).or_default();
+            let comma = if seats.is_empty() { "" } else { "," };
+            put(seats, format_args!("{comma}{seat}"));
+        }
+        if !by_letter.is_empty() {
+            text.push_str(r#","seats":{"#);
+            for (at, (letter, seats)) in by_letter.iter().enumerate() {
+                let (comma, letter) = (if at == 0 { "" } else { "," }, char::from(*letter));
+                put(text, format_args!(r#"{comma}"{letter}":[{seats}]"#));
+            }
+            text.push('}');
+        }
+        if self.areas != before.areas {
+            text.push_str(r#","areas":["#);
+            let changed = self.areas.iter().zip(&before.areas).enumerate();
+            for (nth, (at, (counts, _))) in changed.filter(|(_, (n, o))| n != o).enumerate() {
+                let [left, held, confirmed, blocked] = counts;
+                let comma = if nth == 0 { "" } else { "," };
+                put(text, format_args!("{comma}[{at},{left},{held},{confirmed},{blocked}]"));
+            }
+            text.push(']');
+        }
+    }
+}
+
+fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
+    text.write_fmt(words).expect("writing to a string does not fail");
+}
+
+impl Halls {
+    /// Gives how many streams of events are open.
+    pub(super) fn watchers(&self) -> usize {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.values().map(|watched| watched.shared.events.receiver_count()).sum()
+    }
+
+    /// Gives a campaign that is watched from now on, if it was not yet.
+    pub(super) fn watch(
+        &self,
+        intake: &Arc<Intake>,
+        campaign: &str,
+    ) -> Result<Arc<Watched>, (Refusal, Position)> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|_, watched| !watched.task.has_ended());
+        if let Some(watched) = all.get(campaign) {
+            let mut past = watched.shared.past();
+            past.asked = Instant::now();
+            let over = past.over;
+            drop(past);
+            if !over {
+                return Ok(Arc::clone(watched));
+            }
+        }
+        let replica = &intake.replica;
+        let seen = replica.look(|state| {
+            let history = replica.durable().history;
+            Seen::look(state, history, campaign, None).map_err(|why| (why, state.token()))
+        })?;
+        let looks = VecDeque::from([(seen.position, None)]);
+        let shared = Arc::new(Shared {
+            campaign: campaign.to_owned(),
+            seen: watch::Sender::new(Arc::new(seen)),
+            events: broadcast::Sender::new(BEHIND),
+            past: Mutex::new(Past { looks, asked: Instant::now(), over: false }),
+        });
+        let task = Task::spawn(keep_looking(Arc::clone(&shared), Arc::clone(intake)));
+        let watched = Arc::new(Watched { shared, task });
+        all.insert(campaign.to_owned(), Arc::clone(&watched));
+        Ok(watched)
+    }
+}
+
+impl Watched {
+    /// Gives the pools as of a position or a later one.
+    pub(super) async fn seen(&self, position: Position) -> Arc<Seen> {
+        let mut seen = self.shared.seen.subscribe();
+        let there = |seen: &Arc<Seen>| {
+            seen.position.epoch > position.epoch || seen.position.position >= position.position
+        };
+        match timeout(Duration::from_secs(5), seen.wait_for(there)).await {
+            Ok(Ok(seen)) => Arc::clone(&seen),
+            Ok(Err(_)) | Err(_) => Arc::clone(&self.shared.seen.borrow()),
+        }
+    }
+}
+
+impl Shared {
+    fn past(&self) -> std::sync::MutexGuard<'_, Past> {
+        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands out what came of a look.
+    fn publish(&self, seen: Arc<Seen>) {
+        let before = Arc::clone(&self.seen.borrow());
+        let changes = seen.changes(&before);
+        let mut past = self.past();
+        if changes.is_none() {
+            past.looks.clear();
+        }
+        let event = changes.unwrap_or_else(|| Some(seen.reset()));
+        if past.looks.len() == PAST {
+            past.looks.pop_front();
+        }
+        past.looks.push_back((seen.position, event.clone()));
+        self.seen.send_replace(seen);
+        if let Some(event) = event {
+            // Nobody may be watching.
+            drop(self.events.send(event));
+        }
+    }
+}
+
+/// Looks after each batch of entries, until nobody is interested or the campaign is gone.
+async fn keep_looking(shared: Arc<Shared>, intake: Arc<Intake>) {
+    let replica: Arc<Replica> = Arc::clone(&intake.replica);
+    let mut applied = replica.watch();
+    loop {
+        sleep(BATCH).await;
+        applied.borrow_and_update();
+        let before = Arc::clone(&shared.seen.borrow());
+        let look = |state: &State| {
+            // It changes together with the state.
+            let history = replica.durable().history;
+            let same = state.token() == before.position && history == before.history;
+            (!same).then(|| Seen::look(state, history, &shared.campaign, Some(&before)))
+        };
+        match replica.look(look) {
+            None => {}
+            Some(Err(_)) => {
+                // It has left memory: whoever fetches the map hears so.
+                shared.past().over = true;
+                drop(shared.events.send(before.reset()));
+                return;
+            }
+            Some(Ok(seen)) => {
+                // What is not durable yet is seen with a later look.
+                if intake.endures(seen.position).await {
+                    shared.publish(Arc::new(seen));
+                } else {
+                    continue;
+                }
+            }
+        }
+        // It wakes with the next entry, or to see whether anybody is interested still.
+        if timeout(INTEREST, applied.changed()).await.is_err()
+            || shared.events.receiver_count() == 0
+        {
+            let mut past = shared.past();
+            if past.asked.elapsed() >= INTEREST && shared.events.receiver_count() == 0 {
+                past.over = true;
+                return;
+            }
+        }
+    }
+}

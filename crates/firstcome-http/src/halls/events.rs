@@ -1,0 +1,116 @@
+//! Changes of standing, as server-sent events.
+
+use super::super::claims::path;
+use super::super::problem::Problem;
+use super::super::request;
+use super::{Event, Watched};
+use crate::app::App;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use firstcome_api::key::Role;
+use firstcome_core::names::Position;
+use firstcome_node::{Decided, told};
+use futures_util::stream;
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+/// The media type, by which the accept loop knows a stream.
+pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
+/// How long nothing may be sent: what stands between would close the connection.
+const QUIET: Duration = Duration::from_secs(15);
+
+/// Follows the changes of a campaign's pools, as server-sent events.
+///
+/// A `standing` event has what stands otherwise now, at most every 25 ms: `pools`, each with `left`, `seats` by letter and
+/// `areas` as [number, left, held, confirmed, blocked]. Its id is its position. Bring the position of a map, or of
+/// the last event, as `Last-Event-ID` or `after`. A `reset` event says to fetch the map: that position is not known here
+/// (any more), there are new seats, or the watcher was too slow.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
+    params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
+           ("after" = Option<String>, Query, description = "The same")),
+    responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found")))]
+pub(crate) async fn events(
+    Extract(app): Extract<Arc<App>>,
+    campaign: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let answered = async {
+        let Path(campaign) = path(campaign)?;
+        app.bearer(&headers, Role::Read, &campaign)?;
+        request::campaign(&campaign)?;
+        let query = request::Query::parse(query.as_deref(), &["after"])?;
+        app.reach(&query).await?;
+        app.readable(&campaign)?;
+        let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+        let after = last.or(query.get("after")).and_then(|text| text.parse().ok());
+        let watched = app.halls.watch(&app.node.intake, &campaign).map_err(|(refusal, at)| {
+            Problem::refused(refusal, &campaign).at(at, Decided::Replica)
+        })?;
+        let watcher = Watcher::join(watched, after, app.draining.clone());
+        let events = stream::unfold(watcher, |mut watcher| async move {
+            let text = watcher.next().await?;
+            Some((Ok::<_, Infallible>(text), watcher))
+        });
+        let mut response = Response::new(Body::from_stream(events));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        // What stands between is not to gather events.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        Ok(response)
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+/// One who follows.
+struct Watcher {
+    /// Held so that it is looked at.
+    watched: Arc<Watched>,
+    missed: VecDeque<Event>,
+    events: broadcast::Receiver<Event>,
+    draining: watch::Receiver<bool>,
+}
+
+impl Watcher {
+    fn join(
+        watched: Arc<Watched>,
+        after: Option<Position>,
+        draining: watch::Receiver<bool>,
+    ) -> Self {
+        let past = watched.shared.past();
+        let events = watched.shared.events.subscribe();
+        let known = past.looks.iter().position(|(position, _)| Some(*position) == after);
+        let missed = match known {
+            Some(at) => past.looks.iter().skip(at + 1).filter_map(|(_, e)| e.clone()).collect(),
+            None => VecDeque::from([watched.shared.seen.borrow().reset()]),
+        };
+        drop(past);
+        Self { watched, missed, events, draining }
+    }
+
+    /// Gives what is to be sent next; nothing if the stream is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        if let Some(event) = self.missed.pop_front() {
+            return Some(event.text);
+        }
+        tokio::select! {
+            heard = timeout(QUIET, self.events.recv()) => match heard {
+                Ok(Ok(event)) => Some(event.text),
+                Ok(Err(RecvError::Lagged(_))) => {
+                    Some(self.watched.shared.seen.borrow().reset().text)
+                }
+                Ok(Err(RecvError::Closed)) => None,
+                Err(_) => Some(Bytes::from_static(b":\n\n")),
+            },
+            () = told(&mut self.draining) => None,
+        }
+    }
+}

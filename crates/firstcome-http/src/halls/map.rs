@@ -1,0 +1,161 @@
+//! The map of a seated pool: whole, or only how its seats stand.
+
+use super::super::claims::path;
+use super::super::problem::Problem;
+use super::super::request;
+use super::layout::Written;
+use super::packed::{Deflated, gzip};
+use super::{Hall, Seen};
+use crate::app::App;
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use firstcome_api::key::Role;
+use firstcome_core::outcome::Missing;
+use firstcome_core::{Refusal, State};
+use firstcome_node::{Decided, Replica};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+
+/// Gives the map of a seated pool, with how every seat stands; with `standing=1` only that.
+///
+/// `standing` has a letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed,
+/// `b` blocked. `area_standing` has left, held, confirmed and blocked of each area. Compressed for whoever accepts gzip.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
+    params(("campaign" = String, Path), ("pool" = String, Path),
+           ("standing" = Option<String>, Query, description = "1: only how the seats stand"),
+           ("If-None-Match" = Option<String>, Header, description = "The ETag of the map one has"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before"),
+        (status = 404, description = "not_found"), (status = 409, description = "not_seated")))]
+pub(crate) async fn show(
+    Extract(app): Extract<Arc<App>>,
+    place: Result<Path<(String, String)>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let answered = async {
+        let Path((campaign, pool)) = path(place)?;
+        app.bearer(&headers, Role::Read, &campaign)?;
+        request::campaign(&campaign)?;
+        request::pool(&campaign, &pool)?;
+        let query = request::Query::parse(query.as_deref(), &["standing"])?;
+        app.reach(&query).await?;
+        app.readable(&campaign)?;
+        let now = app.node.replica.look(State::token);
+        let refused = |(refusal, position)| {
+            Problem::refused(refusal, &campaign).at(position, Decided::Replica)
+        };
+        let watched = app.halls.watch(&app.node.intake, &campaign).map_err(refused)?;
+        let seen = watched.seen(now).await;
+        let missing = Refusal::NotFound(Missing::Pool);
+        let at = seen.pools.iter().position(|seen| seen.name == pool);
+        let at = at.ok_or_else(|| refused((missing, seen.position)))?;
+        if seen.pools[at].hall.is_none() {
+            return Err(refused((Refusal::NotSeated, seen.position)));
+        }
+        let standing = query.get("standing").is_some_and(|value| value != "0");
+        answer(&app.node.replica, seen, at, &campaign, standing, &headers).await
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+async fn answer(
+    replica: &Arc<Replica>,
+    seen: Arc<Seen>,
+    at: usize,
+    campaign: &str,
+    standing: bool,
+    headers: &HeaderMap,
+) -> Result<Response<Body>, Problem> {
+    let Some(hall) = &seen.pools[at].hall else {
+        unreachable!("it was looked whether it is seated")
+    };
+    let layout = if standing {
+        None
+    } else {
+        let missing = Refusal::NotFound(Missing::Campaign);
+        let gone = || Problem::refused(missing, campaign).at(seen.position, Decided::Replica);
+        Some(hall.layout.written(replica, campaign).await.ok_or_else(gone)?)
+    };
+    let tag = match layout {
+        None => format!("\"{}\"", seen.position),
+        Some(layout) => hall.tag(layout).to_owned(),
+    };
+    let mut response = Response::new(Body::empty());
+    let out = response.headers_mut();
+    if let Ok(tag) = HeaderValue::from_str(&tag) {
+        out.insert(header::ETAG, tag);
+    }
+    out.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|known| known.trim() == tag)) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        return Ok(response);
+    }
+    out.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    let packs = headers.get_all(header::ACCEPT_ENCODING).iter().any(|value| {
+        value.to_str().is_ok_and(|value| value.split(',').any(|c| c.trim().starts_with("gzip")))
+    });
+    let (pool, position) = (&seen.pools[at].name, seen.position);
+    let head = format!(r#"{{"campaign":"{campaign}","pool":"{pool}","position":"{position}""#);
+    let body: Bytes = if packs {
+        response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+        let head = Deflated::of(head.as_bytes());
+        let tail = packed_standing(&seen, at).await;
+        match layout {
+            None => gzip(&[&head, tail]),
+            Some(layout) => {
+                let pack = || async { gzip(&[&head, &layout.packed, tail]) };
+                hall.packed.get_or_init(pack).await.clone()
+            }
+        }
+    } else {
+        let layout = layout.map_or("", |layout| layout.text.as_str());
+        [&head, layout, &hall.standing()].concat().into()
+    };
+    *response.body_mut() = Body::from(body);
+    Ok(response)
+}
+
+/// Gives what the map says of how all stand, compressed once for all who ask.
+async fn packed_standing(seen: &Arc<Seen>, at: usize) -> &Deflated {
+    let packing = || async {
+        let seen = Arc::clone(seen);
+        // A large hall takes milliseconds, which nobody else should wait for.
+        let pack = move || {
+            let standing = seen.pools[at].hall.as_ref().map(Hall::standing);
+            Deflated::of(standing.unwrap_or_default().as_bytes())
+        };
+        tokio::task::spawn_blocking(pack).await.unwrap_or_default()
+    };
+    let Some(hall) = &seen.pools[at].hall else {
+        unreachable!("it was looked whether it is seated")
+    };
+    hall.packed_standing.get_or_init(packing).await
+}
+
+impl Hall {
+    /// Gives a letter for each seat.
+    fn letters(&self) -> &str {
+        self.letters.get_or_init(|| {
+            let kinds = (0..).zip(self.standings.kinds());
+            kinds.map(|(seat, kind)| char::from(self.layout.letter(seat, kind))).collect()
+        })
+    }
+
+    /// Gives the members of the map that say how all stand, to its end.
+    fn standing(&self) -> String {
+        format!(r#","standing":"{}","area_standing":{:?}}}"#, self.letters(), self.areas)
+    }
+
+    /// Gives a tag that two maps share if they show the same.
+    fn tag(&self, layout: &Written) -> &str {
+        self.tag.get_or_init(|| {
+            let mut hasher = DefaultHasher::new();
+            (self.letters(), &self.areas, layout.hash).hash(&mut hasher);
+            format!("W/\"{:016x}\"", hasher.finish())
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! What a request brings, taken with its limits.
+
+use super::problem::Problem;
+use crate::app::App;
+use axum::body::Bytes;
+use axum::http::{HeaderMap, header};
+use firstcome_api::answer::Code;
+use firstcome_core::names::{Position, check_command_id, check_name, check_subject};
+use firstcome_core::outcome::Missing;
+use firstcome_core::{Refusal, limits};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use serde::Deserialize;
+use tokio::time::timeout;
+
+/// Reads a body of JSON, within the configured size and time.
+pub(super) async fn body<B>(app: &App, headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let most = app.options.body_bytes;
+    body_of(app, headers, body, &["application/json"], most).await.map(|(_, body)| body)
+}
+
+/// Reads a body of one of some media types, within a size and the configured time; gives which of them it is.
+pub(super) async fn body_of<B>(
+    app: &App,
+    headers: &HeaderMap,
+    body: B,
+    kinds: &[&'static str],
+    most: usize,
+) -> Result<(&'static str, Bytes), Problem>
+where
+    B: hyper::body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let given = headers.get(header::CONTENT_TYPE).map(|kind| {
+        let kind = kind.as_bytes();
+        kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii()
+    });
+    let known =
+        |given: &[u8]| kinds.iter().find(|kind| given.eq_ignore_ascii_case(kind.as_bytes()));
+    let Some(kind) = given.and_then(known).copied() else {
+        let mut detail = format!("send Content-Type: {}", kinds.join(" or "));
+        if let Some(given) = given {
+            detail = format!("{detail}, not {:?}", String::from_utf8_lossy(given));
+        }
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    };
+    let read = timeout(app.options.body_time, Limited::new(body, most).collect()).await;
+    match read {
+        Ok(Ok(read)) => Ok((kind, read.to_bytes())),
+        Ok(Err(why)) if why.is::<LengthLimitError>() => {
+            let detail = format!("the body has more than {most} bytes");
+            Err(Problem::new(Code::TooLarge, detail))
+        }
+        Ok(Err(why)) => Err(Problem::invalid(format!("the body could not be read: {why}"))),
+        Err(_) => {
+            let seconds = app.options.body_time.as_secs_f32();
+            let detail = format!("the body did not come within {seconds} s");
+            Err(Problem::new(Code::Timeout, detail))
+        }
+    }
+}
+
+/// Reads JSON and names the place where it is wrong.
+pub(super) fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+    serde_json::from_slice(bytes)
+        .map_err(|why| Problem::invalid(format!("the body is not right: {why}")))
+}
+
+/// Accepts a campaign's name; one that none can have is not found.
+pub(super) fn campaign(name: &str) -> Result<(), Problem> {
+    let missing = Refusal::NotFound(Missing::Campaign);
+    check_name(name).map_err(|_| Problem::refused(missing, name))
+}
+
+/// Accepts a pool's name; one that none can have is not found.
+pub(super) fn pool(campaign: &str, name: &str) -> Result<(), Problem> {
+    let missing = Refusal::NotFound(Missing::Pool);
+    check_name(name).map_err(|_| Problem::refused(missing, campaign))
+}
+
+/// Accepts a subject.
+pub(super) fn subject(subject: &str) -> Result<(), Problem> {
+    check_subject(subject)
+        .map_err(|why| Problem::new(Code::InvalidSubject, format!("the subject {why}")))
+}
+
+/// Gives the id of an operator command, from `Idempotency-Key`.
+pub(super) fn command_id(headers: &HeaderMap) -> Result<Option<Box<str>>, Problem> {
+    let Some(value) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let most = limits::COMMAND_ID_BYTES;
+    let id = std::str::from_utf8(value.as_bytes()).map_err(|_| {
+        Problem::invalid(format!("Idempotency-Key is not UTF-8 of 1 to {most} bytes"))
+    })?;
+    check_command_id(id).map_err(|why| Problem::invalid(format!("Idempotency-Key {why}")))?;
+    Ok(Some(id.into()))
+}
+
+/// What may stand behind the question mark.
+#[derive(Debug, Default)]
+pub(super) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Reads a query in which only these names may stand, and `min_position`.
+    pub(super) fn parse(raw: Option<&str>, names: &[&str]) -> Result<Self, Problem> {
+        let Some(raw) = raw else {
+            return Ok(Self::default());
+        };
+        let pairs: Vec<(String, String)> =
+            form_urlencoded::parse(raw.as_bytes()).into_owned().collect();
+        let known = |name: &str| name == "min_position" || names.contains(&name);
+        match pairs.iter().find(|(name, _)| !known(name)) {
+            Some((name, _)) => Err(Problem::invalid(format!(
+                "the query has {name:?}, which this route does not take; it takes {}",
+                [names, &["min_position"]].concat().join(", ")
+            ))),
+            None => Ok(Self(pairs)),
+        }
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Problem> {
+        self.get(name)
+            .map(|value| {
+                value.parse().map_err(|_| {
+                    Problem::invalid(format!("{name}={value} is not a number this route takes"))
+                })
+            })
+            .transpose()
+    }
+
+    pub(super) fn min_position(&self) -> Result<Option<Position>, Problem> {
+        self.get("min_position")
+            .map(|text| {
+                text.parse().map_err(|why| Problem::invalid(format!("min_position {text:?} {why}")))
+            })
+            .transpose()
+    }
+}

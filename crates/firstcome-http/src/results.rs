@@ -1,0 +1,277 @@
+//! Results by number: those a ledger has from the ledger, the others from the state.
+
+use super::claims::path;
+use super::problem::Problem;
+use super::request;
+use crate::app::App;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use firstcome_api::answer::Code;
+use firstcome_api::clock_text;
+use firstcome_api::key::Role;
+use firstcome_core::State;
+use firstcome_node::Decided;
+use firstcome_node::ledger::Row;
+use serde::Serialize;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Results given at once if the caller does not say.
+const ROWS: usize = 1_000;
+/// Results given at once at most.
+const MOST_ROWS: usize = 10_000;
+/// Unsettled results looked at in one go: entries wait meanwhile.
+const LOOK: usize = 20_000;
+
+/// One result.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ResultView {
+    /// 1, 2, 3 over all campaigns of the shard; a campaign's own have gaps.
+    number: u64,
+    /// `claim`, `cancel`, `refund_due` or `moved`.
+    kind: String,
+    campaign: String,
+    pool: String,
+    /// 0 where it is about no claim.
+    rank: u32,
+    subject: String,
+    /// When it happened.
+    at: String,
+    /// On whose word a claim was undone: `subject` or `operator`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<String>,
+    /// Why a claim was undone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// The unit of a seated pool; of a move the new one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unit: Option<String>,
+    /// The id of the hold it came from, if it came from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hold: Option<String>,
+    /// Of a move the old unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_from: Option<String>,
+}
+
+/// A run of results.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ResultsView {
+    results: Vec<ResultView>,
+    /// What to give as `after` to go on; null when these were the last so far.
+    next: Option<u64>,
+    /// The number of the last result of the shard.
+    last: u64,
+    position: String,
+    /// Whether these are known to be as durable as answers to commands are; in the other formats
+    /// the header `firstcome-durable: false` says that they are not.
+    durable: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Format {
+    Json,
+    Ndjson,
+    Csv,
+}
+
+impl Format {
+    fn media_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Ndjson => "application/x-ndjson",
+            Self::Csv => "text/csv; charset=utf-8",
+        }
+    }
+
+    /// Reads `?format=` or, without it, the first type in `Accept` that can be given.
+    fn of(query: &request::Query, headers: &HeaderMap) -> Result<Self, Problem> {
+        match query.get("format") {
+            Some("json") => return Ok(Self::Json),
+            Some("ndjson") => return Ok(Self::Ndjson),
+            Some("csv") => return Ok(Self::Csv),
+            Some(other) => {
+                return Err(Problem::invalid(format!("format={other}: it is json, ndjson or csv")));
+            }
+            None => {}
+        }
+        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
+            return Ok(Self::Json);
+        };
+        let wanted = |part: &str| match part.split(';').next().unwrap_or("").trim() {
+            "application/json" | "application/*" | "*/*" => Some(Self::Json),
+            "application/x-ndjson" => Some(Self::Ndjson),
+            "text/csv" | "text/*" => Some(Self::Csv),
+            _ => None,
+        };
+        accept.split(',').find_map(wanted).ok_or_else(|| {
+            let detail = "accept application/json, application/x-ndjson or text/csv";
+            Problem::new(Code::NotAcceptable, detail)
+        })
+    }
+}
+
+/// Gives results of a campaign in the order of their numbers.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results",
+    params(("campaign" = String, Path),
+           ("after" = Option<u64>, Query, description = "Only numbers beyond this one"),
+           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
+           ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = ResultsView), (status = 404, description = "not_found")))]
+pub(super) async fn results(
+    Extract(app): Extract<Arc<App>>,
+    campaign: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Response<Body> {
+    let answered = async {
+        let Path(campaign) = path(campaign)?;
+        app.keys.allow(&headers, Role::Read, &campaign)?;
+        request::campaign(&campaign)?;
+        let query = request::Query::parse(query.as_deref(), &["after", "limit", "format"])?;
+        let after = query.number("after")?.unwrap_or(0);
+        let limit = query.number("limit")?.unwrap_or(ROWS);
+        if !(1..=MOST_ROWS).contains(&limit) {
+            return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
+        }
+        let format = Format::of(&query, &headers)?;
+        app.reach(&query).await?;
+        app.readable(&campaign)?;
+        // One more than asked for, to know whether there is anything to come back for.
+        let rows = rows(&app, &campaign, after, limit + 1).await?;
+        let position = app.node.replica.look(State::token);
+        let durable = app.node.intake.endures(position).await;
+        Ok(write(&app, format, rows, limit, durable))
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+/// Gives up to `limit` results of a campaign beyond a number.
+///
+/// The state is looked at first: whatever is settled meanwhile is in the ledger by then.
+async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec<Row>, Problem> {
+    let settled = app.node.replica.look(|state| {
+        let refused =
+            |refusal| Problem::refused(refusal, campaign).at(state.token(), Decided::Replica);
+        let known = state.campaign(campaign).map(drop);
+        let archived_with_ledger =
+            known == Err(firstcome_core::Refusal::Archived) && app.ledger.is_some();
+        if !archived_with_ledger {
+            known.map_err(refused)?;
+        }
+        Ok::<_, Problem>(state.settled())
+    })?;
+    let mut unsettled: Vec<Row> = Vec::new();
+    let mut from = after.max(settled);
+    while unsettled.len() < limit {
+        let (rows, seen) = app.node.replica.look(|state: &State| {
+            let mut seen = from;
+            let rows = state.results_after(from).take(LOOK).inspect(|row| seen = row.number);
+            let rows: Vec<Row> =
+                rows.filter(|row| row.campaign.name() == campaign).map(Row::from).collect();
+            (rows, seen)
+        });
+        unsettled.extend(rows);
+        if seen == from {
+            break;
+        }
+        from = seen;
+    }
+    let mut rows = match &app.ledger {
+        Some(ledger) if after < settled => {
+            ledger.results(after, limit, Some(campaign)).await.map_err(|why| {
+                Problem::new(Code::Unavailable, format!("the ledger cannot be read: {why}"))
+            })?
+        }
+        _ => Vec::new(),
+    };
+    let last = rows.last().map_or(0, |row| row.number);
+    rows.extend(unsettled.into_iter().filter(|row| row.number > last));
+    rows.truncate(limit);
+    Ok(rows)
+}
+
+fn write(
+    app: &App,
+    format: Format,
+    mut rows: Vec<Row>,
+    limit: usize,
+    durable: bool,
+) -> Response<Body> {
+    let more = rows.len() > limit;
+    rows.truncate(limit);
+    let next = if more { rows.last().map(|row| row.number) } else { None };
+    let (last, position) = app.node.replica.look(|state| (state.last_result(), state.token()));
+    let results: Vec<ResultView> = rows.into_iter().map(view).collect();
+    let body = match format {
+        Format::Json => {
+            let view = ResultsView { results, next, last, position: position.to_string(), durable };
+            serde_json::to_vec(&view).expect("what we answer can be written as JSON")
+        }
+        Format::Ndjson => {
+            let mut out = Vec::new();
+            for result in &results {
+                serde_json::to_writer(&mut out, result).expect("writing to memory does not fail");
+                out.push(b'\n');
+            }
+            out
+        }
+        Format::Csv => {
+            let mut out = csv::Writer::from_writer(Vec::new());
+            let head = [
+                "number",
+                "kind",
+                "campaign",
+                "pool",
+                "rank",
+                "subject",
+                "at",
+                "by",
+                "reason",
+                "unit",
+                "hold",
+                "moved_from",
+            ];
+            out.write_record(head).expect("writing to memory does not fail");
+            for r in results {
+                let (by, reason) = (r.by.unwrap_or_default(), r.reason.unwrap_or_default());
+                let (number, rank) = (r.number.to_string(), r.rank.to_string());
+                let seated = [r.unit, r.hold, r.moved_from].map(Option::unwrap_or_default);
+                let row = [number, r.kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
+                let row = row.into_iter().chain(seated);
+                out.write_record(row).expect("writing to memory does not fail");
+            }
+            out.into_inner().expect("writing to memory does not fail")
+        }
+    };
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
+    if !durable {
+        headers.insert("firstcome-durable", HeaderValue::from_static("false"));
+    }
+    if let Some(next) = next {
+        headers.insert("firstcome-next", HeaderValue::from(next));
+    }
+    response
+}
+
+fn view(row: Row) -> ResultView {
+    ResultView {
+        number: row.number,
+        kind: row.kind.as_str().to_owned(),
+        campaign: row.campaign.into(),
+        pool: row.pool.into(),
+        rank: row.rank,
+        subject: row.subject.into(),
+        at: clock_text::rfc3339(row.at),
+        by: row.by.map(|by| by.as_str().to_owned()),
+        reason: row.reason.map(Into::into),
+        unit: row.unit.map(Into::into),
+        hold: row.hold.map(Into::into),
+        moved_from: row.moved_from.map(Into::into),
+    }
+}

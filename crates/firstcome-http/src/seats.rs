@@ -1,0 +1,235 @@
+//! Seats of a seated pool: imported here; blocked and moved: [`operate`]; read from lines: [`rows`].
+
+pub(super) mod operate;
+pub(super) mod rows;
+
+pub(super) use rows::SeatRow;
+
+use super::claims::{json, path};
+use super::problem::{Problem, yes};
+use super::request;
+use crate::app::App;
+use axum::body::Body;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, Response, StatusCode};
+use firstcome_api::answer::Code;
+use firstcome_api::key::Role;
+use firstcome_core::hall::Chunk;
+use firstcome_core::limits::{CHUNK_BYTES, CHUNK_SEATS};
+use firstcome_core::{Outcome, Refusal, State};
+use firstcome_node::{Answer, Ask, HoldAsk, Ordered, OwnChunk};
+use rows::Rows;
+use serde::Serialize;
+use serde_json::json;
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Bytes of one request that imports seats: what 4,000 seats take as text.
+const IMPORT_BYTES: usize = 4 << 20;
+/// Wrong lines that are told of at most.
+const ERRORS: usize = 20;
+/// What a seat takes in memory, about.
+const BYTES_PER_SEAT: u64 = 120;
+
+/// What one request added.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ImportedView {
+    /// `imported`.
+    outcome: &'static str,
+    campaign: String,
+    pool: String,
+    /// Seats that were added. Those that were there just so are not counted.
+    seats: u32,
+    /// Areas that were added.
+    areas: u32,
+    /// All units of the pool now.
+    capacity: u32,
+    position: String,
+    decided: &'static str,
+}
+
+/// Adds seats and areas to a seated pool: all of a request or none; at most 4,000 in one.
+///
+/// A JSON array, a JSON object a line, or CSV with a header. Sent again it adds nothing.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
+    params(("campaign" = String, Path), ("pool" = String, Path),
+           ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),
+           ("min_position" = Option<String>, Query)),
+    request_body(content((Vec<SeatRow> = "application/json"), (SeatRow = "application/x-ndjson"), (String = "text/csv"))),
+    responses((status = 200, description = "imported", body = ImportedView),
+        (status = 409, description = "not_seated"), (status = 404, description = "not_found"), (status = 410, description = "closed, archived"),
+        (status = 413, description = "too_large"),
+        (status = 422, description = "bad_seat, with `errors` by line; too_big_for_memory, id_reused")))]
+pub(super) async fn import(
+    Extract(app): Extract<Arc<App>>,
+    place: Result<Path<(String, String)>, PathRejection>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Response<Body> {
+    let answered = async {
+        let Path((campaign, pool)) = path(place)?;
+        let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+        request::campaign(&campaign)?;
+        request::pool(&campaign, &pool)?;
+        let ordered = Ordered { id: request::command_id(&headers)?, who: key.name.clone() };
+        let kinds = ["application/json", "application/x-ndjson", "text/csv"];
+        let most = IMPORT_BYTES.max(app.options.body_bytes);
+        let (kind, bytes) = request::body_of(&app, &headers, body, &kinds, most).await?;
+        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
+        let rows = Rows::read(kind, &bytes)?;
+        let chunk = chunk(rows.rows())?;
+        fits_memory(&app, rows.rows().len() as u64)?;
+        let answer =
+            add(&app, &campaign, &pool, chunk, ordered).await.map_err(|bad| match bad {
+                Bad::Seat { at, area, problem } => {
+                    let line = rows.line(at, area);
+                    let errors = json!([{"line": line, "why": problem.detail()}]);
+                    problem.with("errors", errors)
+                }
+                Bad::Other(problem) => problem,
+            })?;
+        let Outcome::Imported { seats, areas } = answer.outcome else {
+            unreachable!("an import is not answered with {}", answer.outcome.as_str())
+        };
+        app.metrics.decided(&answer.outcome);
+        let capacity = app.node.replica.look(|state| {
+            let campaign = state.campaign(&campaign).ok();
+            campaign.and_then(|campaign| campaign.pool(&pool)).map_or(0, |pool| pool.capacity())
+        });
+        let view = ImportedView {
+            outcome: answer.outcome.as_str(),
+            campaign,
+            pool,
+            seats,
+            areas,
+            capacity,
+            position: answer.position.to_string(),
+            decided: answer.decided.as_str(),
+        };
+        Ok(json(StatusCode::OK, &view))
+    };
+    answered.await.unwrap_or_else(|problem| app.problem(problem))
+}
+
+/// Puts seats and areas into the form a command has them in.
+pub(super) fn chunk(rows: &[SeatRow]) -> Result<OwnChunk, Problem> {
+    if rows.len() > CHUNK_SEATS {
+        let detail = format!(
+            "{} seats, at most {CHUNK_SEATS} in one request: send the rest in others",
+            rows.len()
+        );
+        return Err(Problem::new(Code::TooLarge, detail));
+    }
+    let mut errors = Vec::new();
+    let mut wrong = |row: &SeatRow, why: String| {
+        if errors.len() < ERRORS {
+            errors.push(json!({"line": row.line, "why": why}));
+        }
+    };
+    let mut chunk = Chunk::default();
+    for row in rows {
+        let checked = match row.price() {
+            Err(why) => Err(why),
+            Ok(price) => match row.capacity {
+                Some(capacity) => {
+                    let area = row.area(capacity, price);
+                    area.check().map(|()| chunk.areas.push(area)).map_err(|why| why.to_string())
+                }
+                None => {
+                    let seat = row.seat(price);
+                    seat.check().map(|()| chunk.seats.push(seat)).map_err(|why| why.to_string())
+                }
+            },
+        };
+        if let Err(why) = checked {
+            wrong(row, why);
+        }
+    }
+    if !errors.is_empty() {
+        let detail = format!(
+            "line {}: {}",
+            errors[0]["line"],
+            errors[0]["why"].as_str().unwrap_or_default()
+        );
+        let problem = Problem::new(Code::Refused(Refusal::BadSeat), detail);
+        return Err(problem.with("errors", errors.into()));
+    }
+    OwnChunk::new(&chunk).map_err(|why| {
+        let detail = format!("{why} ({CHUNK_BYTES} bytes): send fewer seats in one request");
+        Problem::new(Code::TooLarge, detail)
+    })
+}
+
+/// Why seats were not added.
+enum Bad {
+    /// One of them cannot be; which, counted among the seats or the areas.
+    Seat {
+        at: usize,
+        area: bool,
+        problem: Problem,
+    },
+    Other(Problem),
+}
+
+async fn add(
+    app: &App,
+    campaign: &str,
+    pool: &str,
+    chunk: OwnChunk,
+    ordered: Ordered,
+) -> Result<Answer, Bad> {
+    let ask = HoldAsk::Seats { campaign: campaign.into(), pool: pool.into(), chunk, ordered };
+    let answer = app.node.intake.decide(Ask::Hold(Box::new(ask))).await;
+    let bad = match &answer {
+        Ok(Answer { outcome: Outcome::RefusedFor(named), .. }) => {
+            named.seat.as_ref().map(|bad| (bad.at, bad.area))
+        }
+        Ok(_) | Err(_) => None,
+    };
+    yes(answer, campaign).map_err(|problem| match bad {
+        Some((at, area)) => Bad::Seat { at, area, problem },
+        None => Bad::Other(problem),
+    })
+}
+
+/// Adds the seats that came with a campaign, pool by pool; those that are there just so stay as they are.
+///
+/// It is not one step with what was done to the campaign: the problem says so, where that or a pool before `changed`
+/// something. The same request again does what is missing.
+pub(super) async fn add_all(
+    app: &App,
+    campaign: &str,
+    pools: Vec<(String, OwnChunk)>,
+    who: &str,
+    mut changed: bool,
+) -> Result<(), Problem> {
+    for (pool, chunk) in pools {
+        let ordered = Ordered { id: None, who: who.into() };
+        match add(app, campaign, &pool, chunk, ordered).await {
+            Ok(Answer { outcome, .. }) => {
+                changed |= outcome != Outcome::Imported { seats: 0, areas: 0 };
+            }
+            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) if changed => {
+                let what = format!("the rest is done, the seats of pool {pool:?} are not added");
+                return Err(problem.partly(&what));
+            }
+            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) => return Err(problem),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses seats that this node has no memory for.
+fn fits_memory(app: &App, seats: u64) -> Result<(), Problem> {
+    let limit = app.node.intake.memory_limit();
+    let needed = app.node.replica.look(State::memory) as u64 + seats * BYTES_PER_SEAT;
+    if needed <= limit {
+        return Ok(());
+    }
+    let detail =
+        format!("{needed} bytes would be needed and this node may use {limit} (memory_limit_mib)");
+    let problem = Problem::new(Code::TooBigForMemory, detail);
+    Err(problem.with("needed_bytes", needed.into()).with("limit_bytes", limit.into()))
+}

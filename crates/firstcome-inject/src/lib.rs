@@ -1,0 +1,242 @@
+//! Fault injection: one mistake at a time, made on purpose, to see that the tests notice.
+//!
+//! Each protection of the product asks at its place whether it is to be left out: `inject(Mistake::…)`. Without the
+//! feature `inject` the answer is a constant `false`, and the shipped program has nothing of it. With it, a process
+//! makes the mistake that `FIRSTCOME_INJECT` names, and a thread of a test or of the simulation the one that it said
+//! with [`set`].
+
+/// A mistake, named by what is done wrong; [`Mistake::sentence`] says it in full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mistake {
+    /// In the replica and in the append script on Redis.
+    PredecessorIgnored,
+    /// In the replica, before an entry is applied.
+    CopiesRunTwice,
+    /// In the journal on Redis.
+    WaitOnOtherConnection,
+    /// In the healer, the replica and the retransmit buffer.
+    HeightForName,
+    /// In the healer, when entries are put back.
+    BackfillWithNewTime,
+    /// In the healer, once the journal is whole.
+    AppendRightAfterFailover,
+    /// In the appender, when answers are released.
+    AnswerBeforeDurable,
+    /// In `settle`, before a batch is written.
+    SettleBeforeDurable,
+    /// In the intake, before anything is answered from memory.
+    AnswerWhileStale,
+    /// In the intake's table.
+    RepeatWinAfterCancel,
+    /// In the intake's table.
+    NotFoundFromMemory,
+    /// In the intake, before a command is looked at.
+    MinPositionIgnored,
+    /// In what is known of the store's clock.
+    NotOpenWithoutElapsed,
+    /// In the batch, when the time of its commands is over.
+    UnavailableForUnknown,
+    /// In the appender, before a batch is sent again.
+    NewNumberOnResend,
+    /// In `fork`, once every orphaned entry is appended.
+    ForkWithoutReport,
+    /// In `fork`, when a node switches.
+    WriterKeptAfterFork,
+    /// In the batch, when a body of an abandoned branch is appended again.
+    MarksCarriedOver,
+    /// In the appender, when commands are gathered.
+    SettleMarkOfOtherBranch,
+    /// In `fork`, when a node switches.
+    OrphansNotReproposed,
+    /// In the ledger in memory.
+    SettleWithoutCompare,
+    /// In `settle`, after an answer was lost.
+    SettleWithoutReread,
+    /// In the ledger in memory.
+    TermNotCompared,
+    /// In `settle`, before a batch is written.
+    ResultsDroppedEarly,
+    /// In the rules, when time passes.
+    ServiceTimeUnbounded,
+    /// In the rules, where a hold's units are chosen.
+    PartialHolds,
+    /// In the rules, when holds expire.
+    ExpireOneEntryLate,
+    /// In the rules, when somebody confirms too late.
+    RetakeFromOthers,
+    /// In the rules, when somebody holds.
+    NewHoldOnRepeat,
+    /// In the rules, when somebody confirms too late.
+    ConfirmAfterExpiry,
+    /// In the rules, where a hold's units are chosen.
+    HoldTakenSeats,
+    /// In the rules, where the next deadline is told.
+    NoTickForHolds,
+    /// In the intake, before a hold is judged.
+    TakenWithoutMargin,
+    /// In the intake, before a hold is judged.
+    TakenWithoutElapsed,
+    /// In the wait queue for seats.
+    WaitQueueJumped,
+    /// In the intake, for those who wait in line.
+    PollWhileWaiting,
+    /// In the intake, for those who wait in line.
+    WaitForTickFirst,
+    /// In the journal in memory.
+    AppendAnywhere,
+    /// In the journal in memory.
+    StoreTimeGoesBack,
+    /// In the journal in memory.
+    BackfillAnywhere,
+    /// In the journal in memory.
+    TrimPastSnapshot,
+    /// In the journal in memory.
+    PiecesDroppedAtOnce,
+    /// In the simulated network.
+    FreshConnectionCounts,
+}
+
+/// Says whether this thread is to make a mistake here.
+#[cfg(not(feature = "inject"))]
+#[inline(always)]
+pub const fn inject(_mistake: Mistake) -> bool {
+    false
+}
+
+#[cfg(feature = "inject")]
+pub use injected::{inject, set};
+
+#[cfg(feature = "inject")]
+mod injected {
+    use super::Mistake;
+    use std::cell::Cell;
+
+    thread_local! {
+        static MISTAKE: Cell<Option<Mistake>> = Cell::new(from_environment());
+    }
+
+    /// Gives the mistake that `FIRSTCOME_INJECT` names.
+    fn from_environment() -> Option<Mistake> {
+        let name = std::env::var("FIRSTCOME_INJECT").ok()?;
+        let found = Mistake::ALL.into_iter().find(|mistake| mistake.name() == name);
+        Some(found.unwrap_or_else(|| panic!("there is no mistake {name:?}")))
+    }
+
+    /// Makes a mistake on this thread from now on, or none.
+    ///
+    /// Other threads are not affected: use it in a simulation on one thread, or in a test on a runtime of one thread.
+    pub fn set(mistake: Option<Mistake>) {
+        MISTAKE.set(mistake);
+    }
+
+    /// Says whether this thread is to make a mistake here.
+    pub fn inject(mistake: Mistake) -> bool {
+        MISTAKE.get() == Some(mistake)
+    }
+}
+
+#[cfg(feature = "inject")]
+impl Mistake {
+    /// All mistakes.
+    pub const ALL: [Self; 43] = {
+        let mut all = [Self::PredecessorIgnored; TABLE.len()];
+        let mut index = 0;
+        while index < TABLE.len() {
+            all[index] = TABLE[index].0;
+            index += 1;
+        }
+        all
+    };
+
+    /// Gives its stable name, as `FIRSTCOME_INJECT` has it.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// Says what is done wrong.
+    pub fn sentence(self) -> &'static str {
+        self.row().2
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str) {
+        &TABLE[self as usize]
+    }
+}
+
+/// Every mistake in the order of the enum, its stable name, and what is done wrong.
+#[cfg(feature = "inject")]
+#[rustfmt::skip]
+const TABLE: [(Mistake, &str, &str); 43] = [
+    (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
+    (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
+    (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
+    (Mistake::HeightForName, "height_for_name", "an entry at the same position is taken for the same entry, whatever its name"),
+    (Mistake::BackfillWithNewTime, "backfill_with_new_time", "an entry is put back with the store's time now instead of its own"),
+    (Mistake::AppendRightAfterFailover, "append_right_after_failover", "after a failover a node appends at once, before others can put back what they saw"),
+    (Mistake::AnswerBeforeDurable, "answer_before_durable", "an answer leaves before what it rests on is known to be durable"),
+    (Mistake::SettleBeforeDurable, "settle_before_durable", "results are settled that are applied and not yet durable"),
+    (Mistake::AnswerWhileStale, "answer_while_stale", "answers are given from memory by a node that has not heard of the journal for long"),
+    (Mistake::RepeatWinAfterCancel, "repeat_win_after_cancel", "an earlier win is repeated from memory though its subject may have cancelled it elsewhere"),
+    (Mistake::NotFoundFromMemory, "not_found_from_memory", "a campaign is said not to exist by a node that may not have heard of it yet"),
+    (Mistake::MinPositionIgnored, "min_position_ignored", "the position that a caller sends is not waited for"),
+    (Mistake::NotOpenWithoutElapsed, "not_open_without_elapsed", "the store's clock is taken to stand where it stood when it was last heard"),
+    (Mistake::UnavailableForUnknown, "unavailable_for_unknown", "a command that was sent is said to have changed nothing when its time is over"),
+    (Mistake::NewNumberOnResend, "new_number_on_resend", "a batch that is sent again gets a new number"),
+    (Mistake::ForkWithoutReport, "fork_without_report", "nobody is told who kept, changed or lost a rank in a fork"),
+    (Mistake::WriterKeptAfterFork, "writer_kept_after_fork", "a node that switches to another branch goes on writing under its old identity"),
+    (Mistake::MarksCarriedOver, "marks_carried_over", "ticks and settle marks of an abandoned branch are appended to the next one"),
+    (Mistake::SettleMarkOfOtherBranch, "settle_mark_of_other_branch", "a settle mark is appended to another branch than the one it was made on"),
+    (Mistake::OrphansNotReproposed, "orphans_not_reproposed", "a node that switches to another branch appends nothing of its own again"),
+    (Mistake::SettleWithoutCompare, "settle_without_compare", "the ledger writes rows without comparing where it stands"),
+    (Mistake::SettleWithoutReread, "settle_without_reread", "after a lost answer the leader settles on from where it believes the ledger to be"),
+    (Mistake::TermNotCompared, "term_not_compared", "the ledger takes rows from a leader that was replaced"),
+    (Mistake::ResultsDroppedEarly, "results_dropped_early", "results are marked as settled before the ledger has answered"),
+    (Mistake::ServiceTimeUnbounded, "service_time_unbounded", "a jump of the store's clock counts as service time, all of it"),
+    (Mistake::PartialHolds, "partial_holds", "a hold gets what is free of the seats it names, and not the rest"),
+    (Mistake::ExpireOneEntryLate, "expire_one_entry_late", "a hold expires with the entry after the one that finds it due"),
+    (Mistake::RetakeFromOthers, "retake_from_others", "who pays too late gets seats again that somebody else has"),
+    (Mistake::NewHoldOnRepeat, "new_hold_on_repeat", "a hold that is asked for again under its id is another one"),
+    (Mistake::ConfirmAfterExpiry, "confirm_after_expiry", "a hold that has expired is confirmed all the same"),
+    (Mistake::HoldTakenSeats, "hold_taken_seats", "a seat that somebody holds is held for the next one as well"),
+    (Mistake::NoTickForHolds, "no_tick_for_holds", "nobody appends a tick when a hold is due and nothing is asked"),
+    (Mistake::TakenWithoutMargin, "taken_without_margin", "a hold is said to last by a node that may not have heard yet that it is over"),
+    (Mistake::TakenWithoutElapsed, "taken_without_elapsed", "a hold is said to last by the time of the last entry, not by what passed since"),
+    (Mistake::WaitQueueJumped, "wait_queue_jumped", "who waits for a seat takes it as soon as it is free, though others wait longer"),
+    (Mistake::PollWhileWaiting, "poll_while_waiting", "the journal is asked for a seat again and again while somebody waits for it"),
+    (Mistake::WaitForTickFirst, "wait_for_tick_first", "who waits for a seat asks for it once a tick has ended the hold, and others before"),
+    (Mistake::AppendAnywhere, "append_anywhere", "an append is taken whatever the entry is called that it rests on: only the height counts"),
+    (Mistake::StoreTimeGoesBack, "store_time_goes_back", "an entry has the clock's time, even if that lies before the one of the entry before it"),
+    (Mistake::BackfillAnywhere, "backfill_anywhere", "entries are put back wherever the journal ends"),
+    (Mistake::TrimPastSnapshot, "trim_past_snapshot", "trimming drops what no snapshot covers"),
+    (Mistake::PiecesDroppedAtOnce, "pieces_dropped_at_once", "the pieces of a snapshot go as soon as the newest manifest does not name them"),
+    (Mistake::FreshConnectionCounts, "fresh_connection_counts", "a confirmation is believed of a connection on which nothing was written"),
+];
+
+#[cfg(all(test, feature = "inject"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mistake_has_its_row_a_name_and_a_sentence_of_its_own() {
+        for (index, (mistake, ..)) in TABLE.into_iter().enumerate() {
+            assert_eq!(mistake as usize, index, "{mistake:?} is not in the order of the enum");
+        }
+        for of in [Mistake::name, Mistake::sentence] {
+            let mut said: Vec<_> = Mistake::ALL.into_iter().map(of).collect();
+            assert!(said.iter().all(|said| !said.is_empty()));
+            said.sort_unstable();
+            said.dedup();
+            assert_eq!(said.len(), Mistake::ALL.len());
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_made_on_one_thread_only() {
+        set(Some(Mistake::CopiesRunTwice));
+        assert!(inject(Mistake::CopiesRunTwice) && !inject(Mistake::HeightForName));
+        let elsewhere = std::thread::spawn(|| inject(Mistake::CopiesRunTwice)).join();
+        assert!(!elsewhere.unwrap());
+        set(None);
+        assert!(!inject(Mistake::CopiesRunTwice));
+    }
+}

@@ -1,0 +1,18 @@
+//! Why a command has no outcome: nobody knows, or something outside the rules broke.
+
+/// A failure: nobody knows, or something outside the rules broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// The queue of waiting commands is full.
+    Busy,
+    /// More results wait for the ledger than this node may keep.
+    OutboxFull,
+    /// The store has no room.
+    StoreFull,
+    /// It was not sent to the store, or this node's state is too old to answer from.
+    Unavailable(String),
+    /// It was sent to the store and no answer came in time.
+    Unknown,
+    /// The position brought belongs to an epoch that is over.
+    StalePosition,
+}

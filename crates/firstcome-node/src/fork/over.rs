@@ -1,0 +1,339 @@
+//! What was true in a history that is over, and what became of it: the list of a fork.
+
+use super::Lost;
+use firstcome_core::command::{Body, Command};
+use firstcome_core::hold::Fate;
+use firstcome_core::names::Position;
+use firstcome_core::outcome::Refusal;
+use firstcome_core::state::State;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Bytes of a report.
+const REPORT: usize = 1 << 20;
+
+/// A history that is over, to be compared with the one that took its place.
+pub(crate) struct Over {
+    /// How far this node had applied it.
+    pub(super) applied: Position,
+    /// The last position both have, as far as this node could tell.
+    fork: Option<u64>,
+    /// What they had whom the lost entries are about: more than one claim where a node went over twice.
+    claimed: BTreeMap<Whose, BTreeSet<Claimed>>,
+    /// Those of them whose campaign had left memory: what they had is not known any more.
+    forgotten: BTreeSet<Whose>,
+    /// The holds that the lost entries are about, with what they had; none for one that was not there.
+    holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
+    /// The campaigns that the lost entries made or changed, with the version they had.
+    campaigns: BTreeMap<Box<str>, u32>,
+    /// The state it had, where what was lost is not known.
+    pub(super) whole: Option<State>,
+    /// Entries too old to be brought: whether they ran cannot be told any more.
+    pub(super) too_old: u64,
+}
+
+/// A subject in a pool.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Whose {
+    campaign: Box<str>,
+    pool: Box<str>,
+    subject: Box<str>,
+}
+
+/// What a subject claimed last in a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Claimed {
+    rank: u32,
+    /// Whether it is not cancelled.
+    live: bool,
+}
+
+impl Claimed {
+    fn by(whose: &Whose, state: &State) -> Option<Self> {
+        let pool = state.campaign(&whose.campaign).ok()?.pool(&whose.pool)?;
+        pool.latest(&whose.subject).map(|rank| Self { rank, live: pool.is_live(rank) })
+    }
+}
+
+/// A hold by its campaign and its id.
+type HoldName = (Box<str>, Box<str>);
+
+/// What a hold has: whose it is, and its units, those that are claims with their ranks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    subject: Box<str>,
+    units: Vec<String>,
+}
+
+impl Held {
+    /// Gives what a hold has in a state; a unit that was given back is none of it.
+    fn by((campaign, id): &HoldName, state: &State) -> Option<Self> {
+        let campaign = state.campaign(campaign).ok()?;
+        let hold = campaign.hold_of(id)?;
+        let units = campaign.units_named(hold).into_iter().zip(hold.takes());
+        let units = units.filter_map(|(unit, take)| match take.fate {
+            Fate::Released => None,
+            Fate::Confirmed(rank) => Some(format!("{unit} as rank {rank}")),
+            Fate::Held | Fate::Expired | Fate::Refunded => Some(unit.to_string()),
+        });
+        Some(Self { subject: hold.subject().into(), units: units.collect() })
+    }
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.units[..] {
+            [] => f.write_str("nothing"),
+            units => f.write_str(&units.join(", ")),
+        }
+    }
+}
+
+impl Over {
+    /// Notes what they had, in the history that is over, whom lost entries are about.
+    pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Lost]) -> Self {
+        let mut over = Self {
+            applied: ours.token(),
+            fork,
+            claimed: BTreeMap::new(),
+            forgotten: BTreeSet::new(),
+            holds: BTreeMap::new(),
+            campaigns: BTreeMap::new(),
+            whole: None,
+            too_old: 0,
+        };
+        for lost in lost {
+            let commands = Body::open(&lost.kept.entry.body).map(|body| body.commands());
+            let Ok(Ok(commands)) = commands else { continue };
+            for command in &commands {
+                over.note(command, ours);
+            }
+        }
+        over
+    }
+
+    fn note(&mut self, command: &Command<'_>, ours: &State) {
+        let (campaign, pool, subject) = match *command {
+            Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
+            Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+            Command::Confirm { step, .. } => {
+                self.note_hold(step.campaign, step.hold, ours);
+                // The units of a hold may be of any pool.
+                let pools = ours.campaign(step.campaign).map(|campaign| campaign.pools());
+                for pool in pools.unwrap_or_default() {
+                    let (campaign, pool) = (step.campaign, Some(pool.name()));
+                    self.note(&Command::claim(campaign, pool, step.subject), ours);
+                }
+                return;
+            }
+            Command::Put { campaign, .. } | Command::Steer { campaign, .. } => {
+                if let Ok(found) = ours.campaign(campaign) {
+                    self.campaigns.insert(campaign.into(), found.version());
+                }
+                return;
+            }
+            Command::Hold { campaign, id, .. } => return self.note_hold(campaign, id, ours),
+            Command::Change { step, .. }
+            | Command::Extend { step, .. }
+            | Command::Release { step, .. } => {
+                return self.note_hold(step.campaign, step.hold, ours);
+            }
+            Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => return,
+        };
+        let found = ours.campaign(campaign);
+        let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());
+        let Some(pool) = pool.or_else(only) else { return };
+        let (campaign, pool) = (campaign.into(), pool.into());
+        let whose = Whose { campaign, pool, subject: subject.into() };
+        if let Err(Refusal::Archived) = found {
+            self.forgotten.insert(whose);
+        } else {
+            let claimed = Claimed::by(&whose, ours);
+            self.claimed.entry(whose).or_default().extend(claimed);
+        }
+    }
+
+    fn note_hold(&mut self, campaign: &str, id: &str, ours: &State) {
+        let name = (campaign.into(), id.into());
+        let had = Held::by(&name, ours);
+        self.holds.entry(name).or_default().insert(had);
+    }
+
+    /// Adds what was true in another history that is over.
+    pub(super) fn extend(&mut self, later: Self) {
+        for (whose, claimed) in later.claimed {
+            self.claimed.entry(whose).or_default().extend(claimed);
+        }
+        self.forgotten.extend(later.forgotten);
+        for (name, had) in later.holds {
+            self.holds.entry(name).or_default().extend(had);
+        }
+        self.whole = self.whole.take().or(later.whole);
+        for (campaign, version) in later.campaigns {
+            let known = self.campaigns.entry(campaign).or_default();
+            *known = version.max(*known);
+        }
+    }
+
+    /// Says who kept, changed or lost a rank, a line each.
+    pub(super) fn compare(&self, now: &State) -> String {
+        let mut list = List { now, lines: String::new(), kept: 0, changed: 0, lost: 0, revived: 0 };
+        for (whose, claimed) in &self.claimed {
+            if claimed.is_empty() {
+                list.claim(whose, None, true);
+            }
+            for was in claimed {
+                list.claim(whose, Some(*was), true);
+            }
+        }
+        for whose in &self.forgotten {
+            list.forgotten(whose);
+        }
+        for (name, had) in &self.holds {
+            had.iter().flatten().for_each(|had| list.hold(name, had));
+        }
+        for (campaign, had) in &self.campaigns {
+            list.campaign(campaign, *had);
+        }
+        if let Some(whole) = &self.whole {
+            self.compare_whole(whole, &mut list);
+        }
+        let (from, to) = (self.applied, now.token());
+        let fork = self.fork.map_or_else(|| "an unknown position".to_owned(), |at| at.to_string());
+        let List { lines, kept, changed, lost, revived, .. } = list;
+        let mut report = format!(
+            "the journal forked after {fork}: this node had applied {from}, and is at {to} now; \
+             {kept} claims kept their rank, {changed} changed it, {lost} lost it, {revived} came back, \
+             {} entries were too old to be brought\n",
+            self.too_old
+        );
+        for line in lines.lines() {
+            if report.len() + line.len() >= REPORT {
+                report.push_str("(cut here)\n");
+                break;
+            }
+            report.push_str(line);
+            report.push('\n');
+        }
+        report
+    }
+
+    /// Goes through everything there was: the entries that were kept do not tell what was lost before them.
+    fn compare_whole(&self, whole: &State, list: &mut List<'_>) {
+        for campaign in whole.campaigns() {
+            if !self.campaigns.contains_key(campaign.name()) {
+                list.campaign(campaign.name(), campaign.version());
+            }
+            for hold in campaign.holds() {
+                let name = (campaign.name().into(), hold.id().into());
+                let had = Held::by(&name, whole).filter(|_| !self.holds.contains_key(&name));
+                had.iter().for_each(|had| list.hold(&name, had));
+            }
+            for pool in campaign.pools() {
+                for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
+                    let whose = Whose {
+                        campaign: campaign.name().into(),
+                        pool: pool.name().into(),
+                        subject: claim.subject.into(),
+                    };
+                    let latest = pool.latest(claim.subject) == Some(claim.rank);
+                    if latest && !self.claimed.contains_key(&whose) {
+                        let was = Claimed { rank: claim.rank, live: claim.cancel.is_none() };
+                        list.claim(&whose, Some(was), false);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The lines of a report, as they come to be.
+struct List<'a> {
+    now: &'a State,
+    lines: String,
+    kept: u64,
+    changed: u64,
+    lost: u64,
+    revived: u64,
+}
+
+impl List<'_> {
+    /// Says what became of a claim; of one that is what it was only if `each`.
+    fn claim(&mut self, whose: &Whose, was: Option<Claimed>, each: bool) {
+        let is = Claimed::by(whose, self.now);
+        let what = match (was, is) {
+            (None, None | Some(Claimed { live: false, .. })) => return,
+            (Some(was), Some(is)) if !was.live && was == is => return,
+            (Some(was), Some(is)) if was.live && was == is => {
+                self.kept += 1;
+                if !each {
+                    return;
+                }
+                format!("kept rank {}", was.rank)
+            }
+            (Some(was), Some(is)) if was.live && is.live => {
+                self.changed += 1;
+                format!("changed from rank {} to {}", was.rank, is.rank)
+            }
+            // Also one that was cancelled: its cancel is void with it, and they may claim again.
+            (Some(was), None | Some(Claimed { live: false, .. })) => {
+                self.lost += 1;
+                format!("lost rank {}", was.rank)
+            }
+            (None | Some(_), Some(is)) => {
+                self.revived += 1;
+                format!("has rank {} again", is.rank)
+            }
+        };
+        self.line(whose, &what);
+    }
+
+    fn forgotten(&mut self, whose: &Whose) {
+        let what = match Claimed::by(whose, self.now).filter(|is| is.live) {
+            Some(is) => {
+                self.revived += 1;
+                format!("has rank {} again", is.rank)
+            }
+            None => {
+                self.lost += 1;
+                "may have lost a rank: the campaign had left memory".to_owned()
+            }
+        };
+        self.line(whose, &what);
+    }
+
+    fn line(&mut self, whose: &Whose, what: &str) {
+        let Whose { campaign, pool, subject } = whose;
+        self.lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
+    }
+
+    /// Says what became of a hold that has not what it had.
+    fn hold(&mut self, name: &HoldName, had: &Held) {
+        let has = Held::by(name, self.now);
+        if has.as_ref() == Some(had) {
+            return;
+        }
+        let (campaign, id) = name;
+        let what = match &has {
+            Some(has) if has.subject == had.subject => format!("has {has}, it had {had}"),
+            Some(_) | None => format!("is gone, it had {had}"),
+        };
+        self.lines.push_str(&format!("{campaign} hold {id:?} of {:?} {what}\n", had.subject));
+    }
+
+    /// Says that a campaign is gone, or went back.
+    fn campaign(&mut self, name: &str, had: u32) {
+        let what = match self.now.campaign(name) {
+            Err(Refusal::NotFound(_)) => format!("is gone, it had version {had}"),
+            Ok(found) if found.version() < had => {
+                format!("has version {}, it had {had}", found.version())
+            }
+            Ok(_) | Err(_) => return,
+        };
+        self.lines.push_str(&format!("campaign {name} {what}\n"));
+    }
+}

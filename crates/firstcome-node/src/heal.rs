@@ -1,0 +1,321 @@
+//! A store that fails over to a copy which lags, or restarts from an older file, has lost its newest
+//! entries. The nodes have them: they put them back.
+//!
+//! | What the store has | What a node does |
+//! |---|---|
+//! | its head is an ancestor of what I applied | puts the missing entries back whole, oldest first |
+//! | its head is what I applied, or beyond it | waits a moment for nodes that saw more, goes on |
+//! | its head is older than the entries I keep, and it is the same space | re-seeds it with my state |
+//! | nothing of the space | waits for the operator |
+//! | another entry where I applied one (a fork) | goes over to the store's history and brings what it lacks: `fork` |
+//!
+//! Several nodes may do so at once: every step is conditional on what its node saw.
+
+use super::appender::{Appender, Applying};
+use super::batch::Batch;
+use super::replica::Stop;
+use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
+use firstcome_core::{LEVEL, State};
+use firstcome_inject::{Mistake, inject};
+use firstcome_journal::shared::Seed;
+use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// The pause before the journal is looked at again after a failure; it doubles up to [`LONGEST`].
+const FIRST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_secs(1);
+/// How long a node waits for others that may have seen more, at least.
+const OTHERS_AT_LEAST: Duration = Duration::from_millis(500);
+/// How long it waits while a node that announced itself is beyond the head.
+const OTHERS_AT_MOST: Duration = Duration::from_secs(5);
+/// How often it looks meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// What one look at the journal came to.
+pub(super) enum Step {
+    /// It is the journal this node follows, and has what this node applied.
+    Whole,
+    /// Something was done, or somebody else did: look again.
+    Again,
+}
+
+impl Appender {
+    /// Says whether the store may have lost something since this was last asked.
+    pub(super) fn may_have_lost(&mut self) -> bool {
+        let changed = self.incarnations.as_ref().map(|times| times.has_changed());
+        matches!(changed, Some(Ok(true)))
+    }
+
+    /// Mends the journal, or goes over to its history, until it and this node agree.
+    ///
+    /// Ends early, with nothing mended, when this node is to stop and nobody waits any more.
+    pub(super) async fn heal(&mut self, mut batch: Option<&mut Batch>) -> Result<(), Stop> {
+        let Some(shared) = self.shared.clone() else { return Ok(()) };
+        self.metrics.heals.inc();
+        let mut pause = FIRST;
+        loop {
+            if let Some(times) = &mut self.incarnations {
+                times.borrow_and_update();
+            }
+            match self.mend(&shared, batch.as_deref_mut()).await? {
+                Ok(Step::Whole) if !self.may_have_lost() => {
+                    self.health.answered();
+                    return Ok(());
+                }
+                Ok(Step::Whole | Step::Again) => pause = FIRST,
+                Err(broken) => {
+                    self.broken(&broken)?;
+                    self.wait_with(batch.as_deref_mut(), Instant::now() + pause).await;
+                    pause = (pause * 2).min(LONGEST);
+                }
+            }
+            let given_up = batch.as_ref().is_none_or(|batch| self.is_given_up(batch));
+            if given_up && self.queue.is_over() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Looks at the journal once and does what it needs.
+    async fn mend(
+        &mut self,
+        shared: &Shared,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Result<Step, Broken>, Stop> {
+        let head = self.patiently(batch.as_deref_mut(), self.journal.head()).await;
+        self.calls.without_store(matches!(head, Err(Broken::Gone(_))));
+        let head = match head {
+            Ok(head) => head,
+            Err(Broken::Gone(space)) if self.calls.may_reseed() => {
+                return Ok(match self.reseed(shared, None, batch).await {
+                    Err(Broken::Moved { .. }) => Err(Broken::Gone(space)),
+                    done => done,
+                });
+            }
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let space = self.replica.look(State::space);
+        if head.space != space {
+            return Ok(Err(Broken::OtherSpace { found: head.space, wanted: space }));
+        }
+        if head.level > LEVEL {
+            let why = Broken::TooNew(head.level).to_string();
+            return Err(Stop::Unreadable { position: head.position, why });
+        }
+        if self.calls.must_go_over() {
+            return self.go_over(batch).await;
+        }
+        let ours = self.replica.look(State::stamp);
+        let common = head.position.min(ours.position);
+        let found = self.patiently(batch.as_deref_mut(), self.entry_in_store(common)).await;
+        let found = match found {
+            Ok(found) => found,
+            Err(broken) => return Ok(Err(broken)),
+        };
+        let same = match &found {
+            // Every history begins with nothing, but one that was seeded anew cannot be read from there.
+            _ if common == 0 && head.first == 1 => Some(true),
+            Some(entry) => self.recent.has(entry).or_else(|| {
+                let stamp = entry.open().map(|(stamp, _)| stamp);
+                (common == ours.position).then(|| stamp.is_ok_and(|stamp| stamp == ours))
+            }),
+            // Nothing stands there but what the head says: the store goes on behind a state.
+            None if common == head.position => {
+                let name = Name { node: ours.node, number: ours.number };
+                let tip = Tip { position: ours.position, name, at: ours.at };
+                let known = (common == ours.position).then_some(tip);
+                known.or_else(|| self.recent.tip_at(common)).map(|known| known == head.tip())
+            }
+            None => None,
+        };
+        let same = match &found {
+            Some(found) if inject(Mistake::HeightForName) => {
+                if let Ok(name) = found.name()
+                    && common == ours.position
+                {
+                    self.replica.rename(name);
+                }
+                Some(true)
+            }
+            _ => same,
+        };
+        let lower = head.position < ours.position;
+        // Who started from a snapshot does not have what was before it.
+        let has_next = self.recent.first().is_some_and(|first| first <= head.position + 1);
+        match same {
+            Some(true) if lower && !has_next => {
+                return Ok(self.reseed(shared, Some(head), batch).await);
+            }
+            Some(true) if lower => return Ok(self.put_back(shared, head, batch).await),
+            Some(true) => {}
+            // A store that has less than this node can tell is older than what this node keeps.
+            None if lower => return Ok(self.reseed(shared, Some(head), batch).await),
+            Some(false) | None => return self.go_over(batch).await,
+        }
+        if !self.lost.is_empty() {
+            return self.bring(shared, head, batch).await;
+        }
+        self.tell_of_fork(shared).await;
+        self.wait_for_others(batch).await
+    }
+
+    /// Gives the entry the store has at a position at or below its head; none before the first, or if
+    /// it was trimmed.
+    async fn entry_in_store(&self, position: u64) -> Result<Option<Entry>, Broken> {
+        let Some(before) = position.checked_sub(1) else { return Ok(None) };
+        match self.journal.read(before).await {
+            Ok(entries) => Ok(entries.into_iter().next()),
+            Err(Broken::Trimmed { .. }) => Ok(None),
+            Err(broken) => Err(broken),
+        }
+    }
+
+    /// Gives the last position at which the store has what this node has, if the entries kept tell.
+    pub(super) async fn fork_point(&self, head: Head) -> Result<Option<u64>, Broken> {
+        let Some(first) = self.recent.first() else { return Ok(None) };
+        let (applied, _) = self.replica.applied();
+        let (mut same, mut other) = (first, applied.min(head.position) + 1);
+        if same > head.position || !self.is_in_store(same).await? {
+            // From the very first entry on they may differ.
+            return Ok((first == 1).then_some(0));
+        }
+        // A history is the same up to the fork and nowhere beyond it.
+        while other - same > 1 {
+            let middle = same + (other - same) / 2;
+            if self.is_in_store(middle).await? {
+                same = middle;
+            } else {
+                other = middle;
+            }
+        }
+        Ok(Some(same))
+    }
+
+    /// Says whether the store has what this node has at a position.
+    async fn is_in_store(&self, position: u64) -> Result<bool, Broken> {
+        let found = self.entry_in_store(position).await?;
+        Ok(found.is_some_and(|found| self.recent.has(&found) == Some(true)))
+    }
+
+    /// Puts back, whole, what the store lost.
+    async fn put_back(
+        &mut self,
+        shared: &Shared,
+        head: Head,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Step, Broken> {
+        let (mut position, mut before) = (head.position, head.name);
+        loop {
+            let mut bytes = 0;
+            let mut fits = |entry: &Entry| {
+                bytes += entry.body.len();
+                bytes <= BATCH_BYTES
+            };
+            let missing = self.recent.after(position).take(READ_ENTRIES).enumerate();
+            let part: Vec<(Entry, Name)> = missing
+                .take_while(|(place, (entry, _))| fits(entry) || *place == 0)
+                .map(|(_, (entry, name))| (entry.clone(), name))
+                .collect();
+            let Some((last, name)) = part.last().map(|(entry, name)| (entry.position, *name))
+            else {
+                return Ok(Step::Again);
+            };
+            let count = part.len() as u64;
+            let restamped = |mut entry: Entry| {
+                if inject(Mistake::BackfillWithNewTime) {
+                    entry.at = entry.at.max(head.now);
+                }
+                entry
+            };
+            let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
+            let put = shared.put_back(position, before, entries);
+            match self.patiently(batch.as_deref_mut(), put).await {
+                Ok(()) => {
+                    self.metrics.put_back.inc_by(count);
+                }
+                // Somebody else puts back too, or appends.
+                Err(Broken::Moved { .. }) => return Ok(Step::Again),
+                Err(broken) => return Err(broken),
+            }
+            (position, before) = (last, name);
+        }
+    }
+
+    /// Has the store go on behind this node's state.
+    ///
+    /// The epoch is raised: whoever followed another history since must find out.
+    async fn reseed(
+        &mut self,
+        shared: &Shared,
+        seen: Option<Head>,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Step, Broken> {
+        let stamp = self.replica.look(State::stamp);
+        let mut frozen = self.replica.look(|state| state.freeze(true));
+        while let Some(mut piece) = frozen.next_piece() {
+            let Some(bytes) = piece.bytes.take() else { continue };
+            let put = self.journal.put_piece(piece.name, bytes);
+            self.patiently(batch.as_deref_mut(), put).await?;
+        }
+        let manifest = frozen.finish();
+        let seed = Seed {
+            position: stamp.position,
+            name: Name { node: stamp.node, number: stamp.number },
+            at: stamp.at,
+            epoch: seen.map_or(stamp.epoch, |seen| seen.epoch.max(stamp.epoch)) + 1,
+            pieces: manifest.pieces.clone(),
+            manifest: manifest.encode(),
+        };
+        match self.patiently(batch, shared.reseed(seen, seed)).await {
+            Ok(()) => {
+                self.metrics.reseeds.inc();
+                self.calls.reseeded();
+                Ok(Step::Again)
+            }
+            Err(Broken::Moved { .. }) if seen.is_some() => Ok(Step::Again),
+            Err(broken) => Err(broken),
+        }
+    }
+
+    /// Waits for nodes that may have seen more than the store has now, and takes in what they put back.
+    async fn wait_for_others(
+        &mut self,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Result<Step, Broken>, Stop> {
+        if inject(Mistake::AppendRightAfterFailover) {
+            return Ok(Ok(Step::Whole));
+        }
+        let begun = Instant::now();
+        let epoch = self.replica.look(State::token).epoch;
+        let mut beyond = 0;
+        loop {
+            if let Some(roll) = &*self.roll.borrow() {
+                let others = roll.nodes.iter().filter(|(node, _)| node.epoch == epoch);
+                beyond = others.map(|(node, _)| node.position).fold(beyond, u64::max);
+            }
+            let (applied, _) = self.replica.applied();
+            let asked = Instant::now();
+            let read = self.journal.read(applied);
+            let entries = match self.patiently(batch.as_deref_mut(), read).await {
+                Ok(entries) => entries,
+                Err(broken) => return Ok(Err(broken)),
+            };
+            let all = entries.len() < READ_ENTRIES;
+            if let Applying::Broke = self.apply(entries, batch.as_deref_mut())? {
+                return Ok(Ok(Step::Again));
+            }
+            if !all {
+                continue;
+            }
+            self.health.caught_up(asked);
+            let (applied, _) = self.replica.applied();
+            let waited = begun.elapsed();
+            let enough = if applied < beyond { OTHERS_AT_MOST } else { OTHERS_AT_LEAST };
+            if waited >= enough || self.may_have_lost() {
+                return Ok(Ok(Step::Whole));
+            }
+            self.wait_with(batch.as_deref_mut(), asked + LOOK_EVERY).await;
+        }
+    }
+}

@@ -1,0 +1,457 @@
+//! Where a command enters: the only place that may answer without the journal.
+//!
+//! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
+//! past the position the caller brought; the table is `from_memory`.
+
+use super::ask::{Answer, Ask, Decided, HoldAsk, Waiting};
+use super::calls::Calls;
+use super::clock::StoreClock;
+use super::from_memory::{FromMemory, from_memory};
+use super::health::{Condition, Health};
+use super::line::{Lines, Place, Seat};
+use super::queue::{NotTaken, Queue};
+use super::replica::Replica;
+use crate::failure::Failure;
+use crate::metrics::Metrics;
+use firstcome_core::command::Wanted;
+use firstcome_core::limits::SERVICE_STEP_US;
+use firstcome_core::names::Position;
+use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
+use firstcome_inject::{Mistake, inject};
+use firstcome_journal::shared::Roll;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{oneshot, watch};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+/// How long a reader waits for what it read to be durable.
+const READ_WAIT: Duration = Duration::from_secs(1);
+
+/// How long a hold must last still, in microseconds of service time, for this node to say by itself that it does.
+const LASTS_FOR_US: i64 = 2_000_000;
+
+/// How much later than a hold is over by this node's clock somebody in line asks for its seats.
+const A_LITTLE_LATER: Duration = Duration::from_millis(1);
+
+/// How much this node takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Commands that may wait for the journal.
+    pub queue: usize,
+    /// How long a command waits.
+    pub wait: Duration,
+    /// Bytes of memory that campaigns may take.
+    pub memory: u64,
+    /// Results that may wait for the ledger; without a ledger there is no such limit.
+    pub outbox: Option<usize>,
+}
+
+/// Takes commands and answers them.
+#[derive(Debug)]
+pub struct Intake {
+    /// The state.
+    pub replica: Arc<Replica>,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) calls: Arc<Calls>,
+    /// How much this node takes on.
+    pub limits: Limits,
+    /// Who waits for which seat.
+    pub(crate) lines: Arc<Lines>,
+    /// Who else is there, where several nodes share the journal.
+    pub(crate) roll: watch::Receiver<Option<Roll>>,
+}
+
+impl Intake {
+    /// Claims a unit.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the claim may or may not happen; asking again gives the same answer.
+    pub async fn claim(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+        min: Option<Position>,
+    ) -> Result<Answer, Failure> {
+        match self.claim_early(campaign, pool, subject, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::claim(campaign, pool, subject, None)).await,
+        }
+    }
+
+    /// Answers a claim without the journal, where that can be done; else it is for [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::claim`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn claim_early(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        self.claim_from_memory(campaign, pool, subject).await.transpose()
+    }
+
+    /// Sets units aside for a subject.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the hold may or may not happen; asking again under the same id gives the same answer.
+    pub async fn hold(&self, ask: HoldAsk, min: Option<Position>) -> Result<Answer, Failure> {
+        match self.hold_early(&ask, min).await? {
+            Some(answer) => Ok(answer),
+            None => self.decide(Ask::Hold(Box::new(ask))).await,
+        }
+    }
+
+    /// Answers a hold without the journal, where that can be done; else, and whatever other command it is, it is for
+    /// [`Self::decide`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::hold`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn hold_early(
+        &self,
+        ask: &HoldAsk,
+        min: Option<Position>,
+    ) -> Result<Option<Answer>, Failure> {
+        self.reach(min).await?;
+        let command = ask.command();
+        let answer = self.say_from_memory(|state| {
+            // Service time went on since the last entry, by as much as a step counts at most.
+            let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
+            let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
+            let since = if inject(Mistake::TakenWithoutElapsed) { 0 } else { since };
+            let margin = if inject(Mistake::TakenWithoutMargin) { 0 } else { LASTS_FOR_US + since };
+            state.judge_hold(&command, margin)
+        });
+        answer.await.transpose()
+    }
+
+    /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
+    ///
+    /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
+    /// meanwhile. Where too many wait already, it is decided at once.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decide`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Self::decide`]; dropped before its turn, it does not happen.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub async fn hold_in_line(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
+        let until = Instant::now() + wait;
+        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
+        let Some(place) = place else {
+            return self.decide(Ask::Hold(Box::new(ask))).await;
+        };
+        let mut tried = None;
+        loop {
+            if !self.comes_first(&place, &ask, &mut tried, until).await {
+                // Still taken: that is an answer, from memory where that can be.
+                return self.hold(ask, None).await;
+            }
+            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
+            if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
+                return Ok(answer);
+            }
+        }
+    }
+
+    /// Gives the store's time, as far as this node knows it.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Gives how many holds wait for a seat that somebody has.
+    pub fn in_line(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Takes a place behind all who wait for one of the seats that a hold names.
+    fn line_up(&self, ask: &HoldAsk) -> Option<Place> {
+        let command = ask.command();
+        let Command::Hold { campaign, picks, .. } = &command else { panic!("it is not a hold") };
+        let only = self.replica.look(|state| match state.campaign(campaign).ok()?.pools() {
+            [only] => Some(only.name().to_owned()),
+            _ => None,
+        });
+        let mut seats = Vec::new();
+        for pick in picks {
+            let pool = pick.pool.or(only.as_deref()).unwrap_or_default();
+            if let Wanted::Units(names) = &pick.wanted {
+                seats.extend(names.iter().map(|name| Seat::new(campaign, pool, name)));
+            }
+        }
+        if seats.is_empty() { None } else { self.lines.join(seats) }
+    }
+
+    /// Waits until nobody is before this place in line and the seats are free; `false` if the time is over.
+    ///
+    /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
+    /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
+    async fn comes_first(
+        &self,
+        place: &Place,
+        ask: &HoldAsk,
+        tried: &mut Option<i64>,
+        until: Instant,
+    ) -> bool {
+        let (mut applied, mut left) = (self.replica.watch(), self.lines.watch());
+        loop {
+            applied.borrow_and_update();
+            left.borrow_and_update();
+            let mut due = None;
+            if place.is_first() {
+                match self.free_in(ask) {
+                    Some((Duration::ZERO, _)) => return true,
+                    Some((time, deadline))
+                        if *tried != Some(deadline) && !inject(Mistake::WaitForTickFirst) =>
+                    {
+                        due = Some((Instant::now() + time, deadline));
+                    }
+                    Some(_) | None => {}
+                }
+            }
+            if inject(Mistake::PollWhileWaiting) && Instant::now() < until {
+                return true;
+            }
+            let due = due.filter(|(due, _)| *due < until);
+            tokio::select! {
+                _ = applied.changed() => {}
+                _ = left.changed() => {}
+                () = sleep_until(due.map_or(until, |(due, _)| due)) => {
+                    *tried = due.map(|(_, deadline)| deadline);
+                    return due.is_some();
+                }
+            }
+        }
+    }
+
+    /// Gives how long it is until the seats that a hold names are free by this node's clock, and the service time of
+    /// that; no time at all where they are, and none where they stay taken.
+    fn free_in(&self, ask: &HoldAsk) -> Option<(Duration, i64)> {
+        let command = ask.command();
+        let now = self.clock.now();
+        self.replica.look(|state| {
+            let campaign = command.campaign().and_then(|name| state.campaign(name).ok());
+            let from = campaign.map_or(Some(i64::MIN), |campaign| campaign.free_from(&command))?;
+            if from <= state.service() {
+                return Some((Duration::ZERO, from));
+            }
+            let since = now.micros_since(state.at()).clamp(0, SERVICE_STEP_US);
+            let more = u64::try_from(from - state.service() - since).unwrap_or(0);
+            Some((Duration::from_micros(more) + A_LITTLE_LATER, from))
+        })
+    }
+
+    /// Has the journal decide a command.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the command may or may not happen.
+    pub async fn decide(&self, ask: Ask) -> Result<Answer, Failure> {
+        if let Condition::Lost(failure, _) = self.health.condition() {
+            return Err(failure);
+        }
+        if self.makes_results_beyond_the_outbox(&ask) {
+            return Err(Failure::OutboxFull);
+        }
+        self.enqueue(ask).await
+    }
+
+    /// Has the journal decide a command of the node's own, whatever the node's condition.
+    pub(crate) async fn enqueue(&self, ask: Ask) -> Result<Answer, Failure> {
+        let (reply, answer) = oneshot::channel();
+        let until = Instant::now() + self.limits.wait;
+        self.queue.push(Waiting { ask, reply, until }).map_err(|not| match not {
+            NotTaken::Full => Failure::Busy,
+            NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
+        })?;
+        // The appender answers every command it takes, at the latest when its time is over.
+        answer.await.unwrap_or(Err(Failure::Unknown))
+    }
+
+    /// Waits until this node's state is at or past a position.
+    ///
+    /// # Errors
+    ///
+    /// `stale_position` for one of an older epoch, `unavailable` if it is not reached in time.
+    pub async fn reach(&self, min: Option<Position>) -> Result<(), Failure> {
+        let Some(min) = min.filter(|_| !inject(Mistake::MinPositionIgnored)) else {
+            return Ok(());
+        };
+        let until = Instant::now() + self.limits.wait;
+        let mut applied = self.replica.watch();
+        loop {
+            applied.borrow_and_update();
+            let now = self.replica.look(State::token);
+            // A later epoch may be known elsewhere already, where there is an elsewhere.
+            let later = min.epoch > now.epoch && self.health.several();
+            if min.shard != now.shard || min.epoch != now.epoch && !later {
+                return Err(Failure::StalePosition);
+            }
+            if min.epoch == now.epoch && min.position <= now.position {
+                return Ok(());
+            }
+            self.calls.look();
+            let waited = timeout_at(until, applied.changed()).await;
+            if waited.is_err() {
+                return Err(Failure::Unavailable(format!("position {min} is not known here yet")));
+            }
+        }
+    }
+
+    /// Waits, at most for a second, until what was read as of a position is durable; says whether it is.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn endures(&self, position: Position) -> bool {
+        self.calls.reads();
+        self.endures_until(position.position, Instant::now() + READ_WAIT).await
+    }
+
+    /// Catches up with the head of the journal once, in time for a command; says whether it did.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn catches_up(&self) -> bool {
+        self.catch_up(Instant::now() + self.limits.wait).await.is_some()
+    }
+
+    async fn endures_until(&self, position: u64, until: Instant) -> bool {
+        let durable = self.replica.durable();
+        if durable.position >= position {
+            return true;
+        }
+        self.calls.endure();
+        let endures = self.replica.endures(durable.history, position);
+        timeout_at(until, endures).await.unwrap_or(false)
+    }
+
+    /// Gives how many bytes of memory campaigns may take: the least of all nodes that are there.
+    pub fn memory_limit(&self) -> u64 {
+        let roll = self.roll.borrow();
+        let others = roll.iter().flat_map(|roll| &roll.nodes).map(|(node, _)| node.memory);
+        others.fold(self.limits.memory, u64::min)
+    }
+
+    /// Gives who is there, as far as this node heard; none where it is the only one there can be.
+    pub fn roll(&self) -> Option<Roll> {
+        self.roll.borrow().clone()
+    }
+
+    /// Gives the condition of this node.
+    pub fn condition(&self) -> Condition {
+        self.health.condition()
+    }
+
+    /// Answers a claim without the journal, where that can be done.
+    async fn claim_from_memory(
+        &self,
+        campaign: &str,
+        pool: Option<&str>,
+        subject: &str,
+    ) -> Option<Result<Answer, Failure>> {
+        self.say_from_memory(|state| match state.campaign(campaign) {
+            Ok(campaign) => {
+                let outcome = campaign.judge_claim(state.at(), pool, subject, None).err()?;
+                Some((outcome, campaign.lets_claim_again()))
+            }
+            Err(refusal) => Some((refusal.into(), false)),
+        })
+        .await
+    }
+
+    /// Answers what the state can be asked about without the journal, where that can be done. `judge` gives the
+    /// answer, and whether the campaign lets a subject claim again.
+    async fn say_from_memory(
+        &self,
+        judge: impl Fn(&State) -> Option<(Outcome, bool)>,
+    ) -> Option<Result<Answer, Failure>> {
+        let judge = || {
+            let fresh = self.health.condition() == Condition::Fresh;
+            if !fresh && !inject(Mistake::AnswerWhileStale) {
+                return None;
+            }
+            let latest = self.clock.latest();
+            self.replica.look(|state| {
+                let (outcome, again) = judge(state)?;
+                let when = from_memory(&outcome, latest, again);
+                let answer = Answer { outcome, position: state.token(), decided: Decided::Replica };
+                Some((when, answer))
+            })
+        };
+        let (when, mut answer) = judge()?;
+        let until = Instant::now() + self.limits.wait;
+        match when {
+            FromMemory::Now => {}
+            FromMemory::AfterCatchingUp => {
+                self.catch_up(until).await?;
+                let (when, caught_up) = judge()?;
+                if when == FromMemory::Never {
+                    return None;
+                }
+                answer = caught_up;
+            }
+            FromMemory::Never => return None,
+        }
+        self.calls.reads();
+        if !self.endures_until(answer.position.position, until).await {
+            return Some(Err(Failure::Unknown));
+        }
+        self.metrics.from_memory.inc();
+        Some(Ok(answer))
+    }
+
+    /// Catches up with the head of the journal once; all who wait share one read.
+    async fn catch_up(&self, until: Instant) -> Option<()> {
+        let now = Instant::now();
+        self.calls.look();
+        timeout_at(until, self.health.catches_up_with(now)).await.ok()
+    }
+
+    fn makes_results_beyond_the_outbox(&self, ask: &Ask) -> bool {
+        let makes_results = match ask {
+            Ask::Claim { .. } | Ask::Cancel { .. } => true,
+            Ask::Hold(ask) => ask.makes_results(),
+            Ask::Put { .. } | Ask::Steer { .. } | Ask::Tick | Ask::Settled { .. } => false,
+        };
+        let full = |most| self.replica.look(State::unsettled) >= most;
+        makes_results && self.limits.outbox.is_some_and(full)
+    }
+}

@@ -1,0 +1,42 @@
+//! Finished campaigns leave memory.
+
+use crate::{Ask, Intake, Ordered, stopped_within};
+use firstcome_core::State;
+use firstcome_core::command::Steer;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// How often finished campaigns are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// Who archives a campaign that nobody archived.
+const WHO: &str = "keep_for";
+
+/// Archives campaigns that have been closed for `keep_for` of journal time and are settled.
+///
+/// Without a ledger nothing is ever settled: then what was not settled goes too.
+pub(super) async fn run(
+    intake: Arc<Intake>,
+    keep_for: Duration,
+    drop_unsettled: bool,
+    mut stop: watch::Receiver<bool>,
+) {
+    let keep_for = i64::try_from(keep_for.as_micros()).unwrap_or(i64::MAX);
+    while !stopped_within(&mut stop, LOOK_EVERY.min(Duration::from_micros(keep_for as u64))).await {
+        let now = intake.clock.now();
+        let finished: Vec<Box<str>> = intake.replica.look(|state: &State| {
+            let finished = |campaign: &&firstcome_core::campaign::Campaign| {
+                let closed = campaign.closed_since(state.at());
+                closed.is_some_and(|closed| now.micros_since(closed) >= keep_for)
+                    && (drop_unsettled || campaign.unsettled() == 0)
+            };
+            state.campaigns().filter(finished).map(|campaign| campaign.name().into()).collect()
+        });
+        for campaign in finished {
+            let steer = Steer::Archive { drop_unsettled };
+            let ordered = Ordered { id: None, who: WHO.into() };
+            // What fails now is found again.
+            drop(intake.enqueue(Ask::Steer { campaign, steer, ordered }).await);
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Results into the ledger, exactly once.
+//!
+//! One transaction carries the rows and moves `through` from what this leader knows to what it wrote,
+//! under the term the ledger minted. An older leader, or the same transaction a second time, finds
+//! another `through` or another term, and writes nothing.
+
+use super::Standing;
+use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
+use crate::metrics::Metrics;
+use crate::{Ask, Intake, stopped_within, told};
+use firstcome_core::State;
+use firstcome_inject::{Mistake, inject};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+/// Rows in one transaction at most.
+const ROWS: usize = 4_096;
+/// How often a ledger is looked at that nothing is written to.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// The pause after a failure.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
+/// While more waits, the pause is this many times what the transaction took: claims come first.
+const YIELD: u32 = 3;
+
+pub(super) struct Settle {
+    pub(super) intake: Arc<Intake>,
+    pub(super) ledger: Ledger,
+    pub(super) interval: Duration,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) standing: Arc<Mutex<Standing>>,
+}
+
+impl Drop for Settle {
+    /// What is wrong with the ledger is for whoever leads next to say.
+    fn drop(&mut self) {
+        self.stand(|standing| standing.trouble = None);
+    }
+}
+
+/// Why this stretch of leading the ledger ended.
+enum End {
+    /// The leader stops.
+    Stopped,
+    /// The ledger failed or moved on: begin again with a new term.
+    Again(String),
+}
+
+impl Settle {
+    pub(super) async fn run(self, mut stop: watch::Receiver<bool>) {
+        let mut believed = None;
+        loop {
+            match self.lead(&mut stop, &mut believed).await {
+                End::Stopped => return,
+                End::Again(why) => {
+                    self.metrics.settle_failures.inc();
+                    self.stand(|standing| standing.trouble = Some(why));
+                    if stopped_within(&mut stop, AFTER_FAILURE).await {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Settles under one term until something ends it.
+    ///
+    /// It goes on from where the ledger is. `believed` is set without [`Mistake::SettleWithoutReread`] only.
+    async fn lead(&self, stop: &mut watch::Receiver<bool>, believed: &mut Option<u64>) -> End {
+        let minted = match self.ledger.mint_term().await {
+            Ok(minted) => minted,
+            Err(failure) => return End::Again(failure.to_string()),
+        };
+        let (term, mut through) = (minted.term, believed.unwrap_or(minted.through));
+        let history = self.intake.replica.durable().history;
+        if let Err(why) = self.check(through).await {
+            return End::Again(why);
+        }
+        self.stand(|standing| *standing = Standing { term, trouble: None });
+        self.mark(through, term, history).await;
+        let mut applied = self.intake.replica.watch();
+        let mut looked = Instant::now();
+        loop {
+            let rows = self.rows_after(through);
+            // Looked at after the rows: what was dropped before they were gathered shows here. A node that was
+            // elected while it lagged learns only now what was settled before an older ledger came back.
+            if let Some(why) = self.behind(through) {
+                return End::Again(why);
+            }
+            let stopping = *stop.borrow();
+            let Some(last) = rows.last().map(|row| row.number) else {
+                if stopping {
+                    return End::Stopped;
+                }
+                tokio::select! {
+                    _ = applied.changed() => {}
+                    () = told(stop) => continue,
+                    () = sleep_until(looked + LOOK_EVERY) => {
+                        looked = Instant::now();
+                        if let Some(why) = self.moved(through, term, history).await {
+                            return End::Again(why);
+                        }
+                        continue;
+                    }
+                }
+                stopped_within(stop, self.interval).await;
+                continue;
+            };
+            if !self.endures(history, stop).await {
+                return if *stop.borrow() {
+                    End::Stopped
+                } else {
+                    End::Again("the journal's history was replaced".into())
+                };
+            }
+            let full = rows.len() == ROWS;
+            let begun = Instant::now();
+            if inject(Mistake::ResultsDroppedEarly) {
+                self.mark(last, term, history).await;
+            }
+            let written = self.write(through, last, term, rows).await;
+            if inject(Mistake::SettleWithoutReread) {
+                *believed = Some(if written.is_ok() { last } else { through });
+            }
+            if let Err(failure) = written {
+                return if stopping { End::Stopped } else { End::Again(failure.to_string()) };
+            }
+            through = last;
+            self.metrics.settlements.inc();
+            self.mark(through, term, history).await;
+            if full && !stopping {
+                stopped_within(stop, begun.elapsed() * YIELD).await;
+            }
+        }
+    }
+
+    /// Says whether the ledger, or this node's history, is another one than this leader goes by.
+    ///
+    /// Writing would find out, but nothing may be there to write after somebody restored a backup.
+    async fn moved(&self, through: u64, term: u64, history: u64) -> Option<String> {
+        if self.intake.replica.durable().history != history {
+            return Some("the journal's history was replaced".into());
+        }
+        // One that does not answer is noticed when there is something to write.
+        let now = self.ledger.standing().await.ok()?;
+        let same = now.through == through && now.term == term;
+        (!same).then(|| {
+            let crate::ledger::Standing { through: is, term: by } = now;
+            format!(
+                "the ledger has results up to {is} under term {by}, this leader wrote up to {through} \
+                 under term {term}: looking again"
+            )
+        })
+    }
+
+    /// Waits until what is applied is durable; `false` if this node's history was replaced, or it stops.
+    ///
+    /// A ledger must not have what the journal may still lose.
+    async fn endures(&self, history: u64, stop: &mut watch::Receiver<bool>) -> bool {
+        let replica = &self.intake.replica;
+        let position = replica.look(State::position);
+        let durable = replica.durable();
+        let early = inject(Mistake::SettleBeforeDurable);
+        if durable.history == history && (durable.position >= position || early) {
+            return true;
+        }
+        tokio::select! {
+            same = replica.endures(history, position) => same,
+            () = told(stop) => false,
+        }
+    }
+
+    /// Writes rows, and learns by looking whether a transaction counts whose answer was lost.
+    async fn write(
+        &self,
+        after: u64,
+        last: u64,
+        term: u64,
+        rows: Vec<Row>,
+    ) -> Result<(), LedgerFailure> {
+        match self.ledger.settle(Batch { after, term, rows }).await {
+            Ok(_) => Ok(()),
+            Err(failure) if inject(Mistake::SettleWithoutReread) => Err(failure),
+            Err(LedgerFailure::Unknown(why)) => match self.ledger.standing().await? {
+                now if now.through == last && now.term == term => Ok(()),
+                _ => Err(LedgerFailure::Unknown(why)),
+            },
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Refuses a ledger that does not fit this node's history.
+    async fn check(&self, through: u64) -> Result<(), String> {
+        let (settled, last) =
+            self.intake.replica.look(|state| (state.settled(), state.last_result()));
+        if through > last {
+            return Err(format!(
+                "ledger_ahead: the ledger has results up to {through}, this journal made {last}: \
+                 it belongs to another journal, or the journal lost its end. Name the right ledger; or stop the \
+                 server, run `firstcome settle set-aside`, which renames this one, then `firstcome settle rebuild`, \
+                 which writes another from the journal"
+            ));
+        }
+        if let Some(why) = self.behind(through) {
+            return Err(why);
+        }
+        // Every result that both still have: after a fork of the journal they may differ anywhere.
+        let mut number = settled.min(through.saturating_sub(1));
+        while number < through {
+            let ours = self.rows_after(number);
+            let theirs = self.ledger.results(number, ROWS, None).await;
+            let theirs = theirs.map_err(|why| why.to_string())?;
+            for ours in ours.iter().filter(|ours| ours.number <= through) {
+                let found = theirs.iter().find(|theirs| theirs.number == ours.number);
+                if !found.is_some_and(|found| found.is_same_result(ours)) {
+                    return Err(format!(
+                        "ledger_other: result {} in the ledger is not the one of this journal: \
+                         it belongs to another history. Name the right ledger; or stop the server, run \
+                         `firstcome settle set-aside`, which renames this one, then \
+                         `firstcome settle rebuild`",
+                        ours.number
+                    ));
+                }
+            }
+            let Some(last) = ours.last().or(theirs.last()) else { return Ok(()) };
+            number = last.number.max(number + 1);
+        }
+        Ok(())
+    }
+
+    /// Says that the ledger lacks what was settled once, if it does: this node has it no more, and would leave a gap.
+    fn behind(&self, through: u64) -> Option<String> {
+        let settled = self.intake.replica.look(State::settled);
+        (through < settled).then(|| {
+            format!(
+                "ledger_behind: the ledger has results up to {through}, those up to {settled} were \
+                 settled and dropped from memory here. Restore a newer copy of the ledger; or stop the server and \
+                 run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
+            )
+        })
+    }
+
+    fn rows_after(&self, number: u64) -> Vec<Row> {
+        let rows = |state: &State| state.results_after(number).take(ROWS).map(Row::from).collect();
+        self.intake.replica.look(rows)
+    }
+
+    /// Lets every replica drop what the ledger has.
+    async fn mark(&self, through: u64, term: u64, history: u64) {
+        if self.intake.replica.look(State::settled) < through {
+            // If it fails now, the mark after the next transaction says it too.
+            drop(self.intake.enqueue(Ask::Settled { through, term, history }).await);
+        }
+    }
+
+    fn stand(&self, change: impl FnOnce(&mut Standing)) {
+        change(&mut self.standing.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}

@@ -1,0 +1,445 @@
+//! The ledger: results in SQL tables that anybody may query, each exactly once.
+//!
+//! The leader hands over results in the order of their numbers, a batch at a time. One transaction
+//! carries the rows and moves `through` from where the leader believes the ledger to be, under the
+//! term the ledger minted for it. A leader that was replaced finds another term, a batch that comes a
+//! second time finds another `through`, and neither writes anything: so each result is there once,
+//! and none is left out. The tables are documented in `docs/reference/ledger.md`.
+
+mod aside;
+pub mod choice;
+mod database_url;
+mod failure;
+mod look;
+pub mod memory;
+#[cfg(feature = "postgres")]
+mod postgres;
+mod sqlite;
+#[cfg(test)]
+mod tests;
+
+pub use aside::set_aside;
+pub use database_url::DatabaseUrl;
+pub use failure::LedgerFailure;
+pub use look::Look;
+pub use memory::Memory;
+#[cfg(feature = "postgres")]
+pub use postgres::Postgres;
+pub use sqlite::{Reader, Sqlite};
+
+use crate::ledger::choice::Ledger as Named;
+use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
+use firstcome_core::state::ResultRow;
+use firstcome_core::{SpaceId, Timestamp};
+use firstcome_journal::folder::DataFolder;
+use std::fmt;
+use std::path::Path;
+
+/// The version of the tables this build writes and the highest it reads.
+const VERSION: u32 = 1;
+
+/// One result as a ledger keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its number: 1, 2, 3 over the whole shard.
+    pub number: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// In which campaign.
+    pub campaign: Box<str>,
+    /// In which pool.
+    pub pool: Box<str>,
+    /// To the claim of which rank; 0 where it is about no claim.
+    pub rank: u32,
+    /// Whose claim it is.
+    pub subject: Box<str>,
+    /// When the unit was won, or the claim undone.
+    pub at: Timestamp,
+    /// On whose word a claim was undone.
+    pub by: Option<By>,
+    /// Why a claim was undone, if somebody said.
+    pub reason: Option<Box<str>>,
+    /// The name of the key a claim was undone with or a unit moved, if there was one.
+    pub who: Option<Box<str>>,
+    /// Which unit of a seated pool; of a move the new one.
+    pub unit: Option<Box<str>>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<Box<str>>,
+    /// Of a move the old seat.
+    pub moved_from: Option<Box<str>>,
+}
+
+impl Row {
+    /// Says whether this is the same result, with the same content.
+    pub fn is_same_result(&self, other: &Self) -> bool {
+        self == other
+    }
+}
+
+impl From<ResultRow<'_>> for Row {
+    fn from(result: ResultRow<'_>) -> Self {
+        let moved_from = result.moved_from();
+        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved } = result;
+        // A claim's own result says how it was won, whatever became of it later.
+        let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
+        let reason = cancel.map(|c| &c.reason).or(moved.map(|moved| &moved.reason));
+        let who = cancel.map(|c| &c.who).or(moved.map(|moved| &moved.who));
+        let some = |text: &str| (!text.is_empty()).then(|| text.into());
+        Self {
+            number,
+            kind,
+            campaign: campaign.name().into(),
+            pool: pool.into(),
+            rank: claim.rank,
+            subject: claim.subject.into(),
+            at: cancel.map_or(claim.at, |cancel| cancel.at),
+            by: cancel.map(|cancel| cancel.by),
+            reason: reason.and_then(|reason| some(reason)),
+            who: who.and_then(|who| some(who)),
+            unit: unit.map(Into::into),
+            hold: hold.map(Into::into),
+            moved_from: moved_from.map(Into::into),
+        }
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, kind, campaign, pool, rank, subject, at, by, reason, who, .. } = self;
+        let (kind, at) = (kind.as_str(), at.as_micros());
+        write!(f, "{number}: {kind} {campaign}/{pool} rank {rank} of {subject:?} at {at}")?;
+        if let Some(unit) = &self.unit {
+            write!(f, " unit {unit:?}")?;
+        }
+        if let Some(from) = &self.moved_from {
+            write!(f, " from {from:?}")?;
+        }
+        if let Some(hold) = &self.hold {
+            write!(f, " of hold {hold:?}")?;
+        }
+        if let Some(by) = by {
+            write!(f, " by {}", by.as_str())?;
+        }
+        if let Some(who) = who {
+            write!(f, " with key {who:?}")?;
+        }
+        if let Some(reason) = reason {
+            write!(f, " because {reason:?}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A claim as it stands in a ledger.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledClaim {
+    /// In which pool.
+    pub pool: Box<str>,
+    /// Its rank.
+    pub rank: u32,
+    /// Whose it is.
+    pub subject: Box<str>,
+    /// When it was won.
+    pub at: Timestamp,
+    /// The number of the result that says so.
+    pub result: u64,
+    /// How it was undone, if it was.
+    pub cancel: Option<SettledCancel>,
+    /// The unit it has now, of a seated pool.
+    pub unit: Option<Box<str>>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<Box<str>>,
+}
+
+/// How a claim in a ledger was undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SettledCancel {
+    /// When.
+    pub at: Timestamp,
+    /// On whose word.
+    pub by: By,
+    /// Why, if somebody said.
+    pub reason: Option<Box<str>>,
+    /// The name of the key it was undone with, if there was one.
+    pub who: Option<Box<str>>,
+    /// The number of the result that says so.
+    pub result: u64,
+}
+
+/// Results to be written together.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The number up to which the leader believes the ledger to have results.
+    pub after: u64,
+    /// The term the ledger minted for the leader.
+    pub term: u64,
+    /// The results that follow, in order. Those dropped on the operator's word are not among them.
+    pub rows: Vec<Row>,
+}
+
+/// Where a ledger stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The number up to which it has results.
+    pub through: u64,
+    /// The last term it minted.
+    pub term: u64,
+}
+
+/// A ledger in one of the databases.
+///
+/// Cheap to clone: clones are the same ledger.
+///
+/// # Cancel safety
+///
+/// A future dropped before it is done leaves the call to finish on its own: whether it happened is
+/// then unknown, as after [`LedgerFailure::Unknown`].
+#[derive(Clone, Debug)]
+pub enum Ledger {
+    /// In a SQLite file.
+    Sqlite(Sqlite),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+    /// In memory, for tests and simulations.
+    Memory(Memory),
+}
+
+impl Ledger {
+    /// Opens the ledger of a shard of a space in a SQLite file, made if it is not there.
+    ///
+    /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`];
+    /// [`LedgerFailure::Broken`] when the file is not a ledger or is damaged.
+    pub async fn open_sqlite(
+        path: &Path,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Self, LedgerFailure> {
+        Sqlite::open(path, space, shard).map(Self::Sqlite)
+    }
+
+    /// Gives the ledger that the configuration names, if it names one; `name` is the space's. Without a data folder
+    /// there is no file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ledger::open_sqlite`] and [`Ledger::postgres`].
+    pub async fn named(
+        kind: &Named,
+        folder: Option<&DataFolder>,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Option<Self>, LedgerFailure> {
+        match kind {
+            Named::None => Ok(None),
+            Named::Sqlite => match folder {
+                None => Ok(None),
+                Some(folder) => Self::open_sqlite(&folder.ledger(), space, shard).await.map(Some),
+            },
+            Named::SqliteFile(file) => Self::open_sqlite(file, space, shard).await.map(Some),
+            #[cfg(feature = "postgres")]
+            Named::Postgres(url) => Self::postgres(url.reveal(), name, space, shard).map(Some),
+            #[cfg(not(feature = "postgres"))]
+            Named::Postgres(url) => {
+                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+                Err(LedgerFailure::Denied(why))
+            }
+        }
+    }
+
+    /// Names the ledger of a shard of a space in a PostgreSQL database; see [`Ledger::ready`].
+    ///
+    /// `name` is the space's name in the configuration: its tables are in the schema `firstcome_NAME`.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::Denied`] when the URL cannot be read, [`LedgerFailure::Broken`] when the name is too long.
+    #[cfg(feature = "postgres")]
+    pub fn postgres(
+        url: &str,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Self, LedgerFailure> {
+        Postgres::new(url, name, space, shard).map(Self::Postgres)
+    }
+
+    /// Looks whether the ledger is there and ours; makes its tables where there are none.
+    ///
+    /// Every later call looks again as long as this has not succeeded, and whenever the connection is a new one.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OtherSpace`], [`LedgerFailure::TooNew`], [`LedgerFailure::ReadOnly`],
+    /// [`LedgerFailure::Denied`]; [`LedgerFailure::Broken`] when its tables are something else's;
+    /// [`LedgerFailure::Unavailable`] and others that [pass by themselves](LedgerFailure::passes_by_itself).
+    pub async fn ready(&self) -> Result<(), LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.standing().await.map(drop),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.ready().await,
+            Self::Memory(memory) => memory.standing().await.map(drop),
+        }
+    }
+
+    /// Gives the word for the kind of database: `sqlite`, `postgres` or `memory`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "sqlite",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "postgres",
+            Self::Memory(_) => "memory",
+        }
+    }
+
+    /// Mints the next term, which makes those before it refused, and says where the ledger stands.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.mint_term().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.mint_term().await,
+            Self::Memory(memory) => memory.mint_term().await,
+        }
+    }
+
+    /// Says where the ledger stands.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn standing(&self) -> Result<Standing, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.standing().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.standing().await,
+            Self::Memory(memory) => memory.standing().await,
+        }
+    }
+
+    /// Writes a batch, all of it or nothing, and answers when it is durable.
+    ///
+    /// After [`LedgerFailure::Unknown`] ask [`Ledger::standing`]: if `through` is the number of the
+    /// last row, it was written.
+    ///
+    /// # Errors
+    ///
+    /// [`LedgerFailure::OldTerm`] and [`LedgerFailure::Moved`] when the ledger is not where the leader
+    /// believes it to be; [`LedgerFailure::Differs`] when it has another past. Nothing was written then.
+    ///
+    /// # Panics
+    ///
+    /// The rows do not follow `after` in the order of their numbers.
+    pub async fn settle(&self, batch: Batch) -> Result<Standing, LedgerFailure> {
+        let mut before = batch.after;
+        let ordered =
+            batch.rows.iter().all(|row| std::mem::replace(&mut before, row.number) < row.number);
+        assert!(ordered, "results are settled in order, after {}", batch.after);
+        match self {
+            Self::Sqlite(sqlite) => sqlite.settle(batch).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.settle(batch).await,
+            Self::Memory(memory) => memory.settle(batch).await,
+        }
+    }
+
+    /// Gives up to `limit` results beyond a number in the order of their numbers, of one campaign if
+    /// one is named.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn results(
+        &self,
+        after: u64,
+        limit: usize,
+        campaign: Option<&str>,
+    ) -> Result<Vec<Row>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.results(after, limit, campaign).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.results(after, limit, campaign).await,
+            Self::Memory(memory) => memory.results(after, limit, campaign).await,
+        }
+    }
+
+    /// Gives the claim of a rank.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claim(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<SettledClaim>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claim(campaign, pool, rank).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claim(campaign, pool, rank).await,
+            Self::Memory(memory) => memory.claim(campaign, pool, rank).await,
+        }
+    }
+
+    /// Gives up to `limit` claims of a campaign by pool and rank, beyond the one given.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claims(
+        &self,
+        campaign: &str,
+        after: Option<(&str, u32)>,
+        limit: usize,
+    ) -> Result<Vec<SettledClaim>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claims(campaign, after, limit).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claims(campaign, after, limit).await,
+            Self::Memory(memory) => memory.claims(campaign, after, limit).await,
+        }
+    }
+
+    /// Gives how many claims of a pool the ledger has, and how many of them are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn claim_counts(
+        &self,
+        campaign: &str,
+        pool: &str,
+    ) -> Result<(u64, u64), LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.claim_counts(campaign, pool).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.claim_counts(campaign, pool).await,
+            Self::Memory(memory) => memory.claim_counts(campaign, pool).await,
+        }
+    }
+
+    /// Lets go of the database after what is queued, and waits for that. Calls from now on answer
+    /// unavailable.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it closes all the same.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.close().await,
+            Self::Memory(memory) => memory.close(),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Putting a ledger out of the way, so that another can be written in its place. Nothing is deleted.
+
+use super::LedgerFailure;
+use crate::ledger::choice::Ledger as Named;
+use firstcome_journal::folder::DataFolder;
+use std::path::Path;
+
+/// Renames the ledger that is named; gives the name it has now, or nothing if there is none.
+///
+/// The file `ledger.sqlite` becomes `set-aside-1-ledger.sqlite`, the schema `firstcome_SPACE` becomes
+/// `set_aside_1_firstcome_SPACE`; the number goes up where that is taken. `name` is the space's.
+///
+/// # Errors
+///
+/// It cannot be renamed.
+pub async fn set_aside(
+    kind: &Named,
+    folder: Option<&DataFolder>,
+    name: &str,
+) -> Result<Option<String>, LedgerFailure> {
+    match kind {
+        Named::None => Ok(None),
+        Named::Sqlite => match folder {
+            Some(folder) => set_file_aside(&folder.ledger()),
+            None => {
+                Err(LedgerFailure::ReadOnly("no data folder is named that it could be in".into()))
+            }
+        },
+        Named::SqliteFile(file) => set_file_aside(file),
+        #[cfg(feature = "postgres")]
+        Named::Postgres(url) => super::postgres::set_aside(url.reveal(), name).await,
+        #[cfg(not(feature = "postgres"))]
+        Named::Postgres(url) => {
+            let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+            Err(LedgerFailure::Denied(why))
+        }
+    }
+}
+
+fn set_file_aside(file: &Path) -> Result<Option<String>, LedgerFailure> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let old = file.file_name().unwrap_or_default().to_string_lossy();
+    let name = |number: u32| file.with_file_name(format!("set-aside-{number}-{old}"));
+    let aside = (1..).map(name).find(|aside| !aside.exists()).unwrap_or_else(|| name(0));
+    // The log first: a ledger without its end is worse than a log without a ledger.
+    for suffix in ["-wal", "-shm", ""] {
+        let with = |path: &Path| {
+            let mut path = path.as_os_str().to_owned();
+            path.push(suffix);
+            std::path::PathBuf::from(path)
+        };
+        if with(file).exists() {
+            std::fs::rename(with(file), with(&aside)).map_err(|why| {
+                LedgerFailure::ReadOnly(format!("cannot rename {}: {why}", with(file).display()))
+            })?;
+        }
+    }
+    Ok(Some(aside.display().to_string()))
+}

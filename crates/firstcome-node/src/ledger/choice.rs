@@ -1,0 +1,47 @@
+//! Which ledger a configuration names.
+
+use super::database_url::DatabaseUrl;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where results are made durable for the user's own queries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ledger {
+    /// A second SQLite file in the data folder.
+    Sqlite,
+    /// A SQLite file of its own, which servers on one machine may share.
+    SqliteFile(PathBuf),
+    /// A PostgreSQL database, in a schema named after the space.
+    Postgres(DatabaseUrl),
+    /// Nowhere: results stay in memory until their campaign leaves it.
+    None,
+}
+
+impl fmt::Display for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite => f.write_str("sqlite"),
+            Self::SqliteFile(file) => write!(f, "sqlite:{}", file.display()),
+            Self::Postgres(url) => url.fmt(f),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+impl std::str::FromStr for Ledger {
+    type Err = String;
+
+    /// Reads `sqlite`, `sqlite:FILE`, `none` or a URL; what is wrong with it is said without repeating a password.
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sqlite" => Ok(Self::Sqlite),
+            "none" => Ok(Self::None),
+            "sqlite:" => Err("must name a file behind `sqlite:`".to_owned()),
+            file if file.starts_with("sqlite:") && !file.contains("://") => {
+                Ok(Self::SqliteFile(file["sqlite:".len()..].into()))
+            }
+            url if url.contains("://") => DatabaseUrl::new(url).map(Self::Postgres),
+            _ => Err(format!("must be sqlite, sqlite:FILE, none or postgres://…, not `{text}`")),
+        }
+    }
+}

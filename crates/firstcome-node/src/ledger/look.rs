@@ -1,0 +1,116 @@
+//! Reading a ledger beside whoever writes it, for somebody who may block.
+
+use super::{LedgerFailure, Reader, Row};
+use crate::ledger::choice::Ledger as Named;
+use firstcome_core::SpaceId;
+use firstcome_journal::folder;
+use std::path::Path;
+
+/// A ledger for reading only. All of it blocks, so that it is not for asynchronous code.
+#[derive(Debug)]
+pub enum Look {
+    /// In a SQLite file.
+    Sqlite(Reader),
+    /// In a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres {
+        /// What its connections run on.
+        runtime: tokio::runtime::Runtime,
+        /// The ledger.
+        ledger: super::Postgres,
+    },
+}
+
+impl Look {
+    /// Opens the ledger that is named, if it is there. Makes nothing.
+    ///
+    /// `data` is the folder in which a ledger of no other place is, `name` the space's name in the configuration.
+    ///
+    /// # Errors
+    ///
+    /// It is of another space, of a version above this build's, or cannot be read.
+    pub fn open(
+        kind: &Named,
+        data: Option<&Path>,
+        name: &str,
+        space: SpaceId,
+        shard: u32,
+    ) -> Result<Option<Self>, LedgerFailure> {
+        match kind {
+            Named::None => Ok(None),
+            Named::Sqlite => match data {
+                Some(data) => Self::open_file(&folder::ledger_file(data), space, shard),
+                None => Ok(None),
+            },
+            Named::SqliteFile(file) => Self::open_file(file, space, shard),
+            #[cfg(feature = "postgres")]
+            Named::Postgres(url) => {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = runtime.map_err(|why| LedgerFailure::Unavailable(why.to_string()))?;
+                let looked = runtime.block_on(async {
+                    let ledger = super::Postgres::new(url.reveal(), name, space, shard)?;
+                    Ok::<_, LedgerFailure>(ledger.through().await?.map(|_| ledger))
+                });
+                Ok(looked?.map(|ledger| Self::Postgres { runtime, ledger }))
+            }
+            #[cfg(not(feature = "postgres"))]
+            Named::Postgres(url) => {
+                let why = format!("{url} of space {name}: this build knows no PostgreSQL");
+                Err(LedgerFailure::Denied(why))
+            }
+        }
+    }
+
+    fn open_file(file: &Path, space: SpaceId, shard: u32) -> Result<Option<Self>, LedgerFailure> {
+        if !file.exists() {
+            return Ok(None);
+        }
+        Reader::open(file, space, shard).map(|reader| Some(Self::Sqlite(reader)))
+    }
+
+    /// Gives the number up to which the ledger has results.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn through(&self) -> Result<u64, LedgerFailure> {
+        match self {
+            Self::Sqlite(reader) => reader.through(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres { runtime, ledger } => {
+                let gone = || LedgerFailure::Unavailable("its tables are gone".to_owned());
+                runtime.block_on(ledger.through())?.ok_or_else(gone)
+            }
+        }
+    }
+
+    /// Gives up to `limit` results beyond a number, in the order of their numbers.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn results(&self, after: u64, limit: usize) -> Result<Vec<Row>, LedgerFailure> {
+        match self {
+            Self::Sqlite(reader) => reader.results(after, limit),
+            #[cfg(feature = "postgres")]
+            Self::Postgres { runtime, ledger } => {
+                runtime.block_on(ledger.results(after, limit, None))
+            }
+        }
+    }
+
+    /// Gives how many claims of a pool there are, and how many of them are cancelled.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read.
+    pub fn claim_counts(&self, campaign: &str, pool: &str) -> Result<(u64, u64), LedgerFailure> {
+        match self {
+            Self::Sqlite(reader) => reader.claim_counts(campaign, pool),
+            #[cfg(feature = "postgres")]
+            Self::Postgres { runtime, ledger } => {
+                runtime.block_on(ledger.claim_counts(campaign, pool))
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+use crate::ledger::{Batch, LedgerFailure, Row, SettledCancel, SettledClaim, Standing};
+use firstcome_core::outcome::By;
+use firstcome_core::results::Kind;
+use firstcome_inject::{Mistake, inject};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ops::Bound;
+
+/// Campaign, pool, rank.
+pub(super) type Key = (Box<str>, Box<str>, u32);
+
+/// What a ledger has: the tables of `docs/reference/ledger.md`, with their keys.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tables {
+    /// By shard.
+    settled: BTreeMap<u32, Standing>,
+    /// By shard and number.
+    results: BTreeMap<(u32, u64), Row>,
+    pub(super) claims: BTreeMap<Key, SettledClaim>,
+}
+
+impl Tables {
+    fn settled(&mut self, shard: u32) -> &mut Standing {
+        self.settled.entry(shard).or_insert(Standing { through: 0, term: 0 })
+    }
+
+    pub(super) fn standing(&mut self, shard: u32) -> Standing {
+        *self.settled(shard)
+    }
+
+    pub(super) fn mint_term(&mut self, shard: u32) -> Standing {
+        let settled = self.settled(shard);
+        settled.term += 1;
+        *settled
+    }
+
+    /// Writes a batch, all of it or nothing.
+    pub(super) fn settle(&mut self, shard: u32, batch: &Batch) -> Result<Standing, LedgerFailure> {
+        let Batch { after, term, rows } = batch;
+        let found = *self.settled(shard);
+        if found.term != *term && !inject(Mistake::TermNotCompared) {
+            return Err(LedgerFailure::OldTerm { ours: *term, theirs: found.term });
+        }
+        if inject(Mistake::SettleWithoutCompare) {
+            return Ok(self.settle_anyway(shard, batch));
+        }
+        if found.through != *after {
+            return Err(LedgerFailure::Moved { after: *after, through: found.through });
+        }
+        for (place, row) in rows.iter().enumerate() {
+            if let Err(why) = self.insert(shard, row) {
+                rows[..place].iter().rev().for_each(|row| self.take_back(shard, row));
+                return Err(LedgerFailure::Differs { number: row.number, why });
+            }
+        }
+        let through = rows.last().map_or(*after, |row| row.number);
+        self.settled(shard).through = through;
+        Ok(Standing { through, term: *term })
+    }
+
+    /// Writes what is not there, wherever the ledger stands: see [`Mistake::SettleWithoutCompare`].
+    fn settle_anyway(&mut self, shard: u32, batch: &Batch) -> Standing {
+        for row in &batch.rows {
+            if self.insert(shard, row).is_err() {
+                self.results.entry((shard, row.number)).or_insert_with(|| row.clone());
+            }
+        }
+        let through = batch.rows.last().map_or(batch.after, |row| row.number);
+        self.settled(shard).through = through;
+        Standing { through, term: batch.term }
+    }
+
+    /// Writes one row, or says what speaks against it.
+    fn insert(&mut self, shard: u32, row: &Row) -> Result<(), String> {
+        if self.results.contains_key(&(shard, row.number)) {
+            return Err("there is a result of this number".to_owned());
+        }
+        if row.rank == 0 {
+            // About no claim.
+            self.results.insert((shard, row.number), row.clone());
+            return Ok(());
+        }
+        let claim = self.claims.entry(key(row));
+        match (row.kind, claim) {
+            (Kind::Claim, Entry::Vacant(free)) => {
+                free.insert(SettledClaim {
+                    pool: row.pool.clone(),
+                    rank: row.rank,
+                    subject: row.subject.clone(),
+                    at: row.at,
+                    result: row.number,
+                    cancel: None,
+                    unit: row.unit.clone(),
+                    hold: row.hold.clone(),
+                });
+            }
+            (Kind::Claim, Entry::Occupied(_)) => {
+                return Err("there is a claim of this rank".to_owned());
+            }
+            (Kind::Cancel, Entry::Occupied(mut claim))
+                if claim.get().cancel.is_none() && claim.get().subject == row.subject =>
+            {
+                claim.get_mut().cancel = Some(SettledCancel {
+                    at: row.at,
+                    by: row.by.unwrap_or(By::Subject),
+                    reason: row.reason.clone(),
+                    who: row.who.clone(),
+                    result: row.number,
+                });
+            }
+            (Kind::Cancel, Entry::Occupied(_) | Entry::Vacant(_)) => {
+                return Err("there is no such claim to cancel".to_owned());
+            }
+            (Kind::Moved, Entry::Occupied(mut claim)) if claim.get().subject == row.subject => {
+                claim.get_mut().unit = row.unit.clone();
+            }
+            (Kind::Moved | Kind::RefundDue, Entry::Occupied(_) | Entry::Vacant(_)) => {
+                return Err("there is no such claim to move".to_owned());
+            }
+        }
+        self.results.insert((shard, row.number), row.clone());
+        Ok(())
+    }
+
+    /// Undoes what [`Tables::insert`] did.
+    fn take_back(&mut self, shard: u32, row: &Row) {
+        self.results.remove(&(shard, row.number));
+        match row.kind {
+            Kind::Claim => drop(self.claims.remove(&key(row))),
+            Kind::Cancel => {
+                if let Some(claim) = self.claims.get_mut(&key(row)) {
+                    claim.cancel = None;
+                }
+            }
+            Kind::Moved => {
+                if let Some(claim) = self.claims.get_mut(&key(row)) {
+                    claim.unit = row.moved_from.clone();
+                }
+            }
+            Kind::RefundDue => {}
+        }
+    }
+
+    /// Gives the results of a shard beyond a number, in order.
+    pub(super) fn results_after(&self, shard: u32, after: u64) -> impl Iterator<Item = &Row> {
+        let range = (Bound::Excluded((shard, after)), Bound::Included((shard, u64::MAX)));
+        self.results.range(range).map(|(_, row)| row)
+    }
+
+    /// Gives the claims of a campaign beyond a pool and rank, in order.
+    pub(super) fn claims_after(
+        &self,
+        campaign: Box<str>,
+        pool: Box<str>,
+        rank: u32,
+    ) -> impl Iterator<Item = &SettledClaim> {
+        let from = (campaign.clone(), pool, rank);
+        let claims = self.claims.range((Bound::Excluded(from), Bound::Unbounded));
+        claims.take_while(move |((of, ..), _)| *of == campaign).map(|(_, claim)| claim)
+    }
+}
+
+fn key(row: &Row) -> Key {
+    (row.campaign.clone(), row.pool.clone(), row.rank)
+}

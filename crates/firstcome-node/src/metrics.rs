@@ -1,0 +1,89 @@
+//! What a node, its healer and its leader count.
+//!
+//! Handles are kept: a count on the path of a claim is one atomic addition.
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
+use prometheus_client::registry::{Registry, Unit};
+use std::time::Duration;
+
+/// Every count of a node.
+#[derive(Debug)]
+pub struct Metrics {
+    /// Claims answered from this node's state.
+    pub from_memory: Counter,
+    /// Calls to the journal that failed.
+    pub journal_failures: Counter,
+    /// Transactions the ledger took.
+    pub settlements: Counter,
+    /// Transactions the ledger did not take.
+    pub settle_failures: Counter,
+    /// Snapshots installed.
+    pub snapshots: Counter,
+    /// How often this node doubted the journal and checked whether it is whole.
+    pub heals: Counter,
+    /// Entries put back into a journal that had lost them.
+    pub put_back: Counter,
+    /// Forks of the journal this node left.
+    pub forks: Counter,
+    /// Times this node wrote its state into a store that had lost more than entries can put back.
+    pub reseeds: Counter,
+    batches: Histogram,
+    appends: Histogram,
+}
+
+impl Metrics {
+    /// Makes the counts and registers them.
+    pub fn new(registry: &mut Registry) -> Self {
+        let mut counter = |name: &str, help: &str| {
+            let counter = Counter::default();
+            registry.register(name, help, counter.clone());
+            counter
+        };
+        let from_memory = counter("from_memory", "Claims answered from memory");
+        let journal_failures = counter("journal_failures", "Calls to the journal that failed");
+        let settlements = counter("settlements", "Transactions the ledger took");
+        let settle_failures = counter("settle_failures", "Transactions the ledger did not take");
+        let snapshots = counter("snapshots", "Snapshots installed");
+        let heals = counter("heals", "Times this node doubted the journal");
+        let put_back = counter("put_back", "Entries put back into a journal that lost them");
+        let forks = counter("forks", "Forks of the journal this node left");
+        let help = "Times this node wrote its state into a store that lost more than entries";
+        let reseeds = counter("reseeds", help);
+        let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
+        registry.register("batch_commands", "Commands in a batch", batches.clone());
+        let appends = Histogram::new(exponential_buckets(0.000_1, 4.0, 9));
+        let help = "Time from sending a batch to hearing that it is durable";
+        registry.register_with_unit("append", help, Unit::Seconds, appends.clone());
+        Self {
+            from_memory,
+            journal_failures,
+            settlements,
+            settle_failures,
+            snapshots,
+            heals,
+            put_back,
+            forks,
+            reseeds,
+            batches,
+            appends,
+        }
+    }
+
+    pub(crate) fn batch(&self, commands: usize) {
+        if commands > 0 {
+            self.batches.observe(commands as f64);
+        }
+    }
+
+    pub(crate) fn appended(&self, took: Duration) {
+        self.appends.observe(took.as_secs_f64());
+    }
+}
+
+impl Default for Metrics {
+    /// Makes counts that nobody reads.
+    fn default() -> Self {
+        Self::new(&mut Registry::default())
+    }
+}

@@ -1,0 +1,215 @@
+//! A node: its tasks, from the first look at the journal to a clean end.
+
+use crate::appender::Appender;
+use crate::calls::Calls;
+use crate::clock::StoreClock;
+use crate::doubt::Doubt;
+use crate::health::Health;
+use crate::intake::{Intake, Limits};
+use crate::metrics::Metrics;
+use crate::pace::Pace;
+use crate::queue::Queue;
+use crate::recent::Recent;
+use crate::replica::{Replica, Stop};
+use crate::roll::Announcer;
+use crate::start::{self, CannotStart};
+use crate::task::Task;
+use crate::ticker;
+use firstcome_core::{NodeId, Timestamp};
+use firstcome_journal::{Clock, Journal, Shared};
+use std::sync::Arc;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// Where a node says what an operator must see, a line or several at a time.
+pub type Says = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Says it on standard error.
+pub fn on_stderr() -> Says {
+    Arc::new(|text| eprintln!("{}", text.trim_end()))
+}
+
+/// What a node is given: it takes time, randomness and the store from here, never from the air.
+pub struct Given {
+    /// The journal.
+    pub journal: Journal,
+    /// The store's clock, where this process reads it itself; else it goes by what the store says.
+    pub clock: Option<Clock>,
+    /// Where this node can be reached, for the others.
+    pub address: Box<str>,
+    /// Random bits.
+    pub random: Box<dyn FnMut() -> u64 + Send>,
+    /// How much it takes on.
+    pub limits: Limits,
+    /// Where it counts.
+    pub metrics: Arc<Metrics>,
+    /// Where it says what it found out.
+    pub says: Says,
+}
+
+/// A running node.
+///
+/// Its tasks end with [`Node::stop`]. Dropped without it they end where they stand, at their next await, as those of
+/// a process do that dies: what was sent may still happen, whoever waits for an answer hears that it is unknown or
+/// that nothing was sent, and the other nodes find out by themselves.
+#[derive(Debug)]
+pub struct Node {
+    /// Its identity, drawn anew at every start.
+    pub id: NodeId,
+    /// When it started.
+    pub since: Timestamp,
+    /// Where it can be reached.
+    pub address: Box<str>,
+    /// Where commands enter.
+    pub intake: Arc<Intake>,
+    /// Its state.
+    pub replica: Arc<Replica>,
+    /// The journal it follows.
+    pub journal: Journal,
+    appender: Task<Result<(), Stop>>,
+    announcer: Option<Task<()>>,
+    ticker: Task<()>,
+    stopping: watch::Sender<bool>,
+}
+
+impl Node {
+    /// Puts the state together and begins to take commands.
+    ///
+    /// `progress` hears the position applied and the position to reach.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read, is of a newer level, or holds what cannot be applied.
+    pub async fn start(
+        mut given: Given,
+        progress: impl FnMut(u64, u64),
+    ) -> Result<Self, CannotStart> {
+        let mut id = NodeId::default();
+        for part in id.0.chunks_exact_mut(8) {
+            part.copy_from_slice(&(given.random)().to_le_bytes());
+        }
+        let shared = given.journal.shared();
+        // Before anything is read: what is lost from here on is noticed.
+        let incarnations = shared.as_ref().map(Shared::incarnations);
+        let asked = Instant::now();
+        let said = given.journal.head().await?.now;
+        let clock = Arc::new(match given.clock {
+            Some(clock) => StoreClock::Own(clock),
+            None => StoreClock::learned(said, asked),
+        });
+        let mut recent = Recent::default();
+        let several = shared.is_some();
+        let loaded = start::state(&given.journal, progress, |entry, name| {
+            if several {
+                recent.push(entry, name);
+            }
+        });
+        let (state, asked) = loaded.await?;
+        let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
+        let replica = Arc::new(Replica::new(state, at_once));
+        let queue = Arc::new(Queue::new(given.limits.queue));
+        let health = Arc::new(Health::new(several, asked));
+        let calls = Arc::new(Calls::default());
+        let (seen, roll) = watch::channel(None);
+        let intake = Arc::new(Intake {
+            replica: Arc::clone(&replica),
+            queue: Arc::clone(&queue),
+            health: Arc::clone(&health),
+            metrics: Arc::clone(&given.metrics),
+            clock: Arc::clone(&clock),
+            calls: Arc::clone(&calls),
+            limits: given.limits,
+            lines: Arc::default(),
+            roll: roll.clone(),
+        });
+        let since = clock.now();
+        let (stopping, stop) = watch::channel(false);
+        let announcer = shared.clone().map(|shared| {
+            let announcer = Announcer {
+                node: id,
+                since,
+                memory: given.limits.memory,
+                address: given.address.clone(),
+                shared,
+                replica: Arc::clone(&replica),
+                calls: Arc::clone(&calls),
+                clock: Arc::clone(&clock),
+                seen,
+            };
+            let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
+            let doubt = Doubt { journal, replica, says: Arc::clone(&given.says), last: None };
+            Task::spawn(announcer.run(doubt, stop.clone()))
+        });
+        let appender = Appender {
+            writer: id,
+            number: 0,
+            journal: given.journal.clone(),
+            shared,
+            incarnations,
+            queue,
+            replica: Arc::clone(&replica),
+            health,
+            calls,
+            clock,
+            roll,
+            metrics: given.metrics,
+            says: given.says,
+            recent,
+            lost: Vec::new(),
+            over: None,
+            pace: Pace::default(),
+            rests: asked,
+            pauses: asked,
+            asked: JoinSet::new(),
+            parked: JoinSet::new(),
+        };
+        let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
+        Ok(Self {
+            id,
+            since,
+            address: given.address,
+            intake,
+            replica,
+            journal: given.journal,
+            appender: Task::spawn(appender.run()),
+            announcer,
+            ticker: Task::spawn(ticker),
+            stopping,
+        })
+    }
+
+    /// Takes no more commands, finishes those it took, and ends.
+    ///
+    /// # Errors
+    ///
+    /// Why this node had stopped applying before, if it had.
+    pub async fn stop(self) -> Result<(), Stop> {
+        self.stopping.send_replace(true);
+        self.intake.queue.close();
+        self.ticker.ended().await;
+        let stopped = self.appender.ended().await.unwrap_or(Ok(()));
+        if let Some(announcer) = self.announcer {
+            announcer.ended().await;
+        }
+        stopped
+    }
+
+    /// Says whether the store was found to have nothing of the space any more.
+    pub fn is_without_store(&self) -> bool {
+        self.intake.calls.is_without_store()
+    }
+
+    /// Allows this node to write its state into a store that has nothing of the space any more.
+    ///
+    /// It is for the operator to say that what the store had is lost: a node with more, if there is
+    /// one, must be asked instead.
+    pub fn reseed(&self) {
+        self.intake.calls.reseed();
+    }
+
+    /// Gives how many commands wait for the journal.
+    pub fn waiting(&self) -> usize {
+        self.intake.queue.len()
+    }
+}

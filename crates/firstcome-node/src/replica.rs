@@ -1,0 +1,300 @@
+//! This node's state, and the one place where entries are applied to it.
+
+use super::doubt::Difference;
+use firstcome_core::names::Position;
+use firstcome_core::state::Applied as Became;
+use firstcome_core::{Command, NodeId, Outcome, State};
+use firstcome_inject::{Mistake, inject};
+use firstcome_journal::{Entry, Name};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock};
+use tokio::sync::watch;
+
+/// The state as of what was applied last.
+#[derive(Debug)]
+pub struct Replica {
+    inside: RwLock<Inside>,
+    applied: watch::Sender<u64>,
+    /// Up to where the journal is known to be durable, and in which history.
+    durable: watch::Sender<Durable>,
+    /// Whether what can be read is durable.
+    at_once: bool,
+    /// Bytes of all bodies applied since the start.
+    bytes: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Inside {
+    state: State,
+    /// The name of the entry applied last.
+    name: Name,
+    stuck: Option<Stuck>,
+}
+
+/// Up to where the journal is known to be durable as the store's setting has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Durable {
+    /// How many times this node's history was replaced: what was known of an older one says nothing.
+    pub history: u64,
+    /// The position.
+    pub position: u64,
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Applied {
+    pub(crate) name: Name,
+    pub(crate) position: Position,
+    /// Up to where its writer knew the journal to be durable.
+    pub(crate) durable: u64,
+    /// A digest its writer had and this node has not.
+    pub(crate) differs: Option<Difference>,
+}
+
+/// An entry this node could not apply because a rule's own invariant broke.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stuck {
+    /// The entry.
+    pub position: u64,
+    /// The campaign that was being applied.
+    pub campaign: Option<Box<str>>,
+}
+
+/// Why a node applies nothing any more.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// The entry was written by a newer build, or its bytes are not what was written.
+    #[error("entry {position} {why}")]
+    Unreadable {
+        /// The entry.
+        position: u64,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The entry does not follow the one applied last.
+    #[error("entry {position} does not follow: {why}")]
+    NotNext {
+        /// The entry.
+        position: u64,
+        /// In which way.
+        why: String,
+    },
+    /// A rule broke.
+    #[error("a rule broke while applying entry {}", .0.position)]
+    Stuck(Stuck),
+}
+
+impl Replica {
+    /// Begins with a state and the name of the entry it is as of.
+    ///
+    /// `at_once` says whether everything that can be read is durable.
+    pub fn new(state: State, at_once: bool) -> Self {
+        let stamp = state.stamp();
+        let name = Name { node: stamp.node, number: stamp.number };
+        let applied = watch::Sender::new(state.position());
+        let position = if at_once { state.position() } else { 0 };
+        Self {
+            inside: RwLock::new(Inside { state, name, stuck: None }),
+            applied,
+            durable: watch::Sender::new(Durable { history: 0, position }),
+            at_once,
+            bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// Gives the state.
+    pub(crate) fn into_state(self) -> State {
+        self.inside.into_inner().unwrap_or_else(PoisonError::into_inner).state
+    }
+
+    /// Looks at the state.
+    ///
+    /// `look` must be short: entries wait while it runs.
+    pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.inside.read().unwrap_or_else(PoisonError::into_inner).state)
+    }
+
+    /// Gives what an append rests on: the position and the name of the entry applied last.
+    pub(crate) fn applied(&self) -> (u64, Name) {
+        let inside = self.inside.read().unwrap_or_else(PoisonError::into_inner);
+        (inside.state.position(), inside.name)
+    }
+
+    /// Takes the entry applied last for one of another name: see [`Mistake::HeightForName`].
+    pub(crate) fn rename(&self, name: Name) {
+        self.inside.write().unwrap_or_else(PoisonError::into_inner).name = name;
+    }
+
+    /// Says whether this node is stuck, and where.
+    pub fn stuck(&self) -> Option<Stuck> {
+        self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
+    }
+
+    /// Gives the bytes of all bodies applied since the start.
+    pub(crate) fn applied_bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Watches the position of the entry applied last.
+    pub fn watch(&self) -> watch::Receiver<u64> {
+        self.applied.subscribe()
+    }
+
+    /// Waits until the entry at a position is applied.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn reach(&self, position: u64) {
+        // The sender lives in this replica, so waiting ends with the position or with the caller.
+        drop(self.watch().wait_for(|applied| *applied >= position).await);
+    }
+
+    /// Says that the journal is durable up to a position, in the history that was current when that
+    /// was learned.
+    pub(crate) fn confirm(&self, history: u64, position: u64) {
+        self.durable.send_if_modified(|durable| {
+            let more = durable.history == history && durable.position < position;
+            if more {
+                durable.position = position;
+            }
+            more
+        });
+    }
+
+    /// Gives up to where the journal is known to be durable.
+    pub fn durable(&self) -> Durable {
+        *self.durable.borrow()
+    }
+
+    /// Watches up to where the journal is known to be durable.
+    pub fn watch_durable(&self) -> watch::Receiver<Durable> {
+        self.durable.subscribe()
+    }
+
+    /// Says whether everything that can be read is durable.
+    pub(crate) fn endures_at_once(&self) -> bool {
+        self.at_once
+    }
+
+    /// Waits until the journal is durable up to a position; `false` if this node's history was
+    /// replaced before it was.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn endures(&self, history: u64, position: u64) -> bool {
+        let mut durable = self.durable.subscribe();
+        let over = |durable: &Durable| durable.history != history || durable.position >= position;
+        // The sender lives in this replica, so waiting ends with the position or with the caller.
+        durable.wait_for(over).await.is_ok_and(|durable| durable.history == history)
+    }
+
+    /// Goes on with another history; gives the state of the one that is over.
+    pub(crate) fn replace(&self, state: State) -> State {
+        let stamp = state.stamp();
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        inside.name = Name { node: stamp.node, number: stamp.number };
+        inside.stuck = None;
+        let over = std::mem::replace(&mut inside.state, state);
+        self.durable.send_modify(|durable| {
+            durable.history += 1;
+            durable.position = if self.at_once { stamp.position } else { 0 };
+        });
+        drop(inside);
+        self.applied.send_replace(stamp.position);
+        over
+    }
+
+    /// Applies an entry; its outcomes are added to `outcomes`, none if it is a copy.
+    ///
+    /// An entry at or below the position applied last is skipped.
+    pub(crate) fn apply(
+        &self,
+        entry: &Entry,
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<Option<Applied>, Stop> {
+        let position = entry.position;
+        let unreadable = |why: String| Stop::Unreadable { position, why };
+        let (mut stamp, body) = entry.open().map_err(|why| unreadable(why.to_string()))?;
+        let commands = body.commands().map_err(|why| unreadable(why.to_string()))?;
+        let name = Name { node: stamp.node, number: stamp.number };
+        let durable = body.head.durable;
+
+        if inject(Mistake::CopiesRunTwice) {
+            stamp.number = position;
+        }
+        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stuck) = &inside.stuck {
+            return Err(Stop::Stuck(stuck.clone()));
+        }
+        if position <= inside.state.position() {
+            return Ok(None);
+        }
+        inside.follows(entry)?;
+        let before = outcomes.len();
+        let differs =
+            commands.iter().find_map(|command| differs(&inside.state, name.node, command));
+        let state = &mut inside.state;
+        // A rule that breaks must stop this node here and nothing else: see `Stuck`.
+        let ran = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
+        let Ok(ran) = ran else {
+            let campaign = commands.get(outcomes.len() - before).and_then(Command::campaign);
+            let stuck = Stuck { position, campaign: campaign.map(Into::into) };
+            inside.stuck = Some(stuck.clone());
+            return Err(Stop::Stuck(stuck));
+        };
+        debug_assert!(ran == Became::Ran || outcomes.len() == before);
+        inside.name = name;
+        let token = inside.state.token();
+        drop(inside);
+        let history = self.durable().history;
+        self.confirm(history, if self.at_once { position } else { durable.min(position) });
+        self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
+        self.applied.send_replace(position);
+        Ok(Some(Applied { name, position: token, durable, differs }))
+    }
+}
+
+/// Compares the digest a tick or a settle mark carries with this node's.
+fn differs(state: &State, node: NodeId, command: &Command<'_>) -> Option<Difference> {
+    let mark = match command {
+        Command::Tick { mark } | Command::Settled { mark, .. } => mark,
+        Command::Claim { .. }
+        | Command::Cancel { .. }
+        | Command::Put { .. }
+        | Command::Steer { .. }
+        | Command::Hold { .. }
+        | Command::Change { .. }
+        | Command::Extend { .. }
+        | Command::Release { .. }
+        | Command::Confirm { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. } => return None,
+    };
+    let (position, theirs) = (mark.position, mark.digest);
+    let ours = state.digest_at(position)?;
+    (ours != theirs).then_some(Difference { node, position, theirs, ours })
+}
+
+impl Inside {
+    fn follows(&self, entry: &Entry) -> Result<(), Stop> {
+        let position = entry.position;
+        let not_next = |why: String| Err(Stop::NotNext { position, why });
+        if position != self.state.position() + 1 {
+            return not_next(format!("entry {} was applied last", self.state.position()));
+        }
+        if inject(Mistake::PredecessorIgnored) {
+            return Ok(());
+        }
+        if entry.before != self.name && !inject(Mistake::HeightForName) {
+            return not_next(format!("it names {} before it, not {}", entry.before, self.name));
+        }
+        if entry.at < self.state.at() {
+            return not_next("its time lies before that of the entry before it".into());
+        }
+        Ok(())
+    }
+}

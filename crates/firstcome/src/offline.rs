@@ -1,0 +1,6 @@
+//! Reading a journal where it lies, without a server: recomputing and comparing it, writing a ledger anew from it, and
+//! its entries as text.
+
+pub mod audit;
+pub mod entry_text;
+pub mod rebuild;

@@ -1,0 +1,176 @@
+//! An entry as people and scripts read it.
+
+use firstcome_api::clock_text::rfc3339;
+use firstcome_core::Settings;
+use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
+use firstcome_core::settings::{GradeLimit, Opens, PoolSettings};
+use firstcome_journal::Entry;
+use serde_json::{Value, json};
+
+/// Gives an entry with its commands as JSON.
+///
+/// # Errors
+///
+/// The body is torn, altered, or of a level above this build's.
+pub fn to_json(entry: &Entry) -> Result<Value, BadBody> {
+    let (stamp, body) = entry.open()?;
+    let commands: Vec<Value> = body.commands()?.iter().map(command).collect();
+    Ok(json!({
+        "position": entry.position,
+        "at": rfc3339(entry.at),
+        "epoch": entry.epoch,
+        "name": format!("{}/{}", stamp.node, stamp.number),
+        "before": entry.before.to_string(),
+        "level": body.head.level,
+        "durable": body.head.durable,
+        "bytes": entry.body.len(),
+        "commands": commands,
+    }))
+}
+
+fn command(command: &Command<'_>) -> Value {
+    match command {
+        Command::Claim { campaign, pool, subject, limit } => json!({
+            "command": "claim", "campaign": campaign, "pool": pool, "subject": subject,
+            "limit": limit,
+        }),
+        Command::Cancel { campaign, pool, subject, rank, by, reason, who } => json!({
+            "command": "cancel", "campaign": campaign, "pool": pool, "subject": subject,
+            "rank": rank, "by": by.as_str(), "reason": reason, "who": who,
+        }),
+        Command::Put { campaign, settings: wanted, expect, order } => {
+            let expect = match expect {
+                Expect::Anything => Value::Null,
+                Expect::Absent => json!("absent"),
+                Expect::Version(version) => json!(version),
+            };
+            json!({
+                "command": "put", "campaign": campaign, "settings": settings(wanted),
+                "expect": expect, "id": order.id, "who": order.who,
+            })
+        }
+        Command::Steer { campaign, steer, order } => steered(campaign, *steer, *order),
+        Command::Hold { campaign, id, subject, picks: wanted, limit } => json!({
+            "command": "hold", "campaign": campaign, "hold": id, "subject": subject,
+            "picks": picks(wanted), "limit": limit,
+        }),
+        Command::Change { step, add, drop, limit } => {
+            let mut value = stepped("change", step);
+            (value["add"], value["drop"]) = (picks(add), picks(drop));
+            value["limit"] = json!(limit);
+            value
+        }
+        Command::Extend { step, by_us } => {
+            let mut value = stepped("extend", step);
+            value["by_us"] = json!(by_us);
+            value
+        }
+        Command::Release { step, units } => {
+            let mut value = stepped("release", step);
+            value["units"] = picks(units);
+            value
+        }
+        Command::Confirm { step, units, late } => {
+            let mut value = stepped("confirm", step);
+            value["units"] = picks(units);
+            value["late"] = json!(match late {
+                Late::Refuse => "refuse",
+                Late::Retake => "retake",
+            });
+            value
+        }
+        Command::Seats { campaign, pool, chunk, order } => json!({
+            "command": "seats", "campaign": campaign, "pool": pool,
+            "seats": chunk.seats.iter().map(|seat| seat.name).collect::<Vec<_>>(),
+            "areas": chunk.areas.iter().map(|area| area.name).collect::<Vec<_>>(),
+            "id": order.id, "who": order.who,
+        }),
+        Command::Block { campaign, units, blocked, reason, order } => json!({
+            "command": if *blocked { "block" } else { "unblock" }, "campaign": campaign,
+            "units": picks(units), "reason": reason, "id": order.id, "who": order.who,
+        }),
+        Command::Move { campaign, pool, from, to, reason, order } => json!({
+            "command": "move", "campaign": campaign, "pool": pool, "from": from, "to": to,
+            "reason": reason, "id": order.id, "who": order.who,
+        }),
+        Command::Tick { mark } => json!({
+            "command": "tick", "position": mark.position, "digest": format!("{:016x}", mark.digest),
+        }),
+        Command::Settled { through, term, mark } => json!({
+            "command": "settled", "through": through, "term": term,
+            "position": mark.position, "digest": format!("{:016x}", mark.digest),
+        }),
+    }
+}
+
+fn stepped(command: &str, step: &Step<'_>) -> Value {
+    json!({
+        "command": command, "campaign": step.campaign, "hold": step.hold, "subject": step.subject,
+        "id": step.id,
+    })
+}
+
+fn picks(picks: &[Pick<'_>]) -> Value {
+    let pick = |pick: &Pick<'_>| {
+        let mut value = match &pick.wanted {
+            Wanted::Units(names) => json!({"units": names}),
+            Wanted::Quantity { count, area } => json!({"quantity": count, "area": area}),
+            Wanted::Best(best) => json!({
+                "best": best.count, "grade": best.grade,
+                "price_minor": best.price.map(|price| price.minor),
+                "adjacent": best.adjacent, "accessible": best.accessible,
+            }),
+        };
+        (value["pool"], value["channel"]) = (json!(pick.pool), json!(pick.channel));
+        value
+    };
+    picks.iter().map(pick).collect()
+}
+
+fn steered(campaign: &str, steer: Steer, order: Order<'_>) -> Value {
+    let (command, drop_unsettled) = match steer {
+        Steer::Pause => ("pause", false),
+        Steer::Resume => ("resume", false),
+        Steer::Close => ("close", false),
+        Steer::Archive { drop_unsettled } => ("archive", drop_unsettled),
+    };
+    let mut value =
+        json!({"command": command, "campaign": campaign, "id": order.id, "who": order.who});
+    if drop_unsettled {
+        value["drop_unsettled"] = json!(true);
+    }
+    value
+}
+
+fn settings(settings: &Settings) -> Value {
+    let opens_at = match settings.opens {
+        Opens::Undecided => Value::Null,
+        Opens::Now => json!("now"),
+        Opens::At(at) => json!(rfc3339(at)),
+    };
+    let pools: Vec<Value> = settings
+        .pools
+        .iter()
+        .map(|pool| {
+            let PoolSettings { name, capacity, kind, limit } = pool;
+            json!({"name": name, "kind": kind.as_str(), "capacity": capacity, "limit": limit})
+        })
+        .collect();
+    let holding = &settings.holding;
+    let grade = |limit: &GradeLimit| (limit.grade.to_string(), json!(limit.limit));
+    let grades: serde_json::Map<String, Value> = holding.grades.iter().map(grade).collect();
+    json!({
+        "title": settings.title,
+        "opens_at": opens_at,
+        "closes_at": settings.closes_at.map(rfc3339),
+        "limits": {"campaign": settings.limit, "grades": grades},
+        "claim_again": settings.claim_again,
+        "units_return": settings.units_return,
+        "pools": pools,
+        "hold_ttl_us": holding.ttl_us,
+        "hold_max_us": holding.max_us,
+        "holds": holding.each.as_str(),
+        "holds_per_hour": holding.per_hour,
+        "allow_orphans": holding.allow_orphans,
+    })
+}

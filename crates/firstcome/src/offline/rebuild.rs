@@ -1,0 +1,138 @@
+//! Writes into the ledger what it lacks, recomputed from the journal and its archive.
+
+use crate::offline::audit::restore;
+use anyhow::{Context, bail};
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::{Outcome, State};
+use firstcome_journal::Reading;
+use firstcome_journal::folder::DataFolder;
+use firstcome_node::ledger::choice::Ledger as Named;
+use firstcome_node::ledger::{Batch, Ledger, Row};
+
+/// Rows in one transaction at most.
+const ROWS: usize = 4_096;
+
+/// What a ledger had and has.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Rebuilt {
+    /// The number up to which it had results.
+    pub before: u64,
+    /// How many were written.
+    pub written: u64,
+    /// The number up to which it has results.
+    pub through: u64,
+    /// The number of the last result in the journal.
+    pub last_result: u64,
+}
+
+/// Brings a ledger up to the last result of a journal. No server that settles into it may run.
+///
+/// `folder` is the data folder, where there is one; `name` is the space's in the configuration; `progress` hears the position recomputed and the last one. Results that
+/// were dropped on the operator's word are written too where the journal still has them.
+///
+/// # Errors
+///
+/// The ledger is ahead of the journal or of another history, or the journal no longer has a result that it lacks: then
+/// nothing was written. The ledger or the journal fails: what was written before counts.
+pub fn run(
+    journal: &Reading,
+    folder: Option<&DataFolder>,
+    (named, name): (&Named, &str),
+    mut progress: impl FnMut(u64, u64),
+) -> anyhow::Result<Rebuilt> {
+    // Reading blocks, and what blocks cannot be inside of a runtime: only the ledger is.
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let wait = runtime.handle();
+    let head = journal.head()?;
+    let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
+    let mut state = match &manifest {
+        Some(manifest) if journal.first()? > 1 => restore(journal, manifest)?,
+        Some(_) | None => State::new(head.space, head.shard),
+    };
+    let opened = Ledger::named(named, folder, name, head.space, head.shard);
+    let Some(ledger) = wait.block_on(opened)? else {
+        bail!("there is no ledger to write to: it is `none`");
+    };
+    let minted = wait.block_on(ledger.mint_term())?;
+    let mut writing =
+        Writing { through: minted.through, term: minted.term, rows: Vec::new(), written: 0 };
+    if writing.through < state.settled() {
+        let (from, to) = (writing.through + 1, state.settled());
+        bail!(
+            "results {from} to {to} are neither in the journal nor in its archive any more: \
+             restore a newer copy of the ledger"
+        );
+    }
+    let mut seen = state.settled();
+    wait.block_on(writing.take(&ledger, &state, seen))?;
+    seen = seen.max(state.last_result());
+    for entry in journal.entries(state.position() + 1) {
+        if state.position() >= head.position {
+            break;
+        }
+        if state.position().is_multiple_of(64) {
+            progress(state.position(), head.position);
+        }
+        let (entry, _) = entry?;
+        let (stamp, body) = entry.open()?;
+        let mut outcomes: Vec<Outcome> = Vec::new();
+        state.apply(stamp, &body.commands()?, &mut outcomes);
+        wait.block_on(writing.take(&ledger, &state, seen))?;
+        seen = seen.max(state.last_result());
+        if writing.rows.len() >= ROWS {
+            wait.block_on(writing.write(&ledger))?;
+        }
+    }
+    let (before, last_result) = (minted.through, state.last_result());
+    if before > last_result {
+        bail!(
+            "the ledger has results up to {before}, the journal made {last_result}: \
+             `firstcome settle set-aside` puts this ledger out of the way, then run this again"
+        );
+    }
+    wait.block_on(writing.write(&ledger))?;
+    wait.block_on(ledger.close());
+    Ok(Rebuilt { before, written: writing.written, through: writing.through, last_result })
+}
+
+/// Rows on their way into the ledger.
+struct Writing {
+    through: u64,
+    term: u64,
+    rows: Vec<Row>,
+    written: u64,
+}
+
+impl Writing {
+    /// Takes the results that are new since one, and compares the last one that the ledger has.
+    async fn take(&mut self, ledger: &Ledger, state: &State, seen: u64) -> anyhow::Result<()> {
+        for row in state.results_after(seen).map(Row::from) {
+            if row.number > self.through {
+                self.rows.push(row);
+            } else if row.number == self.through {
+                let theirs = ledger.results(row.number - 1, 1, None).await?;
+                if theirs.first().is_none_or(|theirs| !theirs.is_same_result(&row)) {
+                    bail!(
+                        "result {} in the ledger is not the one of this journal: it belongs to another history; \
+                         `firstcome settle set-aside` puts it out of the way, then run this again",
+                        row.number
+                    );
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, ledger: &Ledger) -> anyhow::Result<()> {
+        while !self.rows.is_empty() {
+            let rest = self.rows.split_off(self.rows.len().min(ROWS));
+            let rows = std::mem::replace(&mut self.rows, rest);
+            let (written, last) = (rows.len() as u64, rows.last().map_or(0, |row| row.number));
+            let batch = Batch { after: self.through, term: self.term, rows };
+            ledger.settle(batch).await.with_context(|| format!("results up to {last}"))?;
+            self.through = last;
+            self.written += written;
+        }
+        Ok(())
+    }
+}
