@@ -238,6 +238,11 @@ pub struct Value<'a> {
 }
 
 impl<'a> Value<'a> {
+    /// Takes bytes for the content of a field.
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self { field: Field::Bytes(bytes), at: bytes.len() }
+    }
+
     /// Gives an error at this field.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }

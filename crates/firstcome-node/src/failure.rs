@@ -9,10 +9,14 @@ pub enum Failure {
     OutboxFull,
     /// The store has no room.
     StoreFull,
+    /// The command does not fit a batch: it has so many bytes.
+    TooLarge(usize),
+    /// Something in the command is outside its bounds: no replica could read it.
+    Malformed(&'static str),
     /// It was not sent to the store, or this node's state is too old to answer from.
     Unavailable(String),
     /// It was sent to the store and no answer came in time.
     Unknown,
-    /// The position brought belongs to an epoch that is over.
+    /// The position that was sent belongs to an epoch that is over.
     StalePosition,
 }

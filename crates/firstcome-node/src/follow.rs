@@ -1,116 +1,89 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
-use super::appender::{Appender, Applying};
-use super::replica::Stop;
-use super::silence::LOOK_FOR_OVERDUE;
-use firstcome_core::limits::READ_ENTRIES;
+use crate::applier::{Applier, LOOK_FOR_OVERDUE};
 use firstcome_journal::shared::News;
-use firstcome_journal::{Entry, Failure as Broken};
+use firstcome_journal::{Failure as Broken, Shared};
 use std::time::Duration;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
 
 /// What there is to do next.
-pub(super) enum Next {
+pub(crate) enum Next {
+    /// The queue is closed and empty.
     Over,
+    /// Commands wait.
     Commands,
+    /// The journal answered a poll that was sent at this moment.
     News(Instant, Result<News, Broken>),
+    /// Somebody wants the journal read now.
     Look,
+    /// The store may have lost something.
     Suspicion,
 }
 
-impl Appender {
-    /// Waits for the next thing to do.
-    pub(super) async fn next(&mut self) -> Next {
-        let Some(shared) = &self.shared else {
-            return if self.queue.any().await { Next::Commands } else { Next::Over };
-        };
-        let (applied, _) = self.replica.applied();
-        let (asked, pauses, rests) = (&mut self.asked, self.pauses, self.rests);
-        // A question under way stays: dropped, it would still be answered, and asked again.
+/// Polls a journal that several nodes share.
+pub(crate) struct Follower {
+    shared: Shared,
+    /// The poll under way, with when it was sent.
+    poll_in_flight: JoinSet<(Instant, Result<News, Broken>)>,
+    next_poll_at: Instant,
+}
+
+impl Follower {
+    pub(crate) fn new(shared: Shared, now: Instant) -> Self {
+        Self { shared, poll_in_flight: JoinSet::new(), next_poll_at: now }
+    }
+
+    /// Waits for the next thing to do; nothing is appended before `next_append_at`.
+    pub(crate) async fn next(&mut self, applier: &Applier, next_append_at: Instant) -> Next {
+        let (applied, _) = applier.replica.applied();
+        let (shared, next_poll_at) = (&self.shared, self.next_poll_at);
+        let in_flight = &mut self.poll_in_flight;
+        // A poll under way stays: dropped, it would still be answered, and sent again.
         let news = async {
-            if asked.is_empty() {
-                sleep_until(pauses).await;
+            if in_flight.is_empty() {
+                sleep_until(next_poll_at).await;
                 let (shared, now) = (shared.clone(), Instant::now());
-                asked.spawn(async move { (now, shared.follow(applied, NEWS_WITHIN).await) });
+                in_flight.spawn(async move { (now, shared.follow(applied, NEWS_WITHIN).await) });
             }
-            match asked.join_next().await {
+            match in_flight.join_next().await {
                 Some(Ok((since, news))) => Next::News(since, news),
-                // It was thrown away with the history it was about.
+                // It was thrown away with the branch it was about.
                 Some(Err(_)) | None => Next::Look,
             }
         };
         let commands = async {
             // A timer rounds up to its next millisecond even what is over: no pause must be none.
-            if Instant::now() < rests {
-                sleep_until(rests).await;
+            if Instant::now() < next_append_at {
+                sleep_until(next_append_at).await;
             }
-            if self.queue.any().await { Next::Commands } else { Next::Over }
+            if applier.queue.any().await { Next::Commands } else { Next::Over }
         };
-        // Nothing is lost with an arm that is dropped: calls, commands and the question stay.
+        // Nothing is lost with an arm that is dropped: signals, commands and the poll stay.
         tokio::select! {
             biased;
-            () = self.calls.suspected() => Next::Suspicion,
+            () = applier.signals.suspected() => Next::Suspicion,
             next = commands => next,
-            () = self.calls.wanted() => Next::Look,
+            () = applier.signals.wanted() => Next::Look,
             next = news => next,
         }
     }
 
-    /// Takes in what the journal had to tell.
-    pub(super) async fn take(
-        &mut self,
-        asked: Instant,
-        news: Result<News, Broken>,
-    ) -> Result<(), Stop> {
-        match news {
-            Ok(News { entries, now }) => {
-                self.clock.heard(now, asked);
-                self.take_entries(asked, entries).await
-            }
-            Err(broken) => {
-                self.pauses = Instant::now() + LOOK_FOR_OVERDUE;
-                self.doubt(&broken).await
-            }
-        }
+    /// Polls again after the usual pause: an answer of the journal was taken in.
+    pub(crate) fn answered(&mut self, applier: &Applier) {
+        self.next_poll_at = Instant::now() + applier.signals.pause_before_news();
     }
 
-    /// Reads what there is now.
-    pub(super) async fn look(&mut self) -> Result<(), Stop> {
-        let (asked, (applied, _)) = (Instant::now(), self.replica.applied());
-        let read = self.patiently(None, self.journal.read(applied)).await;
-        match read {
-            Ok(entries) => self.take_entries(asked, entries).await,
-            Err(broken) => self.doubt(&broken).await,
-        }
+    /// Polls again after a pause: the journal failed.
+    pub(crate) fn failed(&mut self) {
+        self.next_poll_at = Instant::now() + LOOK_FOR_OVERDUE;
     }
 
-    async fn take_entries(&mut self, asked: Instant, entries: Vec<Entry>) -> Result<(), Stop> {
-        if self.may_have_lost() {
-            return self.heal(None).await;
-        }
-        let all = entries.len() < READ_ENTRIES;
-        match self.apply(entries, None)? {
-            Applying::Broke => return self.heal(None).await,
-            Applying::Done { .. } if all => {
-                self.health.answered();
-                self.health.caught_up(asked);
-                self.pauses = Instant::now() + self.calls.pause_before_news();
-            }
-            // There is more: whoever waits for it is not served yet.
-            Applying::Done { .. } => self.calls.look(),
-        }
-        Ok(())
-    }
-
-    /// Notes that the journal cannot be read; mends it if it is not the one this node followed.
-    async fn doubt(&mut self, broken: &Broken) -> Result<(), Stop> {
-        if self.is_lost(broken) {
-            return self.heal(None).await;
-        }
-        self.broken(broken)?;
-        Ok(())
+    /// Throws the poll under way away: it is about a branch that was left.
+    pub(crate) fn drop_poll(&mut self) {
+        self.poll_in_flight.abort_all();
     }
 }

@@ -11,15 +11,17 @@
 //!
 //! Several nodes may do so at once: every step is conditional on what its node saw.
 
-use super::appender::{Appender, Applying};
-use super::batch::Batch;
-use super::replica::Stop;
+use crate::applier::{Applier, Applying};
+use crate::batch::Batch;
+use crate::fork::{Fork, Step, entry_in_store};
+use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::Seed;
+use firstcome_journal::shared::{Roll, Seed};
 use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
 use std::time::Duration;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 /// The pause before the journal is looked at again after a failure; it doubles up to [`LONGEST`].
@@ -32,46 +34,57 @@ const OTHERS_AT_MOST: Duration = Duration::from_secs(5);
 /// How often it looks meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// What one look at the journal came to.
-pub(super) enum Step {
-    /// It is the journal this node follows, and has what this node applied.
-    Whole,
-    /// Something was done, or somebody else did: look again.
-    Again,
+/// Mends a journal that its store lost a part of.
+pub(crate) struct Healer {
+    shared: Shared,
+    /// Counts how often the store may have become another one.
+    incarnations: watch::Receiver<u64>,
+    /// The nodes that send heartbeats.
+    membership: watch::Receiver<Option<Roll>>,
+    fork: Fork,
 }
 
-impl Appender {
+impl Healer {
+    pub(crate) fn new(
+        shared: Shared,
+        incarnations: watch::Receiver<u64>,
+        membership: watch::Receiver<Option<Roll>>,
+        fork: Fork,
+    ) -> Self {
+        Self { shared, incarnations, membership, fork }
+    }
+
     /// Says whether the store may have lost something since this was last asked.
-    pub(super) fn may_have_lost(&mut self) -> bool {
-        let changed = self.incarnations.as_ref().map(|times| times.has_changed());
-        matches!(changed, Some(Ok(true)))
+    pub(crate) fn may_have_lost(&self) -> bool {
+        self.incarnations.has_changed().unwrap_or(false)
     }
 
     /// Mends the journal, or goes over to its history, until it and this node agree.
     ///
     /// Ends early, with nothing mended, when this node is to stop and nobody waits any more.
-    pub(super) async fn heal(&mut self, mut batch: Option<&mut Batch>) -> Result<(), Stop> {
-        let Some(shared) = self.shared.clone() else { return Ok(()) };
-        self.metrics.heals.inc();
+    pub(crate) async fn heal(
+        &mut self,
+        applier: &mut Applier,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<(), Stop> {
+        applier.metrics.heals.inc();
         let mut pause = FIRST;
         loop {
-            if let Some(times) = &mut self.incarnations {
-                times.borrow_and_update();
-            }
-            match self.mend(&shared, batch.as_deref_mut()).await? {
+            self.incarnations.borrow_and_update();
+            match self.mend(applier, batch.as_deref_mut()).await? {
                 Ok(Step::Whole) if !self.may_have_lost() => {
-                    self.health.answered();
+                    applier.health.answered();
                     return Ok(());
                 }
                 Ok(Step::Whole | Step::Again) => pause = FIRST,
                 Err(broken) => {
-                    self.broken(&broken)?;
-                    self.wait_with(batch.as_deref_mut(), Instant::now() + pause).await;
+                    applier.failed(&broken)?;
+                    applier.wait_until(batch.as_deref_mut(), Instant::now() + pause).await;
                     pause = (pause * 2).min(LONGEST);
                 }
             }
-            let given_up = batch.as_ref().is_none_or(|batch| self.is_given_up(batch));
-            if given_up && self.queue.is_over() {
+            let given_up = batch.as_ref().is_none_or(|batch| applier.is_given_up(batch));
+            if given_up && applier.queue.is_over() {
                 return Ok(());
             }
         }
@@ -80,22 +93,22 @@ impl Appender {
     /// Looks at the journal once and does what it needs.
     async fn mend(
         &mut self,
-        shared: &Shared,
+        applier: &mut Applier,
         mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let head = self.patiently(batch.as_deref_mut(), self.journal.head()).await;
-        self.calls.without_store(matches!(head, Err(Broken::Gone(_))));
+        let head = applier.patiently(batch.as_deref_mut(), applier.journal.head()).await;
+        applier.signals.without_store(matches!(head, Err(Broken::Gone(_))));
         let head = match head {
             Ok(head) => head,
-            Err(Broken::Gone(space)) if self.calls.may_reseed() => {
-                return Ok(match self.reseed(shared, None, batch).await {
+            Err(Broken::Gone(space)) if applier.signals.may_reseed() => {
+                return Ok(match self.reseed(applier, None, batch).await {
                     Err(Broken::Moved { .. }) => Err(Broken::Gone(space)),
                     done => done,
                 });
             }
             Err(broken) => return Ok(Err(broken)),
         };
-        let space = self.replica.look(State::space);
+        let space = applier.replica.look(State::space);
         if head.space != space {
             return Ok(Err(Broken::OtherSpace { found: head.space, wanted: space }));
         }
@@ -103,12 +116,13 @@ impl Appender {
             let why = Broken::TooNew(head.level).to_string();
             return Err(Stop::Unreadable { position: head.position, why });
         }
-        if self.calls.must_go_over() {
-            return self.go_over(batch).await;
+        if applier.signals.must_switch_branch() {
+            return self.fork.switch_branch(applier, batch).await;
         }
-        let ours = self.replica.look(State::stamp);
+        let ours = applier.replica.look(State::stamp);
         let common = head.position.min(ours.position);
-        let found = self.patiently(batch.as_deref_mut(), self.entry_in_store(common)).await;
+        let found =
+            applier.patiently(batch.as_deref_mut(), entry_in_store(&applier.journal, common)).await;
         let found = match found {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
@@ -116,7 +130,7 @@ impl Appender {
         let same = match &found {
             // Every history begins with nothing, but one that was seeded anew cannot be read from there.
             _ if common == 0 && head.first == 1 => Some(true),
-            Some(entry) => self.recent.has(entry).or_else(|| {
+            Some(entry) => applier.retransmit.has(entry).or_else(|| {
                 let stamp = entry.open().map(|(stamp, _)| stamp);
                 (common == ours.position).then(|| stamp.is_ok_and(|stamp| stamp == ours))
             }),
@@ -125,7 +139,7 @@ impl Appender {
                 let name = Name { node: ours.node, number: ours.number };
                 let tip = Tip { position: ours.position, name, at: ours.at };
                 let known = (common == ours.position).then_some(tip);
-                known.or_else(|| self.recent.tip_at(common)).map(|known| known == head.tip())
+                known.or_else(|| applier.retransmit.tip_at(common)).map(|known| known == head.tip())
             }
             None => None,
         };
@@ -134,7 +148,7 @@ impl Appender {
                 if let Ok(name) = found.name()
                     && common == ours.position
                 {
-                    self.replica.rename(name);
+                    applier.replica.rename(name);
                 }
                 Some(true)
             }
@@ -142,66 +156,28 @@ impl Appender {
         };
         let lower = head.position < ours.position;
         // Who started from a snapshot does not have what was before it.
-        let has_next = self.recent.first().is_some_and(|first| first <= head.position + 1);
+        let has_next = applier.retransmit.first().is_some_and(|first| first <= head.position + 1);
         match same {
             Some(true) if lower && !has_next => {
-                return Ok(self.reseed(shared, Some(head), batch).await);
+                return Ok(self.reseed(applier, Some(head), batch).await);
             }
-            Some(true) if lower => return Ok(self.put_back(shared, head, batch).await),
+            Some(true) if lower => return Ok(self.backfill(applier, head, batch).await),
             Some(true) => {}
             // A store that has less than this node can tell is older than what this node keeps.
-            None if lower => return Ok(self.reseed(shared, Some(head), batch).await),
-            Some(false) | None => return self.go_over(batch).await,
+            None if lower => return Ok(self.reseed(applier, Some(head), batch).await),
+            Some(false) | None => return self.fork.switch_branch(applier, batch).await,
         }
-        if !self.lost.is_empty() {
-            return self.bring(shared, head, batch).await;
+        if self.fork.has_orphans() {
+            return self.fork.repropose(applier, &self.shared, head, batch).await;
         }
-        self.tell_of_fork(shared).await;
-        self.wait_for_others(batch).await
-    }
-
-    /// Gives the entry the store has at a position at or below its head; none before the first, or if
-    /// it was trimmed.
-    async fn entry_in_store(&self, position: u64) -> Result<Option<Entry>, Broken> {
-        let Some(before) = position.checked_sub(1) else { return Ok(None) };
-        match self.journal.read(before).await {
-            Ok(entries) => Ok(entries.into_iter().next()),
-            Err(Broken::Trimmed { .. }) => Ok(None),
-            Err(broken) => Err(broken),
-        }
-    }
-
-    /// Gives the last position at which the store has what this node has, if the entries kept tell.
-    pub(super) async fn fork_point(&self, head: Head) -> Result<Option<u64>, Broken> {
-        let Some(first) = self.recent.first() else { return Ok(None) };
-        let (applied, _) = self.replica.applied();
-        let (mut same, mut other) = (first, applied.min(head.position) + 1);
-        if same > head.position || !self.is_in_store(same).await? {
-            // From the very first entry on they may differ.
-            return Ok((first == 1).then_some(0));
-        }
-        // A history is the same up to the fork and nowhere beyond it.
-        while other - same > 1 {
-            let middle = same + (other - same) / 2;
-            if self.is_in_store(middle).await? {
-                same = middle;
-            } else {
-                other = middle;
-            }
-        }
-        Ok(Some(same))
-    }
-
-    /// Says whether the store has what this node has at a position.
-    async fn is_in_store(&self, position: u64) -> Result<bool, Broken> {
-        let found = self.entry_in_store(position).await?;
-        Ok(found.is_some_and(|found| self.recent.has(&found) == Some(true)))
+        self.fork.report(applier, &self.shared).await;
+        self.wait_for_others(applier, batch).await
     }
 
     /// Puts back, whole, what the store lost.
-    async fn put_back(
+    async fn backfill(
         &mut self,
-        shared: &Shared,
+        applier: &mut Applier,
         head: Head,
         mut batch: Option<&mut Batch>,
     ) -> Result<Step, Broken> {
@@ -212,7 +188,7 @@ impl Appender {
                 bytes += entry.body.len();
                 bytes <= BATCH_BYTES
             };
-            let missing = self.recent.after(position).take(READ_ENTRIES).enumerate();
+            let missing = applier.retransmit.after(position).take(READ_ENTRIES).enumerate();
             let part: Vec<(Entry, Name)> = missing
                 .take_while(|(place, (entry, _))| fits(entry) || *place == 0)
                 .map(|(_, (entry, name))| (entry.clone(), name))
@@ -229,10 +205,10 @@ impl Appender {
                 entry
             };
             let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
-            let put = shared.put_back(position, before, entries);
-            match self.patiently(batch.as_deref_mut(), put).await {
+            let put = self.shared.put_back(position, before, entries);
+            match applier.patiently(batch.as_deref_mut(), put).await {
                 Ok(()) => {
-                    self.metrics.put_back.inc_by(count);
+                    applier.metrics.put_back.inc_by(count);
                 }
                 // Somebody else puts back too, or appends.
                 Err(Broken::Moved { .. }) => return Ok(Step::Again),
@@ -247,16 +223,16 @@ impl Appender {
     /// The epoch is raised: whoever followed another history since must find out.
     async fn reseed(
         &mut self,
-        shared: &Shared,
+        applier: &mut Applier,
         seen: Option<Head>,
         mut batch: Option<&mut Batch>,
     ) -> Result<Step, Broken> {
-        let stamp = self.replica.look(State::stamp);
-        let mut frozen = self.replica.look(|state| state.freeze(true));
+        let stamp = applier.replica.look(State::stamp);
+        let mut frozen = applier.replica.look(|state| state.freeze(true));
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
-            let put = self.journal.put_piece(piece.name, bytes);
-            self.patiently(batch.as_deref_mut(), put).await?;
+            let put = applier.journal.put_piece(piece.name, bytes);
+            applier.patiently(batch.as_deref_mut(), put).await?;
         }
         let manifest = frozen.finish();
         let seed = Seed {
@@ -267,10 +243,10 @@ impl Appender {
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };
-        match self.patiently(batch, shared.reseed(seen, seed)).await {
+        match applier.patiently(batch, self.shared.reseed(seen, seed)).await {
             Ok(()) => {
-                self.metrics.reseeds.inc();
-                self.calls.reseeded();
+                applier.metrics.reseeds.inc();
+                applier.signals.reseeded();
                 Ok(Step::Again)
             }
             Err(Broken::Moved { .. }) if seen.is_some() => Ok(Step::Again),
@@ -281,41 +257,42 @@ impl Appender {
     /// Waits for nodes that may have seen more than the store has now, and takes in what they put back.
     async fn wait_for_others(
         &mut self,
+        applier: &mut Applier,
         mut batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
         if inject(Mistake::AppendRightAfterFailover) {
             return Ok(Ok(Step::Whole));
         }
         let begun = Instant::now();
-        let epoch = self.replica.look(State::token).epoch;
+        let epoch = applier.replica.look(State::token).epoch;
         let mut beyond = 0;
         loop {
-            if let Some(roll) = &*self.roll.borrow() {
+            if let Some(roll) = &*self.membership.borrow() {
                 let others = roll.nodes.iter().filter(|(node, _)| node.epoch == epoch);
                 beyond = others.map(|(node, _)| node.position).fold(beyond, u64::max);
             }
-            let (applied, _) = self.replica.applied();
+            let (applied, _) = applier.replica.applied();
             let asked = Instant::now();
-            let read = self.journal.read(applied);
-            let entries = match self.patiently(batch.as_deref_mut(), read).await {
+            let read = applier.journal.read(applied);
+            let entries = match applier.patiently(batch.as_deref_mut(), read).await {
                 Ok(entries) => entries,
                 Err(broken) => return Ok(Err(broken)),
             };
             let all = entries.len() < READ_ENTRIES;
-            if let Applying::Broke = self.apply(entries, batch.as_deref_mut())? {
+            if let Applying::Broke = applier.apply(entries, batch.as_deref_mut())? {
                 return Ok(Ok(Step::Again));
             }
             if !all {
                 continue;
             }
-            self.health.caught_up(asked);
-            let (applied, _) = self.replica.applied();
+            applier.health.caught_up(asked);
+            let (applied, _) = applier.replica.applied();
             let waited = begun.elapsed();
             let enough = if applied < beyond { OTHERS_AT_MOST } else { OTHERS_AT_LEAST };
             if waited >= enough || self.may_have_lost() {
                 return Ok(Ok(Step::Whole));
             }
-            self.wait_with(batch.as_deref_mut(), asked + LOOK_EVERY).await;
+            applier.wait_until(batch.as_deref_mut(), asked + LOOK_EVERY).await;
         }
     }
 }

@@ -3,17 +3,17 @@
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
 //! past the position the caller brought; the table is `from_memory`.
 
-use super::ask::{Answer, Ask, Decided, HoldAsk, Waiting};
-use super::calls::Calls;
-use super::clock::StoreClock;
-use super::from_memory::{FromMemory, from_memory};
-use super::health::{Condition, Health};
-use super::line::{Lines, Place, Seat};
-use super::queue::{NotTaken, Queue};
-use super::replica::Replica;
+use crate::clock::StoreClock;
 use crate::failure::Failure;
+use crate::from_memory::{FromMemory, from_memory};
+use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
-use firstcome_core::command::Wanted;
+use crate::queue::{NotTaken, Queue};
+use crate::replica::Replica;
+use crate::request::{Answer, Decided, Pending, Request};
+use crate::signals::Signals;
+use crate::wait_queue::{SeatName, WaitQueue, Waiter};
+use firstcome_core::command::{BadCommand, Encoded, Wanted};
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
@@ -33,11 +33,16 @@ const LASTS_FOR_US: i64 = 2_000_000;
 /// How much later than a hold is over by this node's clock somebody in line asks for its seats.
 const A_LITTLE_LATER: Duration = Duration::from_millis(1);
 
+/// Bytes that all commands may have together that wait for the journal, unless told otherwise: 64 MiB.
+pub const QUEUE_BYTES: usize = 64 << 20;
+
 /// How much this node takes on.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Commands that may wait for the journal.
     pub queue: usize,
+    /// Bytes that they may have together.
+    pub queue_bytes: usize,
     /// How long a command waits.
     pub wait: Duration,
     /// Bytes of memory that campaigns may take.
@@ -55,13 +60,13 @@ pub struct Intake {
     pub(crate) health: Arc<Health>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) clock: Arc<StoreClock>,
-    pub(crate) calls: Arc<Calls>,
+    pub(crate) signals: Arc<Signals>,
     /// How much this node takes on.
     pub limits: Limits,
-    /// Who waits for which seat.
-    pub(crate) lines: Arc<Lines>,
-    /// Who else is there, where several nodes share the journal.
-    pub(crate) roll: watch::Receiver<Option<Roll>>,
+    /// The callers that wait for a seat.
+    pub(crate) wait_queue: Arc<WaitQueue>,
+    /// The nodes that send heartbeats, where several share the journal.
+    pub(crate) membership: watch::Receiver<Option<Roll>>,
 }
 
 impl Intake {
@@ -83,7 +88,7 @@ impl Intake {
     ) -> Result<Answer, Failure> {
         match self.claim_early(campaign, pool, subject, min).await? {
             Some(answer) => Ok(answer),
-            None => self.decide(Ask::claim(campaign, pool, subject, None)).await,
+            None => self.decide(&Command::claim(campaign, pool, subject)).await,
         }
     }
 
@@ -116,10 +121,10 @@ impl Intake {
     /// # Cancel safety
     ///
     /// Dropped while it waits, the hold may or may not happen; asking again under the same id gives the same answer.
-    pub async fn hold(&self, ask: HoldAsk, min: Option<Position>) -> Result<Answer, Failure> {
-        match self.hold_early(&ask, min).await? {
+    pub async fn hold(&self, hold: &Command<'_>, min: Option<Position>) -> Result<Answer, Failure> {
+        match self.hold_early(hold, min).await? {
             Some(answer) => Ok(answer),
-            None => self.decide(Ask::Hold(Box::new(ask))).await,
+            None => self.decide(hold).await,
         }
     }
 
@@ -135,18 +140,17 @@ impl Intake {
     /// Cancel safe.
     pub async fn hold_early(
         &self,
-        ask: &HoldAsk,
+        command: &Command<'_>,
         min: Option<Position>,
     ) -> Result<Option<Answer>, Failure> {
         self.reach(min).await?;
-        let command = ask.command();
         let answer = self.say_from_memory(|state| {
             // Service time went on since the last entry, by as much as a step counts at most.
             let since = self.clock.latest().map(|latest| latest.micros_since(state.at()));
             let since = since.map_or(SERVICE_STEP_US, |since| since.clamp(0, SERVICE_STEP_US));
             let since = if inject(Mistake::TakenWithoutElapsed) { 0 } else { since };
             let margin = if inject(Mistake::TakenWithoutMargin) { 0 } else { LASTS_FOR_US + since };
-            state.judge_hold(&command, margin)
+            state.judge_hold(command, margin)
         });
         answer.await.transpose()
     }
@@ -167,19 +171,23 @@ impl Intake {
     /// # Panics
     ///
     /// The command is not a hold.
-    pub async fn hold_in_line(&self, ask: HoldAsk, wait: Duration) -> Result<Answer, Failure> {
+    pub async fn hold_in_line(
+        &self,
+        hold: &Command<'_>,
+        wait: Duration,
+    ) -> Result<Answer, Failure> {
         let until = Instant::now() + wait;
-        let place = if wait.is_zero() { None } else { self.line_up(&ask) };
-        let Some(place) = place else {
-            return self.decide(Ask::Hold(Box::new(ask))).await;
+        let waiter = if wait.is_zero() { None } else { self.join_wait_queue(hold) };
+        let Some(waiter) = waiter else {
+            return self.decide(hold).await;
         };
         let mut tried = None;
         loop {
-            if !self.comes_first(&place, &ask, &mut tried, until).await {
+            if !self.comes_first(&waiter, hold, &mut tried, until).await {
                 // Still taken: that is an answer, from memory where that can be.
-                return self.hold(ask, None).await;
+                return self.hold(hold, None).await;
             }
-            let answer = self.decide(Ask::Hold(Box::new(ask.clone()))).await?;
+            let answer = self.decide(hold).await?;
             if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
                 return Ok(answer);
             }
@@ -193,13 +201,12 @@ impl Intake {
 
     /// Gives how many holds wait for a seat that somebody has.
     pub fn in_line(&self) -> usize {
-        self.lines.len()
+        self.wait_queue.len()
     }
 
-    /// Takes a place behind all who wait for one of the seats that a hold names.
-    fn line_up(&self, ask: &HoldAsk) -> Option<Place> {
-        let command = ask.command();
-        let Command::Hold { campaign, picks, .. } = &command else { panic!("it is not a hold") };
+    /// Joins the wait queue of each seat that a hold names.
+    fn join_wait_queue(&self, hold: &Command<'_>) -> Option<Waiter> {
+        let Command::Hold { campaign, picks, .. } = hold else { panic!("it is not a hold") };
         let only = self.replica.look(|state| match state.campaign(campaign).ok()?.pools() {
             [only] => Some(only.name().to_owned()),
             _ => None,
@@ -208,30 +215,30 @@ impl Intake {
         for pick in picks {
             let pool = pick.pool.or(only.as_deref()).unwrap_or_default();
             if let Wanted::Units(names) = &pick.wanted {
-                seats.extend(names.iter().map(|name| Seat::new(campaign, pool, name)));
+                seats.extend(names.iter().map(|name| SeatName::new(campaign, pool, name)));
             }
         }
-        if seats.is_empty() { None } else { self.lines.join(seats) }
+        if seats.is_empty() { None } else { self.wait_queue.join(seats) }
     }
 
-    /// Waits until nobody is before this place in line and the seats are free; `false` if the time is over.
+    /// Waits until nobody is before this waiter and the seats are free; `false` if the time is over.
     ///
     /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
     /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
     async fn comes_first(
         &self,
-        place: &Place,
-        ask: &HoldAsk,
+        waiter: &Waiter,
+        hold: &Command<'_>,
         tried: &mut Option<i64>,
         until: Instant,
     ) -> bool {
-        let (mut applied, mut left) = (self.replica.watch(), self.lines.watch());
+        let (mut applied, mut left) = (self.replica.watch(), self.wait_queue.watch());
         loop {
             applied.borrow_and_update();
             left.borrow_and_update();
             let mut due = None;
-            if place.is_first() {
-                match self.free_in(ask) {
+            if waiter.is_first() {
+                match self.free_in(hold) {
                     Some((Duration::ZERO, _)) => return true,
                     Some((time, deadline))
                         if *tried != Some(deadline) && !inject(Mistake::WaitForTickFirst) =>
@@ -258,12 +265,11 @@ impl Intake {
 
     /// Gives how long it is until the seats that a hold names are free by this node's clock, and the service time of
     /// that; no time at all where they are, and none where they stay taken.
-    fn free_in(&self, ask: &HoldAsk) -> Option<(Duration, i64)> {
-        let command = ask.command();
+    fn free_in(&self, hold: &Command<'_>) -> Option<(Duration, i64)> {
         let now = self.clock.now();
         self.replica.look(|state| {
-            let campaign = command.campaign().and_then(|name| state.campaign(name).ok());
-            let from = campaign.map_or(Some(i64::MIN), |campaign| campaign.free_from(&command))?;
+            let campaign = hold.campaign().and_then(|name| state.campaign(name).ok());
+            let from = campaign.map_or(Some(i64::MIN), |campaign| campaign.free_from(hold))?;
             if from <= state.service() {
                 return Some((Duration::ZERO, from));
             }
@@ -282,21 +288,44 @@ impl Intake {
     /// # Cancel safety
     ///
     /// Dropped while it waits, the command may or may not happen.
-    pub async fn decide(&self, ask: Ask) -> Result<Answer, Failure> {
+    pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, Failure> {
+        // Encoded here, by whoever asks: the appender only joins bytes, and nothing waits that cannot be appended.
+        let encoded = Encoded::new(command).map_err(|bad| match bad {
+            BadCommand::TooLarge { bytes } => Failure::TooLarge(bytes),
+            BadCommand::Malformed(malformed) => Failure::Malformed(malformed.what),
+        })?;
         if let Condition::Lost(failure, _) = self.health.condition() {
             return Err(failure);
         }
-        if self.makes_results_beyond_the_outbox(&ask) {
+        if self.makes_results_beyond_the_outbox(command) {
             return Err(Failure::OutboxFull);
         }
-        self.enqueue(ask).await
+        self.enqueue(Request::Command(encoded)).await
     }
 
-    /// Has the journal decide a command of the node's own, whatever the node's condition.
-    pub(crate) async fn enqueue(&self, ask: Ask) -> Result<Answer, Failure> {
+    /// Lets time pass, whatever the node's condition.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decide`].
+    pub async fn tick(&self) -> Result<Answer, Failure> {
+        self.enqueue(Request::Tick).await
+    }
+
+    /// Says that a ledger has the results up to a number of a branch of this node, whatever the node's condition.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::decide`]; [`Failure::Unavailable`] if the node has switched to another branch since.
+    pub async fn settled(&self, through: u64, term: u64, branch: u64) -> Result<Answer, Failure> {
+        self.enqueue(Request::Settled { through, term, branch }).await
+    }
+
+    /// Has the journal decide a request, whatever the node's condition.
+    async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
         let (reply, answer) = oneshot::channel();
         let until = Instant::now() + self.limits.wait;
-        self.queue.push(Waiting { ask, reply, until }).map_err(|not| match not {
+        self.queue.push(Pending { request, reply, until }).map_err(|not| match not {
             NotTaken::Full => Failure::Busy,
             NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
         })?;
@@ -326,7 +355,7 @@ impl Intake {
             if min.epoch == now.epoch && min.position <= now.position {
                 return Ok(());
             }
-            self.calls.look();
+            self.signals.look();
             let waited = timeout_at(until, applied.changed()).await;
             if waited.is_err() {
                 return Err(Failure::Unavailable(format!("position {min} is not known here yet")));
@@ -340,7 +369,7 @@ impl Intake {
     ///
     /// Cancel safe.
     pub async fn endures(&self, position: Position) -> bool {
-        self.calls.reads();
+        self.signals.reads();
         self.endures_until(position.position, Instant::now() + READ_WAIT).await
     }
 
@@ -358,21 +387,21 @@ impl Intake {
         if durable.position >= position {
             return true;
         }
-        self.calls.endure();
-        let endures = self.replica.endures(durable.history, position);
+        self.signals.endure();
+        let endures = self.replica.endures(durable.branch, position);
         timeout_at(until, endures).await.unwrap_or(false)
     }
 
     /// Gives how many bytes of memory campaigns may take: the least of all nodes that are there.
     pub fn memory_limit(&self) -> u64 {
-        let roll = self.roll.borrow();
+        let roll = self.membership.borrow();
         let others = roll.iter().flat_map(|roll| &roll.nodes).map(|(node, _)| node.memory);
         others.fold(self.limits.memory, u64::min)
     }
 
-    /// Gives who is there, as far as this node heard; none where it is the only one there can be.
-    pub fn roll(&self) -> Option<Roll> {
-        self.roll.borrow().clone()
+    /// Gives the nodes that send heartbeats, as far as this node heard; none where it is the only one there can be.
+    pub fn membership(&self) -> Option<Roll> {
+        self.membership.borrow().clone()
     }
 
     /// Gives the condition of this node.
@@ -430,7 +459,7 @@ impl Intake {
             }
             FromMemory::Never => return None,
         }
-        self.calls.reads();
+        self.signals.reads();
         if !self.endures_until(answer.position.position, until).await {
             return Some(Err(Failure::Unknown));
         }
@@ -441,17 +470,12 @@ impl Intake {
     /// Catches up with the head of the journal once; all who wait share one read.
     async fn catch_up(&self, until: Instant) -> Option<()> {
         let now = Instant::now();
-        self.calls.look();
+        self.signals.look();
         timeout_at(until, self.health.catches_up_with(now)).await.ok()
     }
 
-    fn makes_results_beyond_the_outbox(&self, ask: &Ask) -> bool {
-        let makes_results = match ask {
-            Ask::Claim { .. } | Ask::Cancel { .. } => true,
-            Ask::Hold(ask) => ask.makes_results(),
-            Ask::Put { .. } | Ask::Steer { .. } | Ask::Tick | Ask::Settled { .. } => false,
-        };
-        let full = |most| self.replica.look(State::unsettled) >= most;
-        makes_results && self.limits.outbox.is_some_and(full)
+    fn makes_results_beyond_the_outbox(&self, command: &Command<'_>) -> bool {
+        let full = |max| self.replica.look(State::unsettled) >= max;
+        command.makes_results() && self.limits.outbox.is_some_and(full)
     }
 }

@@ -12,7 +12,7 @@ mod snapshots;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 #[cfg(feature = "redis")]
-use crate::told;
+use crate::stopped;
 use crate::{Intake, Node, Task};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -175,10 +175,10 @@ async fn sit(
                     drop(leading);
                 }
             };
-            let mut told_to_stop = stop.clone();
+            let mut stop_signal = stop.clone();
             let mut led = leading.subscribe();
             let stopped_in_line = async {
-                told(&mut told_to_stop).await;
+                stopped(&mut stop_signal).await;
                 // A leader ends by itself and hands over; one who only waits is dropped.
                 if led.borrow().is_some() {
                     drop(led.wait_for(Option::is_none).await);

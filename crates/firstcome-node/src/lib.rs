@@ -2,46 +2,46 @@
 //!
 //! The path of a claim, top to bottom: `claims` in `firstcome-http` → [`intake`] → `appender` → [`replica`] →
 //! [`firstcome_core::campaign`]. Where several nodes share the journal, `heal` mends it when its store lost something,
-//! and `roll` tells who is there. [`leader`] settles results into the [`ledger`], writes snapshots and trims.
+//! and `heartbeat` tells which there are. [`leader`] settles results into the [`ledger`], writes snapshots and trims.
 //!
 //! Nothing here knows HTTP. Time, randomness and the store come from what a node is [`Given`].
 
 mod appender;
-pub mod ask;
+mod applier;
 mod batch;
-mod calls;
 mod clock;
-mod doubt;
-pub mod failure;
+mod divergence;
+mod failure;
 mod follow;
 mod fork;
 mod from_memory;
 mod heal;
 pub mod health;
+mod heartbeat;
 pub mod intake;
 pub mod leader;
 pub mod ledger;
-mod line;
-pub mod metrics;
+mod load;
+mod metrics;
 mod node;
 mod pace;
 mod queue;
-mod recent;
 pub mod replica;
-mod roll;
-mod silence;
-mod start;
+mod request;
+mod retransmit;
+mod signals;
 mod task;
 mod ticker;
+mod wait_queue;
 
-pub use ask::{Answer, Ask, Decided, HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 pub use clock::StoreClock;
 pub use failure::Failure;
 pub use health::Condition;
 pub use intake::{Intake, Limits};
+pub use load::CannotStart;
 pub use metrics::Metrics;
 pub use node::{Given, Node, Says, on_stderr};
 pub use pace::Pace;
 pub use replica::{Replica, Stop};
-pub use start::CannotStart;
-pub use task::{Task, stopped_within, told};
+pub use request::{Answer, Decided};
+pub use task::{Task, stopped, stopped_within};

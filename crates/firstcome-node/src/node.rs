@@ -1,18 +1,22 @@
 //! A node: its tasks, from the first look at the journal to a clean end.
 
-use crate::appender::Appender;
-use crate::calls::Calls;
+use crate::appender::{Appender, Several};
+use crate::applier::Applier;
 use crate::clock::StoreClock;
-use crate::doubt::Doubt;
+use crate::divergence::DivergenceCheck;
+use crate::follow::Follower;
+use crate::fork::Fork;
+use crate::heal::Healer;
 use crate::health::Health;
+use crate::heartbeat::Heartbeat;
 use crate::intake::{Intake, Limits};
+use crate::load::{self, CannotStart};
 use crate::metrics::Metrics;
 use crate::pace::Pace;
 use crate::queue::Queue;
-use crate::recent::Recent;
 use crate::replica::{Replica, Stop};
-use crate::roll::Announcer;
-use crate::start::{self, CannotStart};
+use crate::retransmit::RetransmitBuffer;
+use crate::signals::Signals;
 use crate::task::Task;
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
@@ -68,7 +72,7 @@ pub struct Node {
     /// The journal it follows.
     pub journal: Journal,
     appender: Task<Result<(), Stop>>,
-    announcer: Option<Task<()>>,
+    heartbeat: Option<Task<()>>,
     ticker: Task<()>,
     stopping: watch::Sender<bool>,
 }
@@ -98,72 +102,69 @@ impl Node {
             Some(clock) => StoreClock::Own(clock),
             None => StoreClock::learned(said, asked),
         });
-        let mut recent = Recent::default();
+        let mut retransmit = RetransmitBuffer::default();
         let several = shared.is_some();
-        let loaded = start::state(&given.journal, progress, |entry, name| {
+        let loaded = load::state(&given.journal, progress, |entry, name| {
             if several {
-                recent.push(entry, name);
+                retransmit.push(entry, name);
             }
         });
         let (state, asked) = loaded.await?;
         let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
         let replica = Arc::new(Replica::new(state, at_once));
-        let queue = Arc::new(Queue::new(given.limits.queue));
+        let queue = Arc::new(Queue::new(given.limits.queue, given.limits.queue_bytes));
         let health = Arc::new(Health::new(several, asked));
-        let calls = Arc::new(Calls::default());
-        let (seen, roll) = watch::channel(None);
+        let signals = Arc::new(Signals::default());
+        let (seen, membership) = watch::channel(None);
         let intake = Arc::new(Intake {
             replica: Arc::clone(&replica),
             queue: Arc::clone(&queue),
             health: Arc::clone(&health),
             metrics: Arc::clone(&given.metrics),
             clock: Arc::clone(&clock),
-            calls: Arc::clone(&calls),
+            signals: Arc::clone(&signals),
             limits: given.limits,
-            lines: Arc::default(),
-            roll: roll.clone(),
+            wait_queue: Arc::default(),
+            membership: membership.clone(),
         });
         let since = clock.now();
         let (stopping, stop) = watch::channel(false);
-        let announcer = shared.clone().map(|shared| {
-            let announcer = Announcer {
+        let heartbeat = shared.clone().map(|shared| {
+            let heartbeat = Heartbeat {
                 node: id,
                 since,
                 memory: given.limits.memory,
                 address: given.address.clone(),
                 shared,
                 replica: Arc::clone(&replica),
-                calls: Arc::clone(&calls),
+                signals: Arc::clone(&signals),
                 clock: Arc::clone(&clock),
                 seen,
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
-            let doubt = Doubt { journal, replica, says: Arc::clone(&given.says), last: None };
-            Task::spawn(announcer.run(doubt, stop.clone()))
+            let says = Arc::clone(&given.says);
+            let check = DivergenceCheck { journal, replica, says, last: None };
+            Task::spawn(heartbeat.run(check, stop.clone()))
         });
-        let appender = Appender {
+        let several = shared.zip(incarnations).map(|(shared, incarnations)| Several {
+            follower: Follower::new(shared.clone(), asked),
+            healer: Healer::new(shared, incarnations, membership, Fork::new(given.says)),
+        });
+        let applier = Applier {
             writer: id,
             number: 0,
             journal: given.journal.clone(),
-            shared,
-            incarnations,
             queue,
             replica: Arc::clone(&replica),
             health,
-            calls,
-            clock,
-            roll,
+            signals,
             metrics: given.metrics,
-            says: given.says,
-            recent,
-            lost: Vec::new(),
-            over: None,
+            several: several.is_some(),
+            retransmit,
             pace: Pace::default(),
-            rests: asked,
-            pauses: asked,
-            asked: JoinSet::new(),
-            parked: JoinSet::new(),
+            awaiting_durability: JoinSet::new(),
         };
+        let appender = Appender { applier, clock, several, next_append_at: asked };
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,
@@ -173,7 +174,7 @@ impl Node {
             replica,
             journal: given.journal,
             appender: Task::spawn(appender.run()),
-            announcer,
+            heartbeat,
             ticker: Task::spawn(ticker),
             stopping,
         })
@@ -189,15 +190,15 @@ impl Node {
         self.intake.queue.close();
         self.ticker.ended().await;
         let stopped = self.appender.ended().await.unwrap_or(Ok(()));
-        if let Some(announcer) = self.announcer {
-            announcer.ended().await;
+        if let Some(heartbeat) = self.heartbeat {
+            heartbeat.ended().await;
         }
         stopped
     }
 
     /// Says whether the store was found to have nothing of the space any more.
     pub fn is_without_store(&self) -> bool {
-        self.intake.calls.is_without_store()
+        self.intake.signals.is_without_store()
     }
 
     /// Allows this node to write its state into a store that has nothing of the space any more.
@@ -205,7 +206,7 @@ impl Node {
     /// It is for the operator to say that what the store had is lost: a node with more, if there is
     /// one, must be asked instead.
     pub fn reseed(&self) {
-        self.intake.calls.reseed();
+        self.intake.signals.reseed();
     }
 
     /// Gives how many commands wait for the journal.

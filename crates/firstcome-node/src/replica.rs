@@ -1,6 +1,6 @@
 //! This node's state, and the one place where entries are applied to it.
 
-use super::doubt::Difference;
+use firstcome_core::command::Mark;
 use firstcome_core::names::Position;
 use firstcome_core::state::Applied as Became;
 use firstcome_core::{Command, NodeId, Outcome, State};
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 /// The state as of what was applied last.
 #[derive(Debug)]
 pub struct Replica {
-    inside: RwLock<Inside>,
+    current: RwLock<Current>,
     applied: watch::Sender<u64>,
     /// Up to where the journal is known to be durable, and in which history.
     durable: watch::Sender<Durable>,
@@ -25,7 +25,7 @@ pub struct Replica {
 }
 
 #[derive(Debug)]
-struct Inside {
+struct Current {
     state: State,
     /// The name of the entry applied last.
     name: Name,
@@ -35,8 +35,8 @@ struct Inside {
 /// Up to where the journal is known to be durable as the store's setting has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Durable {
-    /// How many times this node's history was replaced: what was known of an older one says nothing.
-    pub history: u64,
+    /// How many times this node switched to another branch: what was known of an older one says nothing.
+    pub branch: u64,
     /// The position.
     pub position: u64,
 }
@@ -50,6 +50,15 @@ pub(crate) struct Applied {
     pub(crate) durable: u64,
     /// A digest its writer had and this node has not.
     pub(crate) differs: Option<Difference>,
+}
+
+/// What another node said of a position, and what this one knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Difference {
+    pub(crate) node: NodeId,
+    pub(crate) position: u64,
+    pub(crate) theirs: u64,
+    pub(crate) ours: u64,
 }
 
 /// An entry this node could not apply because a rule's own invariant broke.
@@ -95,9 +104,9 @@ impl Replica {
         let applied = watch::Sender::new(state.position());
         let position = if at_once { state.position() } else { 0 };
         Self {
-            inside: RwLock::new(Inside { state, name, stuck: None }),
+            current: RwLock::new(Current { state, name, stuck: None }),
             applied,
-            durable: watch::Sender::new(Durable { history: 0, position }),
+            durable: watch::Sender::new(Durable { branch: 0, position }),
             at_once,
             bytes: AtomicU64::new(0),
         }
@@ -105,30 +114,30 @@ impl Replica {
 
     /// Gives the state.
     pub(crate) fn into_state(self) -> State {
-        self.inside.into_inner().unwrap_or_else(PoisonError::into_inner).state
+        self.current.into_inner().unwrap_or_else(PoisonError::into_inner).state
     }
 
     /// Looks at the state.
     ///
     /// `look` must be short: entries wait while it runs.
     pub fn look<T>(&self, look: impl FnOnce(&State) -> T) -> T {
-        look(&self.inside.read().unwrap_or_else(PoisonError::into_inner).state)
+        look(&self.current.read().unwrap_or_else(PoisonError::into_inner).state)
     }
 
     /// Gives what an append rests on: the position and the name of the entry applied last.
     pub(crate) fn applied(&self) -> (u64, Name) {
-        let inside = self.inside.read().unwrap_or_else(PoisonError::into_inner);
-        (inside.state.position(), inside.name)
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        (current.state.position(), current.name)
     }
 
     /// Takes the entry applied last for one of another name: see [`Mistake::HeightForName`].
     pub(crate) fn rename(&self, name: Name) {
-        self.inside.write().unwrap_or_else(PoisonError::into_inner).name = name;
+        self.current.write().unwrap_or_else(PoisonError::into_inner).name = name;
     }
 
     /// Says whether this node is stuck, and where.
     pub fn stuck(&self) -> Option<Stuck> {
-        self.inside.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
+        self.current.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
     }
 
     /// Gives the bytes of all bodies applied since the start.
@@ -153,9 +162,9 @@ impl Replica {
 
     /// Says that the journal is durable up to a position, in the history that was current when that
     /// was learned.
-    pub(crate) fn confirm(&self, history: u64, position: u64) {
+    pub(crate) fn confirm(&self, branch: u64, position: u64) {
         self.durable.send_if_modified(|durable| {
-            let more = durable.history == history && durable.position < position;
+            let more = durable.branch == branch && durable.position < position;
             if more {
                 durable.position = position;
             }
@@ -184,25 +193,25 @@ impl Replica {
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn endures(&self, history: u64, position: u64) -> bool {
+    pub async fn endures(&self, branch: u64, position: u64) -> bool {
         let mut durable = self.durable.subscribe();
-        let over = |durable: &Durable| durable.history != history || durable.position >= position;
+        let over = |durable: &Durable| durable.branch != branch || durable.position >= position;
         // The sender lives in this replica, so waiting ends with the position or with the caller.
-        durable.wait_for(over).await.is_ok_and(|durable| durable.history == history)
+        durable.wait_for(over).await.is_ok_and(|durable| durable.branch == branch)
     }
 
     /// Goes on with another history; gives the state of the one that is over.
     pub(crate) fn replace(&self, state: State) -> State {
         let stamp = state.stamp();
-        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
-        inside.name = Name { node: stamp.node, number: stamp.number };
-        inside.stuck = None;
-        let over = std::mem::replace(&mut inside.state, state);
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        current.name = Name { node: stamp.node, number: stamp.number };
+        current.stuck = None;
+        let over = std::mem::replace(&mut current.state, state);
         self.durable.send_modify(|durable| {
-            durable.history += 1;
+            durable.branch += 1;
             durable.position = if self.at_once { stamp.position } else { 0 };
         });
-        drop(inside);
+        drop(current);
         self.applied.send_replace(stamp.position);
         over
     }
@@ -225,32 +234,32 @@ impl Replica {
         if inject(Mistake::CopiesRunTwice) {
             stamp.number = position;
         }
-        let mut inside = self.inside.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(stuck) = &inside.stuck {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(stuck) = &current.stuck {
             return Err(Stop::Stuck(stuck.clone()));
         }
-        if position <= inside.state.position() {
+        if position <= current.state.position() {
             return Ok(None);
         }
-        inside.follows(entry)?;
+        current.follows(entry)?;
         let before = outcomes.len();
         let differs =
-            commands.iter().find_map(|command| differs(&inside.state, name.node, command));
-        let state = &mut inside.state;
+            commands.iter().find_map(|command| differs(&current.state, name.node, command));
+        let state = &mut current.state;
         // A rule that breaks must stop this node here and nothing else: see `Stuck`.
         let ran = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
         let Ok(ran) = ran else {
             let campaign = commands.get(outcomes.len() - before).and_then(Command::campaign);
             let stuck = Stuck { position, campaign: campaign.map(Into::into) };
-            inside.stuck = Some(stuck.clone());
+            current.stuck = Some(stuck.clone());
             return Err(Stop::Stuck(stuck));
         };
         debug_assert!(ran == Became::Ran || outcomes.len() == before);
-        inside.name = name;
-        let token = inside.state.token();
-        drop(inside);
-        let history = self.durable().history;
-        self.confirm(history, if self.at_once { position } else { durable.min(position) });
+        current.name = name;
+        let token = current.state.token();
+        drop(current);
+        let branch = self.durable().branch;
+        self.confirm(branch, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);
         self.applied.send_replace(position);
         Ok(Some(Applied { name, position: token, durable, differs }))
@@ -259,27 +268,12 @@ impl Replica {
 
 /// Compares the digest a tick or a settle mark carries with this node's.
 fn differs(state: &State, node: NodeId, command: &Command<'_>) -> Option<Difference> {
-    let mark = match command {
-        Command::Tick { mark } | Command::Settled { mark, .. } => mark,
-        Command::Claim { .. }
-        | Command::Cancel { .. }
-        | Command::Put { .. }
-        | Command::Steer { .. }
-        | Command::Hold { .. }
-        | Command::Change { .. }
-        | Command::Extend { .. }
-        | Command::Release { .. }
-        | Command::Confirm { .. }
-        | Command::Seats { .. }
-        | Command::Block { .. }
-        | Command::Move { .. } => return None,
-    };
-    let (position, theirs) = (mark.position, mark.digest);
+    let Mark { position, digest: theirs } = command.mark()?;
     let ours = state.digest_at(position)?;
     (ours != theirs).then_some(Difference { node, position, theirs, ours })
 }
 
-impl Inside {
+impl Current {
     fn follows(&self, entry: &Entry) -> Result<(), Stop> {
         let position = entry.position;
         let not_next = |why: String| Err(Stop::NotNext { position, why });

@@ -46,7 +46,7 @@ impl<T> Drop for Task<T> {
 pub async fn stopped_within(stop: &mut watch::Receiver<bool>, pause: Duration) -> bool {
     tokio::select! {
         () = sleep(pause) => false,
-        () = told(stop) => true,
+        () = stopped(stop) => true,
     }
 }
 
@@ -55,7 +55,7 @@ pub async fn stopped_within(stop: &mut watch::Receiver<bool>, pause: Duration) -
 /// # Cancel safety
 ///
 /// Cancel safe.
-pub async fn told(stop: &mut watch::Receiver<bool>) {
+pub async fn stopped(stop: &mut watch::Receiver<bool>) {
     // A sender that is gone stops its tasks as well.
     drop(stop.wait_for(|stop| *stop).await);
 }

@@ -1,10 +1,9 @@
 //! Lets time pass where nobody asks for anything: an opening or a closing becomes visible to readers,
 //! units of a hold whose time is over become free, and what was applied becomes known to be durable.
 
-use super::ask::Ask;
-use super::intake::Intake;
-use super::replica::Replica;
-use super::{stopped_within, told};
+use crate::intake::Intake;
+use crate::replica::Replica;
+use crate::task::{stopped, stopped_within};
 use firstcome_core::{State, Timestamp};
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,7 +78,7 @@ pub(crate) async fn run(
             () = sleep(wait) => false,
             // An entry may have passed the deadline, or brought a new one.
             _ = applied.changed(), if !trouble => true,
-            () = told(&mut stop) => return,
+            () = stopped(&mut stop) => return,
         };
         if sooner {
             silent_since = Instant::now();
@@ -96,7 +95,7 @@ pub(crate) async fn run(
             continue;
         }
         // Whether it was appended shows in the position; a failure is counted where it happens.
-        drop(intake.enqueue(Ask::Tick).await);
+        drop(intake.tick().await);
         silent_since = Instant::now();
         let still = intake.replica.look(State::next_deadline) == deadline;
         if still && stopped_within(&mut stop, AT_MOST_EVERY).await {

@@ -1,13 +1,13 @@
 //! What happened in a world, as those who judge it see it: what people asked and were told, what any
 //! server of the store ever had, and what went wrong when.
 
-use firstcome_core::command::Steer;
+use firstcome_core::command::{Encoded, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::results::Kind;
 use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
+use firstcome_node::Decided;
 use firstcome_node::Failure;
-use firstcome_node::{Decided, HoldAsk};
 use std::time::Duration;
 
 /// A moment of the world, as the time since it began.
@@ -55,7 +55,7 @@ pub enum Asked {
     /// Something about a hold, or about seats.
     On {
         /// What.
-        ask: Box<HoldAsk>,
+        command: Encoded,
         /// How long to wait for seats that somebody has.
         wait: Duration,
     },

@@ -162,8 +162,12 @@ impl fmt::Display for Question<'_> {
             Asked::Steer { campaign, steer } => {
                 write!(f, "the operator told {campaign} to {steer:?}")
             }
-            Asked::On { ask, wait } if wait.is_zero() => write!(f, "somebody asked {ask:?}"),
-            Asked::On { ask, wait } => write!(f, "somebody asked {ask:?}, waiting {wait:?},"),
+            Asked::On { command, wait } if wait.is_zero() => {
+                write!(f, "somebody asked {command:?}")
+            }
+            Asked::On { command, wait } => {
+                write!(f, "somebody asked {command:?}, waiting {wait:?},")
+            }
         }
     }
 }

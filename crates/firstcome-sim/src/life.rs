@@ -11,8 +11,8 @@ use firstcome_core::State;
 use firstcome_journal::Journal;
 use firstcome_journal::distant::Distant;
 use firstcome_lock::Locks;
+use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace};
-use firstcome_node::metrics::Metrics;
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -151,6 +151,7 @@ impl Seats {
             random: Box::new(move || random.u64(..)),
             limits: Limits {
                 queue: 200,
+                queue_bytes: firstcome_node::intake::QUEUE_BYTES,
                 wait: Duration::from_secs(5),
                 memory: 1 << 30,
                 outbox: plan.ledger.then_some(100_000),

@@ -7,13 +7,13 @@ use crate::life::Seats;
 use crate::plan::{Ask, Campaign, Want};
 use crate::store::BEGIN;
 use fastrand::Rng;
-use firstcome_core::command::{Expect, Steer};
+use firstcome_core::command::{Encoded, Expect, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
 use firstcome_core::settings::{Opens, PoolSettings};
-use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
+use firstcome_core::{Command, Outcome, Refusal, Settings, Timestamp};
 use firstcome_node::Failure;
-use firstcome_node::{Answer, Ask as Order, HoldAsk, Intake, Ordered};
+use firstcome_node::{Answer, Intake};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -108,14 +108,14 @@ impl People {
                 Asked::Steer { campaign: name(campaign), steer: Steer::Resume }
             }
             Want::Close(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Close },
-            Want::On { ask, wait } => Asked::On { ask: ask.clone(), wait: *wait },
+            Want::On { command, wait } => Asked::On { command: command.clone(), wait: *wait },
         })
     }
 
     /// Remembers the rank that was told.
     fn learn(&self, want: &Want, outcome: &Outcome) {
-        if let (Want::On { ask, .. }, Outcome::Confirmed(confirmed)) = (want, outcome) {
-            return self.learn_confirmed(ask, confirmed);
+        if let (Want::On { command, .. }, Outcome::Confirmed(confirmed)) = (want, outcome) {
+            return self.learn_confirmed(command, confirmed);
         }
         let (
             Want::Claim { campaign, pool, subject },
@@ -129,8 +129,8 @@ impl People {
     }
 
     /// Remembers the last rank of those that were confirmed.
-    fn learn_confirmed(&self, ask: &HoldAsk, confirmed: &Confirmation) {
-        let HoldAsk::Confirm { step, .. } = ask else { return };
+    fn learn_confirmed(&self, asked: &Encoded, confirmed: &Confirmation) {
+        let Command::Confirm { step, .. } = asked.command() else { return };
         let campaigns = &self.around.plan.campaigns;
         let campaign = campaigns.iter().position(|known| *known.name == *step.campaign);
         let subject = step.subject.strip_prefix('s').and_then(|number| number.parse().ok());
@@ -207,43 +207,48 @@ async fn answers(
     line: &Line,
 ) -> Result<Answer, Failure> {
     let intake = server.intake();
-    let order = match asked {
+    let order = Order { id: None, who: "desk" };
+    match &asked {
         Asked::Claim { campaign, pool, subject } => {
-            return intake.claim(&campaign, pool.as_deref(), &subject, min).await;
+            intake.claim(campaign, pool.as_deref(), subject, min).await
         }
-        Asked::Cancel { campaign, pool, subject, rank, operator } => Order::Cancel {
-            campaign: campaign.into(),
-            pool: pool.into(),
-            subject: subject.into(),
-            rank,
-            by: if operator { By::Operator } else { By::Subject },
-            reason: if operator { "asked to".into() } else { "".into() },
-            who: if operator { "desk".into() } else { "".into() },
-        },
-        Asked::Put { campaign, settings } => Order::Put {
-            campaign: campaign.into(),
-            settings,
-            expect: Expect::Anything,
-            ordered: Ordered { id: None, who: "desk".into() },
-        },
-        Asked::Steer { campaign, steer } => Order::Steer {
-            campaign: campaign.into(),
-            steer,
-            ordered: Ordered { id: None, who: "desk".into() },
-        },
-        Asked::On { ask, wait } if matches!(*ask, HoldAsk::Hold { .. }) => {
-            let early = intake.hold_early(&ask, min).await.transpose();
+        Asked::Cancel { campaign, pool, subject, rank, operator } => {
+            let by = if *operator { By::Operator } else { By::Subject };
+            let (reason, who) = if *operator { ("asked to", "desk") } else { ("", "") };
+            let rank = *rank;
+            let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
+            decides(intake, &cancel, min).await
+        }
+        Asked::Put { campaign, settings } => {
+            let (settings, expect) = ((**settings).clone(), Expect::Anything);
+            decides(intake, &Command::Put { campaign, settings, expect, order }, min).await
+        }
+        Asked::Steer { campaign, steer } => {
+            decides(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
+        }
+        Asked::On { command, wait } => {
+            let command = command.command();
+            if !matches!(command, Command::Hold { .. }) {
+                return decides(intake, &command, min).await;
+            }
+            let early = intake.hold_early(&command, min).await.transpose();
             let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
-            return match early {
+            match early {
                 // Whoever would rather wait is not told that it is taken.
                 Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
-                Some(_) | None => line.waits(intake, *ask, wait).await,
-            };
+                Some(_) | None => line.waits(intake, &command, *wait).await,
+            }
         }
-        Asked::On { ask, .. } => Order::Hold(ask),
-    };
+    }
+}
+
+async fn decides(
+    intake: &Intake,
+    command: &Command<'_>,
+    min: Option<Position>,
+) -> Result<Answer, Failure> {
     intake.reach(min).await?;
-    intake.decide(order).await
+    intake.decide(command).await
 }
 
 /// Says whether somebody was told that there is no such campaign.
@@ -261,15 +266,15 @@ impl Line {
     async fn waits(
         &self,
         intake: &Intake,
-        ask: HoldAsk,
+        hold: &Command<'_>,
         wait: Duration,
     ) -> Result<Answer, Failure> {
         if wait.is_zero() {
-            return intake.hold_in_line(ask, wait).await;
+            return intake.hold_in_line(hold, wait).await;
         }
         let (record, trace) = (&self.around.store.record, &self.around.trace);
         let place = record.lines_up(self.exchange, trace.now());
-        let answer = intake.hold_in_line(ask, wait).await;
+        let answer = intake.hold_in_line(hold, wait).await;
         record.leaves_line(place, trace.now());
         answer
     }

@@ -10,8 +10,8 @@ mod plots;
 pub use halls::{House, Seat};
 
 use crate::history::Durability;
+use firstcome_core::command::Encoded;
 use firstcome_core::settings::HoldSettings;
-use firstcome_node::HoldAsk;
 use std::time::Duration;
 
 /// A world to be lived through.
@@ -149,7 +149,7 @@ pub enum Want {
     /// Something about a hold, or about seats.
     On {
         /// What.
-        ask: Box<HoldAsk>,
+        command: Encoded,
         /// How long to wait for seats that somebody has.
         wait: Duration,
     },

@@ -18,7 +18,7 @@ use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::{Election, Leader, Pace};
 use firstcome_node::{
-    Ask, Given, HoldAsk, Limits, Node, Ordered, OwnChunk, OwnPick, OwnWanted, on_stderr,
+    Given, Limits, Node, on_stderr,
 };
 use prometheus_client::registry::Registry;
 use std::io::{Read, Write};
@@ -168,8 +168,8 @@ fn print(
     Ok(())
 }
 
-async fn operate(app: &App, ask: Ask) -> anyhow::Result<()> {
-    let answer = app.node.intake.decide(ask).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
+async fn operate(app: &App, command: &Command<'_>) -> anyhow::Result<()> {
+    let answer = app.node.intake.decide(command).await.map_err(|why| anyhow::anyhow!("{why:?}"))?;
     anyhow::ensure!(!answer.outcome.is_refusal(), "{:?}", answer.outcome);
     Ok(())
 }
@@ -197,9 +197,8 @@ async fn open(app: &App, seats: u32) -> anyhow::Result<()> {
             holding,
             pools,
         };
-        let (settings, expect) = (Box::new(settings), Expect::Absent);
-        let ordered = Ordered::default();
-        operate(app, Ask::Put { campaign: campaign.into(), settings, expect, ordered }).await?;
+        let (expect, order) = (Expect::Absent, Order::default());
+        operate(app, &Command::Put { campaign, settings, expect, order }).await?;
     }
     for first in (0..seats).step_by(4_000) {
         let upto = seats.min(first + 4_000);
@@ -208,10 +207,8 @@ async fn open(app: &App, seats: u32) -> anyhow::Result<()> {
         let seats = names.iter().zip(&rows);
         let seats = seats.map(|(name, row)| SeatSettings { row, ..SeatSettings::named(name) });
         let chunk = Chunk { seats: seats.collect(), areas: Vec::new() };
-        let chunk = OwnChunk::new(&chunk).map_err(|why| anyhow::anyhow!("{}", why.what))?;
-        let (campaign, pool, ordered) = ("house".into(), "main".into(), Ordered::default());
-        let ask = HoldAsk::Seats { campaign, pool, chunk, ordered };
-        operate(app, Ask::Hold(Box::new(ask))).await?;
+        let order = Order::default();
+        operate(app, &Command::Seats { campaign: "house", pool: "main", chunk, order }).await?;
     }
     Ok(())
 }
@@ -223,12 +220,11 @@ async fn hold(app: &Arc<App>, holds: u32) -> anyhow::Result<()> {
         let app = Arc::clone(app);
         running.spawn(async move {
             for n in (lane..holds).step_by(2_000) {
-                let wanted = OwnWanted::Units(vec![format!("S{n}").into()]);
-                let picks = vec![OwnPick { pool: Some("main".into()), wanted, channel: None }];
-                let (id, subject) = (format!("hold-{n:08x}").into(), format!("{n:08x}").into());
-                let ask =
-                    HoldAsk::Hold { campaign: "house".into(), id, subject, picks, limit: None };
-                operate(&app, Ask::Hold(Box::new(ask))).await?;
+                let name = format!("S{n}");
+                let picks = vec![Pick::units("main", vec![&name])];
+                let (id, subject) = (&*format!("hold-{n:08x}"), &*format!("{n:08x}"));
+                let hold = Command::Hold { campaign: "house", id, subject, picks, limit: None };
+                operate(&app, &hold).await?;
             }
             anyhow::Ok(())
         });

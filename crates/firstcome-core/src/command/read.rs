@@ -1,10 +1,8 @@
 //! The bytes of a body into commands.
 
-use super::holds::{self, HOLD, MOVE};
-use super::write::{
-    CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER,
-    TARGET, TICK,
-};
+use super::content::{CANCEL, CLAIM, CLAIM_WITHIN, HOLD, MOVE, PUT, SETTLED, STEER, TICK};
+use super::holds;
+use super::write::{CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{check_command_id, check_name, check_subject, check_text};
@@ -42,6 +40,20 @@ pub enum BadBody {
     },
     /// Its checksum fits, its content does not.
     #[error("cannot be read: {0}")]
+    Malformed(#[from] Malformed),
+}
+
+/// Why a command cannot be part of a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadCommand {
+    /// It does not fit a body.
+    #[error("the command has {bytes} bytes, {} are the most", crate::limits::COMMAND_BYTES)]
+    TooLarge {
+        /// How many bytes it has.
+        bytes: usize,
+    },
+    /// Something in it is outside its bounds.
+    #[error("the command has {0}")]
     Malformed(#[from] Malformed),
 }
 
@@ -92,30 +104,38 @@ impl<'a> Body<'a> {
         let mut commands = Vec::new();
         let mut targets = Vec::new();
         self.rest.fields(|field, value| {
-            let command = match field {
-                TARGET => {
-                    targets.push(target(value)?);
-                    return Ok(());
-                }
-                CLAIM => claim(value, &targets)?,
-                CLAIM_WITHIN => claim_within(value, &targets)?,
-                CANCEL => cancel(value, &targets)?,
-                PUT => put(value)?,
-                STEER => steer(value)?,
-                TICK => {
-                    let mut mark = Mark::default();
-                    value.nested()?.fields(|field, value| mark_field(&mut mark, field, value))?;
-                    Command::Tick { mark }
-                }
-                SETTLED => settled(value)?,
-                HOLD..=MOVE => holds::read(field, value, &targets)?,
-                _ => return Err(value.wrong("an unknown command")),
-            };
-            commands.push(command);
+            if field == TARGET {
+                targets.push(target(value)?);
+            } else {
+                commands.push(command(field, value, &targets)?);
+            }
             Ok(())
         })?;
         Ok(commands)
     }
+}
+
+/// Reads the command in a field of a body.
+pub(super) fn command<'a>(
+    field: u32,
+    value: Value<'a>,
+    targets: &[Target<'a>],
+) -> Result<Command<'a>, Malformed> {
+    Ok(match field {
+        CLAIM => claim(value, targets)?,
+        CLAIM_WITHIN => claim_within(value, targets)?,
+        CANCEL => cancel(value, targets)?,
+        PUT => put(value)?,
+        STEER => steer(value)?,
+        TICK => {
+            let mut mark = Mark::default();
+            value.nested()?.fields(|field, value| mark_field(&mut mark, field, value))?;
+            Command::Tick { mark }
+        }
+        SETTLED => settled(value)?,
+        HOLD..=MOVE => holds::read(field, value, targets)?,
+        _ => return Err(value.wrong("an unknown command")),
+    })
 }
 
 /// Reads the next field, which must have this number.

@@ -1,7 +1,9 @@
 //! Bodies as they are stored: what fits, what is refused, and that no bytes do harm.
 
 use crate::world::{SPACE, START, node};
-use firstcome_core::command::{BadBody, Body, BodyWriter, Mark, Order, Pick, Steer, Step};
+use firstcome_core::command::{
+    BadBody, BadCommand, Body, BodyWriter, Encoded, Mark, Order, Pick, Steer, Step,
+};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
@@ -131,6 +133,45 @@ fn thousands_of_names_in_one_batch_read_back() {
 }
 
 #[test]
+fn an_encoded_command_is_the_command_and_gives_the_same_body() {
+    // Targets of one byte, of two bytes, and none.
+    let names: Vec<String> = (0..300).map(|n| format!("campaign-{n}")).collect();
+    let mut all = commands();
+    all.extend(names.iter().map(|campaign| Command::claim(campaign, None, "s")));
+    let step = Step { campaign: "campaign-299", hold: "h", subject: "s", id: Some("again") };
+    all.push(Command::Extend { step, by_us: Some(1) });
+    let (mut at_once, mut encoded) =
+        (BodyWriter::new(node(1), 7, 3), BodyWriter::new(node(1), 7, 3));
+    for command in &all {
+        let one = Encoded::new(command).unwrap();
+        assert_eq!(one.command(), *command);
+        assert!(at_once.push(command) && encoded.push_encoded(&one));
+    }
+    let bytes = encoded.finish();
+    assert_eq!(bytes, at_once.finish());
+    assert_eq!(Body::open(&bytes).unwrap().commands().unwrap(), all);
+}
+
+#[test]
+fn a_command_that_no_body_can_carry_is_refused_before_it_waits() {
+    let long = "n".repeat(64);
+    let most = |picks: usize| Command::Block {
+        campaign: "hall",
+        units: (0..picks).map(|_| Pick::units("main", vec![long.as_str(); 500])).collect(),
+        blocked: true,
+        reason: "",
+        order: Order::default(),
+    };
+    assert!(matches!(Encoded::new(&most(64)), Err(BadCommand::TooLarge { bytes: 2_000_000.. })));
+    let large = Encoded::new(&most(31)).unwrap();
+    assert!(large.size() > 1_000_000);
+    assert!(
+        BodyWriter::new(node(1), u64::MAX, u64::MAX).push_encoded(&large),
+        "it fits an empty body"
+    );
+}
+
+#[test]
 fn a_newer_level_is_told_apart_from_damage() {
     let newer = BodyWriter::at_level(LEVEL + 1, node(1), 1, 0).finish();
     assert_eq!(Body::open(&newer).unwrap_err(), BadBody::TooNew(LEVEL + 1));
@@ -155,7 +196,7 @@ fn one_wrong_bit_or_a_missing_end_is_refused() {
 fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
     let order = Order { id: Some("id"), who: "ops" };
     let claim = |campaign, subject| Command::claim(campaign, None, subject);
-    let long = "x".repeat(257);
+    let (long, longer) = ("x".repeat(257), "x".repeat(1_000));
     let put = |settings| {
         let expect = Expect::Anything;
         Command::Put { campaign: "drop", settings, expect, order }
@@ -183,6 +224,7 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         claim("drop", ""),
         claim("drop", "a\nb"),
         claim("drop", &long),
+        claim(&longer, "ann"),
         cancel("Main", "fraud"),
         cancel("main", &long),
         steer("", "ops"),
@@ -200,6 +242,8 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         let bytes = body(std::slice::from_ref(&command));
         let read = Body::open(&bytes).unwrap().commands();
         assert!(read.is_err(), "{command:?} came back as {read:?}");
+        let encoded = Encoded::new(&command);
+        assert!(matches!(encoded, Err(BadCommand::Malformed(_))), "{command:?} as {encoded:?}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Finished campaigns leave memory.
 
-use crate::{Ask, Intake, Ordered, stopped_within};
-use firstcome_core::State;
-use firstcome_core::command::Steer;
+use crate::{Intake, stopped_within};
+use firstcome_core::command::{Order, Steer};
+use firstcome_core::{Command, State};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
@@ -34,9 +34,9 @@ pub(super) async fn run(
         });
         for campaign in finished {
             let steer = Steer::Archive { drop_unsettled };
-            let ordered = Ordered { id: None, who: WHO.into() };
+            let order = Order { id: None, who: WHO };
             // What fails now is found again.
-            drop(intake.enqueue(Ask::Steer { campaign, steer, ordered }).await);
+            drop(intake.decide(&Command::Steer { campaign: &campaign, steer, order }).await);
         }
     }
 }

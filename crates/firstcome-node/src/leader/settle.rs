@@ -7,7 +7,7 @@
 use super::Standing;
 use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
 use crate::metrics::Metrics;
-use crate::{Ask, Intake, stopped_within, told};
+use crate::{Intake, stopped, stopped_within};
 use firstcome_core::State;
 use firstcome_inject::{Mistake, inject};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -73,12 +73,12 @@ impl Settle {
             Err(failure) => return End::Again(failure.to_string()),
         };
         let (term, mut through) = (minted.term, believed.unwrap_or(minted.through));
-        let history = self.intake.replica.durable().history;
+        let branch = self.intake.replica.durable().branch;
         if let Err(why) = self.check(through).await {
             return End::Again(why);
         }
         self.stand(|standing| *standing = Standing { term, trouble: None });
-        self.mark(through, term, history).await;
+        self.mark(through, term, branch).await;
         let mut applied = self.intake.replica.watch();
         let mut looked = Instant::now();
         loop {
@@ -95,10 +95,10 @@ impl Settle {
                 }
                 tokio::select! {
                     _ = applied.changed() => {}
-                    () = told(stop) => continue,
+                    () = stopped(stop) => continue,
                     () = sleep_until(looked + LOOK_EVERY) => {
                         looked = Instant::now();
-                        if let Some(why) = self.moved(through, term, history).await {
+                        if let Some(why) = self.moved(through, term, branch).await {
                             return End::Again(why);
                         }
                         continue;
@@ -107,17 +107,17 @@ impl Settle {
                 stopped_within(stop, self.interval).await;
                 continue;
             };
-            if !self.endures(history, stop).await {
+            if !self.endures(branch, stop).await {
                 return if *stop.borrow() {
                     End::Stopped
                 } else {
-                    End::Again("the journal's history was replaced".into())
+                    End::Again("the node switched to another branch of the journal".into())
                 };
             }
             let full = rows.len() == ROWS;
             let begun = Instant::now();
             if inject(Mistake::ResultsDroppedEarly) {
-                self.mark(last, term, history).await;
+                self.mark(last, term, branch).await;
             }
             let written = self.write(through, last, term, rows).await;
             if inject(Mistake::SettleWithoutReread) {
@@ -128,19 +128,19 @@ impl Settle {
             }
             through = last;
             self.metrics.settlements.inc();
-            self.mark(through, term, history).await;
+            self.mark(through, term, branch).await;
             if full && !stopping {
                 stopped_within(stop, begun.elapsed() * YIELD).await;
             }
         }
     }
 
-    /// Says whether the ledger, or this node's history, is another one than this leader goes by.
+    /// Says whether the ledger, or this node's branch, is another one than this leader goes by.
     ///
     /// Writing would find out, but nothing may be there to write after somebody restored a backup.
-    async fn moved(&self, through: u64, term: u64, history: u64) -> Option<String> {
-        if self.intake.replica.durable().history != history {
-            return Some("the journal's history was replaced".into());
+    async fn moved(&self, through: u64, term: u64, branch: u64) -> Option<String> {
+        if self.intake.replica.durable().branch != branch {
+            return Some("the node switched to another branch of the journal".into());
         }
         // One that does not answer is noticed when there is something to write.
         let now = self.ledger.standing().await.ok()?;
@@ -154,20 +154,20 @@ impl Settle {
         })
     }
 
-    /// Waits until what is applied is durable; `false` if this node's history was replaced, or it stops.
+    /// Waits until what is applied is durable; `false` if this node switched to another branch, or it stops.
     ///
     /// A ledger must not have what the journal may still lose.
-    async fn endures(&self, history: u64, stop: &mut watch::Receiver<bool>) -> bool {
+    async fn endures(&self, branch: u64, stop: &mut watch::Receiver<bool>) -> bool {
         let replica = &self.intake.replica;
         let position = replica.look(State::position);
         let durable = replica.durable();
         let early = inject(Mistake::SettleBeforeDurable);
-        if durable.history == history && (durable.position >= position || early) {
+        if durable.branch == branch && (durable.position >= position || early) {
             return true;
         }
         tokio::select! {
-            same = replica.endures(history, position) => same,
-            () = told(stop) => false,
+            same = replica.endures(branch, position) => same,
+            () = stopped(stop) => false,
         }
     }
 
@@ -190,7 +190,7 @@ impl Settle {
         }
     }
 
-    /// Refuses a ledger that does not fit this node's history.
+    /// Refuses a ledger that does not fit this node's branch.
     async fn check(&self, through: u64) -> Result<(), String> {
         let (settled, last) =
             self.intake.replica.look(|state| (state.settled(), state.last_result()));
@@ -247,10 +247,10 @@ impl Settle {
     }
 
     /// Lets every replica drop what the ledger has.
-    async fn mark(&self, through: u64, term: u64, history: u64) {
+    async fn mark(&self, through: u64, term: u64, branch: u64) {
         if self.intake.replica.look(State::settled) < through {
             // If it fails now, the mark after the next transaction says it too.
-            drop(self.intake.enqueue(Ask::Settled { through, term, history }).await);
+            drop(self.intake.settled(through, term, branch).await);
         }
     }
 

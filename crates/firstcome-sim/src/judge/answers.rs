@@ -49,10 +49,12 @@ pub(super) fn check(
         {
             claims.insert((campaign, pool, subject, rank));
         }
-        if let (Asked::On { ask, .. }, Outcome::Held(held) | Outcome::AlreadyHeld(held)) =
-            (&exchange.asked, outcome)
+        if let (
+            Asked::On { command: asked_for, .. },
+            Outcome::Held(held) | Outcome::AlreadyHeld(held),
+        ) = (&exchange.asked, outcome)
         {
-            holds.insert((ask.command().campaign(), &held.hold));
+            holds.insert((asked_for.command().campaign(), &held.hold));
         }
         let found = match decided {
             Decided::Journal => by_journal(tree, walk, exchange, outcome, position),
@@ -157,7 +159,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
             campaign == c && steer == s
         }
-        (Asked::On { ask, .. }, command) => ask.command() == *command,
+        (Asked::On { command: asked_for, .. }, command) => asked_for.command() == *command,
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
             Command::Claim { .. }

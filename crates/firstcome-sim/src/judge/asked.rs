@@ -11,8 +11,8 @@ use crate::history::{Asked, Exchange, History, Moment, Told};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
+use firstcome_node::Decided;
 use firstcome_node::Failure;
-use firstcome_node::{Decided, HoldAsk};
 use std::collections::BTreeMap;
 
 /// What tells commands apart, roughly: the rest is compared.
@@ -44,16 +44,8 @@ fn key_of_asked(asked: &Asked) -> Key<'_> {
         Asked::Cancel { campaign, subject, rank, .. } => (1, campaign, subject, *rank),
         Asked::Put { campaign, .. } => (2, campaign, "", 0),
         Asked::Steer { campaign, .. } => (3, campaign, "", 0),
-        Asked::On { ask, .. } => match &**ask {
-            HoldAsk::Hold { campaign, id, .. } => (4, campaign, id, 0),
-            HoldAsk::Change { step, .. }
-            | HoldAsk::Extend { step, .. }
-            | HoldAsk::Release { step, .. }
-            | HoldAsk::Confirm { step, .. } => (5, &step.campaign, &step.hold, 0),
-            HoldAsk::Seats { campaign, .. }
-            | HoldAsk::Block { campaign, .. }
-            | HoldAsk::Move { campaign, .. } => (6, campaign, "", 0),
-        },
+        Asked::On { command, .. } => key_of_command(&command.command())
+            .expect("people ask for nothing that nodes append by themselves"),
     }
 }
 
@@ -154,6 +146,8 @@ fn may_be_sent(told: &Told) -> bool {
             Failure::Busy
             | Failure::OutboxFull
             | Failure::StoreFull
+            | Failure::TooLarge(_)
+            | Failure::Malformed(_)
             | Failure::Unavailable(_)
             | Failure::StalePosition => false,
         },

@@ -4,21 +4,21 @@
 
 use super::{Broken, Story};
 use crate::history::{Asked, History, Told};
-use firstcome_core::Outcome;
+use firstcome_core::command::{Pick, Wanted};
 use firstcome_core::outcome::UnitName;
-use firstcome_node::{HoldAsk, OwnPick, OwnWanted};
+use firstcome_core::{Command, Outcome};
 use std::collections::BTreeSet;
 
 /// Checks every hold that was begun.
 pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     for exchange in &history.exchanges {
-        let (Asked::On { ask, .. }, Told::Answer { outcome: Outcome::Held(held), .. }) =
+        let (Asked::On { command, .. }, Told::Answer { outcome: Outcome::Held(held), .. }) =
             (&exchange.asked, &exchange.told)
         else {
             continue;
         };
-        let HoldAsk::Hold { id, picks, .. } = &**ask else { continue };
-        if held.hold != *id || !is_whole(picks, &held.units) {
+        let Command::Hold { id, picks, .. } = command.command() else { continue };
+        if *held.hold != *id || !is_whole(&picks, &held.units) {
             let what = format!("{}, which is not what was asked for", Story(exchange));
             wrong.push(Broken::new("whole_or_nothing", what));
         }
@@ -26,12 +26,13 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
 }
 
 /// Says whether units are at least as many as picks ask for, with every seat that was named.
-fn is_whole(picks: &[OwnPick], units: &[UnitName]) -> bool {
+fn is_whole(picks: &[Pick<'_>], units: &[UnitName]) -> bool {
     let (mut names, mut more) = (BTreeSet::new(), 0);
     for pick in picks {
         match &pick.wanted {
-            OwnWanted::Units(named) => names.extend(named.iter().map(|name| &**name)),
-            OwnWanted::Quantity { count, .. } | OwnWanted::Best { count, .. } => more += count,
+            Wanted::Units(named) => names.extend(named.iter().copied()),
+            Wanted::Quantity { count, .. } => more += count,
+            Wanted::Best(best) => more += best.count,
         }
     }
     // A group's name stands for two seats or more, of other names.

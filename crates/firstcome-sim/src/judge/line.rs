@@ -3,8 +3,9 @@
 
 use super::{At, Broken, Story};
 use crate::history::{Asked, Exchange, History, Lined, Moment, Told};
-use firstcome_core::{Outcome, Refusal};
-use firstcome_node::{Decided, HoldAsk, OwnWanted};
+use firstcome_core::command::Wanted;
+use firstcome_core::{Command, Outcome, Refusal};
+use firstcome_node::Decided;
 use std::time::Duration;
 
 /// Somebody in line.
@@ -55,13 +56,13 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
 
 fn waiting(history: &History, lined: Lined) -> Option<Waiting<'_>> {
     let exchange = history.exchanges.get(lined.exchange)?;
-    let Asked::On { ask, wait } = &exchange.asked else { return None };
-    let HoldAsk::Hold { campaign, picks, .. } = &**ask else { return None };
+    let Asked::On { command, wait } = &exchange.asked else { return None };
+    let Command::Hold { campaign, picks, .. } = command.command() else { return None };
     let mut seats = Vec::new();
     for pick in picks {
-        if let OwnWanted::Units(names) = &pick.wanted {
-            let pool = pick.pool.as_deref().unwrap_or_default();
-            seats.extend(names.iter().map(|name| (pool, &**name)));
+        if let Wanted::Units(names) = &pick.wanted {
+            let pool = pick.pool.unwrap_or_default();
+            seats.extend(names.iter().map(|name| (pool, *name)));
         }
     }
     (!seats.is_empty()).then_some(Waiting { exchange, lined, seats, campaign, wait: *wait })

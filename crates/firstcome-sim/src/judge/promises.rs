@@ -88,7 +88,9 @@ pub(super) fn check(
                 }
             }
             (Asked::On { .. }, _) if outcome.is_refusal() => continue,
-            (Asked::On { ask, .. }, _) => holds.fate(&ask.command(), outcome, heard),
+            (Asked::On { command: asked_for, .. }, _) => {
+                holds.fate(&asked_for.command(), outcome, heard)
+            }
             (
                 Asked::Claim { .. }
                 | Asked::Cancel { .. }

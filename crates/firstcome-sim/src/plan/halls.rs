@@ -3,10 +3,10 @@
 use super::draw::{between, ms, random_moment};
 use super::{Plan, Want};
 use fastrand::Rng;
-use firstcome_core::command::Late;
+use firstcome_core::Command;
+use firstcome_core::command::{BestPick, Encoded, Late, Order, Pick, Step, Wanted};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
-use firstcome_node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
 use std::time::Duration;
 
 /// The seats of a campaign's seated pool.
@@ -76,7 +76,7 @@ impl House {
         house
     }
 
-    fn import(&self, campaign: &str, pool: &str) -> Option<HoldAsk> {
+    fn import(&self, campaign: &str, pool: &str) -> Option<Encoded> {
         let seats = self.seats.iter().map(|seat| SeatSettings {
             row: &seat.row,
             quality: seat.quality,
@@ -88,9 +88,7 @@ impl House {
         });
         let areas = self.areas.iter().map(|(name, places)| AreaSettings::named(name, *places));
         let chunk = Chunk { seats: seats.collect(), areas: areas.collect() };
-        let chunk = OwnChunk::new(&chunk).ok()?;
-        let (campaign, pool, ordered) = (campaign.into(), pool.into(), desk());
-        Some(HoldAsk::Seats { campaign, pool, chunk, ordered })
+        Encoded::new(&Command::Seats { campaign, pool, chunk, order: DESK }).ok()
     }
 
     fn a_seat(&self, random: &mut Rng) -> &str {
@@ -102,9 +100,11 @@ impl House {
     }
 }
 
-fn desk() -> Ordered {
-    Ordered { id: None, who: "desk".into() }
-}
+/// Who gives operator commands.
+const DESK: Order<'static> = Order { id: None, who: "desk" };
+
+/// The ids that steps on a hold have.
+const STEPS: [&str; 3] = ["step0", "step1", "step2"];
 
 fn holding(random: &mut Rng) -> HoldSettings {
     let ttl = match random.u32(0..4) {
@@ -123,6 +123,12 @@ fn holding(random: &mut Rng) -> HoldSettings {
     }
 }
 
+/// Gives a step on a hold, now and then with an id of its own.
+fn step<'a>(random: &mut Rng, campaign: &'a str, hold: &'a str, subject: &'a str) -> Step<'a> {
+    let id = (random.u32(0..3) == 0).then(|| STEPS[random.usize(0..STEPS.len())]);
+    Step { campaign, hold, subject, id }
+}
+
 /// Somebody with a basket.
 struct Shopper<'a> {
     house: &'a House,
@@ -132,20 +138,14 @@ struct Shopper<'a> {
     hall: &'a str,
 }
 
-impl Shopper<'_> {
-    fn units(&self, names: &[&str], channel: Option<&str>) -> OwnPick {
-        let names = names.iter().map(|name| (*name).into()).collect();
-        let wanted = OwnWanted::Units(names);
-        OwnPick { pool: Some(self.hall.into()), wanted, channel: channel.map(Into::into) }
+impl<'a> Shopper<'a> {
+    fn units(&self, names: &[&'a str], channel: Option<&'a str>) -> Pick<'a> {
+        Pick { pool: Some(self.hall), wanted: Wanted::Units(names.to_vec()), channel }
     }
 
-    fn pick(&self, random: &mut Rng) -> OwnPick {
+    fn pick(&self, random: &mut Rng) -> Pick<'a> {
         let channel = (random.u32(0..6) == 0).then_some("web");
-        let hall = |wanted| OwnPick {
-            pool: Some(self.hall.into()),
-            wanted,
-            channel: channel.map(Into::into),
-        };
+        let hall = |wanted| Pick { pool: Some(self.hall), wanted, channel };
         match random.u32(0..16) {
             0..=4 => self.units(&[self.house.a_seat(random)], channel),
             5..=8 => {
@@ -162,25 +162,26 @@ impl Shopper<'_> {
             10 => self.units(&["T"], channel),
             11 if random.bool() => self.units(&["GA"], channel),
             11 | 12 => {
-                let (count, area) = (random.u32(1..=3), Some("GA".into()));
-                hall(OwnWanted::Quantity { count, area })
+                let (count, area) = (random.u32(1..=3), Some("GA"));
+                hall(Wanted::Quantity { count, area })
             }
             13 if !self.counted.is_empty() => {
                 let (name, _) = &self.counted[random.usize(..self.counted.len())];
-                let wanted = OwnWanted::Quantity { count: random.u32(1..=2), area: None };
-                OwnPick { pool: Some(name.as_str().into()), wanted, channel: None }
+                let wanted = Wanted::Quantity { count: random.u32(1..=2), area: None };
+                Pick { pool: Some(name), wanted, channel: None }
             }
             _ => {
-                let grade = (random.u32(0..4) == 0).then(|| "R".into());
+                let grade = (random.u32(0..4) == 0).then_some("R");
                 let (count, price) = (random.u32(1..=3), None);
-                hall(OwnWanted::Best { count, grade, price, adjacent: true, accessible: false })
+                let best = BestPick { count, grade, price, adjacent: true, accessible: false };
+                hall(Wanted::Best(best))
             }
         }
     }
 
-    fn picks(&self, random: &mut Rng) -> Vec<OwnPick> {
+    fn picks(&self, random: &mut Rng) -> Vec<Pick<'a>> {
         let many = if random.u32(0..5) == 0 { 2 } else { 1 };
-        let mut picks: Vec<OwnPick> = (0..many).map(|_| self.pick(random)).collect();
+        let mut picks: Vec<Pick<'a>> = (0..many).map(|_| self.pick(random)).collect();
         if random.u32(0..30) == 0 {
             picks[0].pool = None;
         }
@@ -188,10 +189,10 @@ impl Shopper<'_> {
     }
 
     /// Picks that name what somebody may have; perhaps of what was picked before.
-    fn parts(&self, random: &mut Rng, before: &[OwnPick]) -> Vec<OwnPick> {
+    fn parts(&self, random: &mut Rng, before: &[Pick<'a>]) -> Vec<Pick<'a>> {
         let named = before.iter().find_map(|pick| match &pick.wanted {
-            OwnWanted::Units(names) => names.first(),
-            OwnWanted::Quantity { .. } | OwnWanted::Best { .. } => None,
+            Wanted::Units(names) => names.first(),
+            Wanted::Quantity { .. } | Wanted::Best(_) => None,
         });
         match named {
             Some(name) if random.u32(0..4) > 0 => vec![self.units(&[name], None)],
@@ -221,8 +222,9 @@ impl Plan {
         }
     }
 
-    fn on(&mut self, random: &mut Rng, at: Duration, ask: HoldAsk, wait: Duration) {
-        self.ask(random, at, Want::On { ask: Box::new(ask), wait });
+    fn on(&mut self, random: &mut Rng, at: Duration, command: &Command<'_>, wait: Duration) {
+        let command = Encoded::new(command).expect("people ask for what a body can carry");
+        self.ask(random, at, Want::On { command, wait });
     }
 
     fn fill(&mut self, random: &mut Rng, number: usize, house: &House) {
@@ -231,7 +233,7 @@ impl Plan {
         let shopper = Shopper { house, campaign: &campaign.name, counted: &campaign.pools, hall };
         if let Some(import) = house.import(&campaign.name, hall) {
             let at = between(random, 50, 900);
-            self.on(random, at, import, Duration::ZERO);
+            self.ask(random, at, Want::On { command: import, wait: Duration::ZERO });
             self.insist();
         }
         let bursts: Vec<Duration> = (0..random.u32(1..4))
@@ -271,32 +273,20 @@ impl Plan {
         shopper: &Shopper<'_>,
         (number, basket, subject): (usize, u32, u32),
     ) {
-        let who: Box<str> = format!("s{subject}").into();
-        let id: Box<str> = format!("h{basket}").into();
+        let (who, id) = (format!("s{subject}"), format!("h{basket}"));
         let picks = shopper.picks(random);
         let wait = if random.u32(0..3) == 0 { between(random, 300, 3_000) } else { ms(0) };
         // Some were said to be allowed only so many.
         let limit = (random.u32(0..12) == 0).then(|| random.u32(1..=3));
-        let hold = |picks: Vec<OwnPick>| HoldAsk::Hold {
-            campaign: shopper.campaign.into(),
-            id: id.clone(),
-            subject: who.clone(),
-            picks,
-            limit,
-        };
-        let step = |random: &mut Rng, whose: &str| OwnStep {
-            campaign: shopper.campaign.into(),
-            hold: id.clone(),
-            subject: whose.into(),
-            id: (random.u32(0..3) == 0).then(|| format!("step{}", random.u32(0..3)).into()),
-        };
-        self.on(random, at, hold(picks.clone()), wait);
+        let campaign = shopper.campaign;
+        let hold = |picks| Command::Hold { campaign, id: &id, subject: &who, picks, limit };
+        self.on(random, at, &hold(picks.clone()), wait);
         if random.u32(0..4) == 0 {
             // The same again, or something else under the same id.
             let again = at + between(random, 0, 8_000);
             let same = random.u32(0..6) > 0;
             let picks = if same { picks.clone() } else { shopper.picks(random) };
-            self.on(random, again, hold(picks), ms(0));
+            self.on(random, again, &hold(picks), ms(0));
         }
         let ttl = self.campaigns[number].holding.ttl_us.unsigned_abs() / 1_000;
         let mut now = at + between(random, 10, ttl / 2);
@@ -304,21 +294,21 @@ impl Plan {
             let add = if random.u32(0..4) > 0 { shopper.picks(random) } else { Vec::new() };
             let drops = add.is_empty() || random.bool();
             let drop = if drops { shopper.parts(random, &picks) } else { Vec::new() };
-            let step = step(random, &who);
-            self.on(random, now, HoldAsk::Change { step, add, drop, limit }, ms(0));
+            let step = step(random, campaign, &id, &who);
+            self.on(random, now, &Command::Change { step, add, drop, limit }, ms(0));
             now += between(random, 10, ttl / 2);
         }
         if random.u32(0..4) == 0 {
             let by_us = random.bool().then(|| random.i64(1_000..20_000_000));
-            let step = step(random, &who);
-            self.on(random, now, HoldAsk::Extend { step, by_us }, ms(0));
+            let step = step(random, campaign, &id, &who);
+            self.on(random, now, &Command::Extend { step, by_us }, ms(0));
             now += between(random, 10, ttl / 2);
         }
         if random.u32(0..5) == 0 {
             let all = random.bool();
             let units = if all { Vec::new() } else { shopper.parts(random, &picks) };
-            let step = step(random, &who);
-            self.on(random, now, HoldAsk::Release { step, units }, ms(0));
+            let step = step(random, campaign, &id, &who);
+            self.on(random, now, &Command::Release { step, units }, ms(0));
             now += between(random, 10, ttl / 2);
         }
         for _ in 0..random.u32(0..3) {
@@ -333,8 +323,8 @@ impl Plan {
             let late = if random.bool() { Late::Retake } else { Late::Refuse };
             let other = format!("s{}", subject + 1);
             let whose = if random.u32(0..20) == 0 { &*other } else { &*who };
-            let step = step(random, whose);
-            self.on(random, paid, HoldAsk::Confirm { step, units, late }, ms(0));
+            let step = step(random, campaign, &id, whose);
+            self.on(random, paid, &Command::Confirm { step, units, late }, ms(0));
             if random.u32(0..5) == 0 {
                 let later = paid + between(random, 100, 6_000);
                 let pool = self.campaigns[number].pools.len();
@@ -355,11 +345,11 @@ impl Plan {
             let first = random.usize(..names.len());
             let many = if place == 0 { names.len() } else { random.usize(1..=names.len() - first) };
             let some = if place == 0 { &names[..] } else { &names[first..first + many] };
-            let (campaign, id) = (shopper.campaign.into(), format!("line{place}").into());
-            let (subject, picks) = (format!("w{place}").into(), vec![shopper.units(some, None)]);
-            let hold = HoldAsk::Hold { campaign, id, subject, picks, limit: None };
+            let (campaign, id) = (shopper.campaign, &*format!("line{place}"));
+            let (subject, picks) = (&*format!("w{place}"), vec![shopper.units(some, None)]);
+            let hold = Command::Hold { campaign, id, subject, picks, limit: None };
             let wait = if place == 0 { ms(0) } else { between(random, 500, 3_000) };
-            self.on(random, at + last, hold, wait);
+            self.on(random, at + last, &hold, wait);
             if random.u32(0..8) > 0 {
                 self.at(front);
             }
@@ -367,27 +357,26 @@ impl Plan {
         }
         for place in 0..random.u32(1..4) {
             let given_back = at + last + between(random, 0, 1_500);
-            let (campaign, hold) = (shopper.campaign.into(), format!("line{place}").into());
-            let step = OwnStep { campaign, hold, subject: format!("w{place}").into(), id: None };
-            let release = HoldAsk::Release { step, units: Vec::new() };
-            self.on(random, given_back, release, ms(0));
+            let (hold, subject) = (&*format!("line{place}"), &*format!("w{place}"));
+            let step = Step { campaign: shopper.campaign, hold, subject, id: None };
+            let release = Command::Release { step, units: Vec::new() };
+            self.on(random, given_back, &release, ms(0));
         }
     }
 
     fn operates(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
-        let (campaign, reason): (Box<str>, Box<str>) = (shopper.campaign.into(), "".into());
+        let (campaign, pool, reason, order) = (shopper.campaign, shopper.hall, "", DESK);
         if random.bool() {
             let (from, to) = (shopper.house.a_seat(random), shopper.house.a_seat(random));
-            let (pool, from, to) = (shopper.hall.into(), from.into(), to.into());
-            let ask = HoldAsk::Move { campaign, pool, from, to, reason, ordered: desk() };
-            return self.on(random, at, ask, ms(0));
+            let seat = Command::Move { campaign, pool, from, to, reason, order };
+            return self.on(random, at, &seat, ms(0));
         }
         let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.house.a_seat(random) };
         let units = vec![shopper.units(&[unit], None)];
         for (at, blocked) in [(at, true), (at + between(random, 100, 6_000), false)] {
-            let (campaign, units, reason) = (campaign.clone(), units.clone(), reason.clone());
-            let ask = HoldAsk::Block { campaign, units, blocked, reason, ordered: desk() };
-            self.on(random, at, ask, ms(0));
+            let units = units.clone();
+            let block = Command::Block { campaign, units, blocked, reason, order };
+            self.on(random, at, &block, ms(0));
         }
     }
 }

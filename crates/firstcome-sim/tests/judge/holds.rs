@@ -1,12 +1,11 @@
 //! Holds and seats: what is told of them, and who waits for them.
 
 use crate::story::{Story, clock, is_broken, passes, places};
-use firstcome_core::command::Late;
+use firstcome_core::command::{Encoded, Late, Order, Pick, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
-use firstcome_core::{Outcome, Refusal, Settings};
-use firstcome_node::{HoldAsk, Ordered, OwnChunk, OwnPick, OwnStep, OwnWanted};
+use firstcome_core::{Command, Outcome, Refusal, Settings};
 use firstcome_sim::history::{Asked, Cause, Durability, History, Lined, Told};
 use firstcome_sim::judge::judge;
 use std::time::Duration;
@@ -14,22 +13,19 @@ use std::time::Duration;
 /// How long a hold lasts, in seconds.
 const TTL: f64 = 5.0;
 
-fn on(ask: HoldAsk) -> Asked {
-    Asked::On { ask: Box::new(ask), wait: Duration::ZERO }
+fn on(command: &Command<'_>) -> Asked {
+    Asked::On { command: Encoded::new(command).unwrap(), wait: Duration::ZERO }
 }
 
 fn hold(id: &str, subject: &str, seats: &[&str]) -> Asked {
-    let units = seats.iter().map(|seat| (*seat).into()).collect();
-    let (pool, wanted) = (Some("hall".into()), OwnWanted::Units(units));
-    let picks = vec![OwnPick { pool, wanted, channel: None }];
-    let (campaign, id, subject) = ("spring".into(), id.into(), subject.into());
-    on(HoldAsk::Hold { campaign, id, subject, picks, limit: None })
+    let picks = vec![Pick::units("hall", seats.to_vec())];
+    on(&Command::Hold { campaign: "spring", id, subject, picks, limit: None })
 }
 
 /// The same by somebody who waits for three seconds.
 fn waits(id: &str, subject: &str, seats: &[&str]) -> Asked {
-    let Asked::On { ask, .. } = hold(id, subject, seats) else { panic!() };
-    Asked::On { ask, wait: Duration::from_secs(3) }
+    let Asked::On { command, .. } = hold(id, subject, seats) else { panic!() };
+    Asked::On { command, wait: Duration::from_secs(3) }
 }
 
 fn names(seats: &[&str]) -> Vec<UnitName> {
@@ -56,10 +52,8 @@ fn house() -> Story {
     let names = ["A1", "A2", "A3", "A4"];
     let seats = names.iter().map(|name| SeatSettings { row: "A", ..SeatSettings::named(name) });
     let chunk = Chunk { seats: seats.collect(), areas: Vec::new() };
-    let chunk = OwnChunk::new(&chunk).unwrap();
-    let ordered = Ordered { id: None, who: "desk".into() };
-    let (campaign, pool) = ("spring".into(), "hall".into());
-    let seats = on(HoldAsk::Seats { campaign, pool, chunk, ordered });
+    let order = Order { id: None, who: "desk" };
+    let seats = on(&Command::Seats { campaign: "spring", pool: "hall", chunk, order });
     story.decides(seats, Outcome::Imported { seats: 4, areas: 0 });
     story
 }
@@ -82,10 +76,9 @@ fn a_hold_its_repeat_its_end_and_the_next_one() {
     story.at(14.9);
     story.decides(hold("h2", "bob", &["A1"]), taken(&["A1"]));
     story.at(15.0);
-    let (campaign, id) = ("spring".into(), None);
-    let step = OwnStep { campaign, hold: "h1".into(), subject: "ann".into(), id };
-    let late = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
-    story.decides(on(late), Refusal::HoldExpired.into());
+    let step = Step { campaign: "spring", hold: "h1", subject: "ann", id: None };
+    let late = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    story.decides(on(&late), Refusal::HoldExpired.into());
     story.decides(hold("h3", "bob", &["A1"]), held("h3", &["A1"], 15.0 + TTL));
     passes(&story.ends());
 }

@@ -86,7 +86,7 @@ fn command(asked: &Asked) -> Command<'_> {
             Command::Put { campaign, settings, expect: Expect::Anything, order }
         }
         Asked::Steer { campaign, steer } => Command::Steer { campaign, steer: *steer, order },
-        Asked::On { ask, .. } => ask.command(),
+        Asked::On { command: asked_for, .. } => asked_for.command(),
     }
 }
 

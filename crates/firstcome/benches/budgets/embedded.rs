@@ -8,8 +8,9 @@ use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};
-use firstcome_node::metrics::Metrics;
-use firstcome_node::{Ask, Given, Limits, Node, Ordered};
+use firstcome_node::intake::QUEUE_BYTES;
+use firstcome_node::Metrics;
+use firstcome_node::{Given, Limits, Node};
 use futures_util::future::join_all;
 use std::path::Path;
 use std::sync::Arc;
@@ -73,7 +74,7 @@ impl Embedded {
         let folder = DataFolder::take(folder.join("data"))?;
         let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
         let limits =
-            Limits { queue: 16_384, wait: Duration::from_secs(5), memory: u64::MAX, outbox: None };
+            Limits { queue: 16_384, queue_bytes: QUEUE_BYTES, wait: Duration::from_secs(5), memory: u64::MAX, outbox: None };
         let mut random = 1;
         let given = Given {
             journal: Journal::Sqlite(store.clone()),
@@ -108,13 +109,9 @@ impl Embedded {
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", capacity)],
         };
-        let put = Ask::Put {
-            campaign: campaign.into(),
-            settings: Box::new(settings),
-            expect: Expect::Anything,
-            ordered: Ordered::default(),
-        };
-        self.node.intake.decide(put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+        let (expect, order) = (Expect::Anything, Order::default());
+        let put = Command::Put { campaign, settings, expect, order };
+        self.node.intake.decide(&put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
         Ok(())
     }
 

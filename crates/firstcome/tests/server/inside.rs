@@ -18,6 +18,7 @@ use firstcome_http::{App, Halls, Key, Keys, Options};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
+use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{self, Election, Leader};
 use firstcome_node::{Given, Limits, Node};
 use http_body_util::BodyExt;
@@ -95,7 +96,7 @@ impl Inside {
             clock: Some(clock),
             address: "".into(),
             random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
-            limits: Limits { queue, wait, memory, outbox },
+            limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
             says: firstcome_node::on_stderr(),
         };

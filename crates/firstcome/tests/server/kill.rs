@@ -12,6 +12,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Append, Clock, Journal, Name};
+use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::leader::{Election, Leader, Pace};
 use firstcome_node::{Given, Limits, Node};
 use prometheus_client::registry::Registry;
@@ -187,7 +188,7 @@ async fn serves_from_memory_and_writes_behind() {
         clock: Some(Clock::system()),
         address: "".into(),
         random: Box::new(|| 5),
-        limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
+        limits: Limits { queue: 1_000, queue_bytes: QUEUE_BYTES, wait, memory: 1 << 30, outbox: None },
         metrics: Arc::clone(&counts),
         says: firstcome_node::on_stderr(),
     };

@@ -39,7 +39,7 @@ impl Model<'_> {
                 let origin = known.entry;
                 return same.then_some(Seen { outcome, origin, again: false, left: None });
             }
-            Asked::On { ask, .. } => return self.look_at_hold(&ask.command()),
+            Asked::On { command: asked_for, .. } => return self.look_at_hold(&asked_for.command()),
             Asked::Cancel { .. } | Asked::Steer { .. } => return None,
         };
         let Some(campaign) = self.campaigns.get(name.as_str()) else {

@@ -6,8 +6,8 @@ use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
-use firstcome_node::metrics::Metrics;
-use firstcome_node::{Ask, Given, Limits, Node, Ordered};
+use firstcome_node::Metrics;
+use firstcome_node::{Given, Limits, Node};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,13 +60,9 @@ impl Seat {
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", capacity)],
         };
-        let put = Ask::Put {
-            campaign: CAMPAIGN.into(),
-            settings: Box::new(settings),
-            expect: Expect::Anything,
-            ordered: Ordered::default(),
-        };
-        self.node.intake.decide(put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+        let (expect, order) = (Expect::Anything, Order::default());
+        let put = Command::Put { campaign: CAMPAIGN, settings, expect, order };
+        self.node.intake.decide(&put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
         Ok(())
     }
 

@@ -1,6 +1,6 @@
-//! From the store to a state: the newest snapshot, then every entry behind it.
+//! Loads the state from the store: the newest snapshot, then every entry after it.
 
-use super::replica::{Replica, Stop};
+use crate::replica::{Replica, Stop};
 use firstcome_core::snapshot::{BadSnapshot, Manifest, Restore};
 use firstcome_core::{LEVEL, State};
 use firstcome_journal::{Entry, Failure, Journal, Name};
@@ -22,7 +22,7 @@ pub enum CannotStart {
 }
 
 /// Puts the state together as of the head of the journal, and says when that was asked for; `seen` gets the entries
-/// behind the snapshot.
+/// after the snapshot.
 pub(crate) async fn state(
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),

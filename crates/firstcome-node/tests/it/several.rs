@@ -2,8 +2,7 @@
 //!
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
-use crate::inside::BEGIN;
-use firstcome_core::command::{BodyWriter, Command, Expect};
+use firstcome_core::command::{BodyWriter, Command, Expect, Order};
 use firstcome_core::names::{NodeId, Position};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{LEVEL, Outcome, Settings, SpaceId, State};
@@ -11,14 +10,18 @@ use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal, Name};
 use firstcome_node::Failure;
-use firstcome_node::metrics::Metrics;
-use firstcome_node::{Answer, Ask, Condition, Given, Limits, Node, Ordered};
+use firstcome_node::Metrics;
+use firstcome_node::intake::QUEUE_BYTES;
+use firstcome_node::{Answer, Condition, Given, Limits, Node};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
+
+/// 2027-03-01T00:00:00Z, where every clock here begins.
+pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
 
 /// One of several nodes, with the faults between it and the journal.
 pub(crate) struct Seat {
@@ -53,7 +56,13 @@ impl Seat {
             clock: None,
             address: "".into(),
             random: Box::new(random),
-            limits: Limits { queue: 1_000, wait, memory: 1 << 30, outbox: None },
+            limits: Limits {
+                queue: 1_000,
+                queue_bytes: QUEUE_BYTES,
+                wait,
+                memory: 1 << 30,
+                outbox: None,
+            },
             metrics,
             says: firstcome_node::on_stderr(),
         };
@@ -66,13 +75,9 @@ impl Seat {
     }
 
     pub(crate) async fn puts(&self, campaign: &str, settings: Settings) {
-        let ask = Ask::Put {
-            campaign: campaign.into(),
-            settings: Box::new(settings),
-            expect: Expect::Anything,
-            ordered: Ordered { id: None, who: "ann".into() },
-        };
-        self.node.intake.decide(ask).await.unwrap();
+        let (expect, order) = (Expect::Anything, Order { id: None, who: "ann" });
+        let put = Command::Put { campaign, settings, expect, order };
+        self.node.intake.decide(&put).await.unwrap();
     }
 
     pub(crate) async fn tries(

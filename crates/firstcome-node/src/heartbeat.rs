@@ -1,10 +1,10 @@
-//! Tells the other nodes of this one, and learns who they are.
+//! Heartbeats: tells the other nodes of this one once a second, and learns which there are.
 
-use super::calls::Calls;
-use super::clock::StoreClock;
-use super::doubt::{Difference, Doubt};
-use super::replica::Replica;
-use super::told;
+use crate::clock::StoreClock;
+use crate::divergence::DivergenceCheck;
+use crate::replica::{Difference, Replica};
+use crate::signals::Signals;
+use crate::task::stopped;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
 use firstcome_journal::shared::{Announcement, Roll};
 use firstcome_journal::{Failure, Shared};
@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_millis(20);
 
 /// How long another node must have said something else before one of the two is taken to be wrong.
 ///
-/// Longer than words stay on the roll: those of a node that stands still, or died, in a history that is
+/// Longer than words stay on the roll: those of a node that stands still, or died, in a branch that is
 /// over are no sign of anything.
 const DIFFERS_FOR: Duration = Duration::from_secs(12);
 
@@ -33,21 +33,21 @@ struct Differs {
 }
 
 /// What a node says of itself that does not change.
-pub(super) struct Announcer {
-    pub(super) node: NodeId,
-    pub(super) since: Timestamp,
-    pub(super) memory: u64,
-    pub(super) address: Box<str>,
-    pub(super) shared: Shared,
-    pub(super) replica: Arc<Replica>,
-    pub(super) calls: Arc<Calls>,
-    pub(super) clock: Arc<StoreClock>,
-    pub(super) seen: watch::Sender<Option<Roll>>,
+pub(crate) struct Heartbeat {
+    pub(crate) node: NodeId,
+    pub(crate) since: Timestamp,
+    pub(crate) memory: u64,
+    pub(crate) address: Box<str>,
+    pub(crate) shared: Shared,
+    pub(crate) replica: Arc<Replica>,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) clock: Arc<StoreClock>,
+    pub(crate) seen: watch::Sender<Option<Roll>>,
 }
 
-impl Announcer {
+impl Heartbeat {
     /// Announces until told to stop, then takes this node off the roll.
-    pub(super) async fn run(self, mut doubt: Doubt, mut stop: watch::Receiver<bool>) {
+    pub(crate) async fn run(self, mut check: DivergenceCheck, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
         let mut differs = None;
         loop {
@@ -57,7 +57,7 @@ impl Announcer {
             durable.borrow_and_update();
             let soon = async {
                 tokio::select! {
-                    () = self.calls.endurance() => {}
+                    () = self.signals.endurance() => {}
                     // It lives as long as the replica.
                     _ = durable.changed(), if !self.replica.endures_at_once() => {}
                 }
@@ -69,12 +69,12 @@ impl Announcer {
                     () = sleep_until(before + EVERY) => break,
                     () = &mut soon => break,
                     // Nobody hears of this node meanwhile, which is right.
-                    difference = self.calls.doubted() => {
-                        if doubt.resolve(difference).await {
-                            self.calls.go_over();
+                    difference = self.signals.diverged() => {
+                        if check.resolve(difference).await {
+                            self.signals.switch_branch();
                         }
                     }
-                    () = told(&mut stop) => return self.leave().await,
+                    () = stopped(&mut stop) => return self.leave().await,
                 }
             }
         }
@@ -107,28 +107,27 @@ impl Announcer {
                 self.clock.heard(roll.head.now, asked);
                 let head = &roll.head;
                 if head.position < applied || head.position == applied && head.name != name {
-                    self.calls.suspect();
+                    self.signals.suspect();
                 }
                 let others = roll.nodes.iter().map(|(node, _)| node);
-                let differing =
-                    others.filter_map(|node| self.compare(node, durable.history, epoch));
+                let differing = others.filter_map(|node| self.compare(node, durable.branch, epoch));
                 *differs = self.weigh(differing.collect(), *differs);
                 self.seen.send_replace(Some(roll));
             }
-            // What this node has is of another history, or of none any more.
-            Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.calls.suspect(),
+            // What this node has is of another branch, or of none any more.
+            Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.signals.suspect(),
             // The appender finds out for itself.
             Err(_) => {}
         }
     }
 
     /// Learns from what a node says of its state, where this one was at the same position.
-    fn compare(&self, node: &Announcement, history: u64, epoch: u32) -> Option<Difference> {
+    fn compare(&self, node: &Announcement, branch: u64, epoch: u32) -> Option<Difference> {
         let ours = self.replica.look(|state| state.digest_at(node.position));
         let ours = ours.filter(|_| node.epoch == epoch && node.node != self.node)?;
         if ours == node.digest {
-            // It is the same history: what it knows to be durable is durable here.
-            self.replica.confirm(history, node.durable);
+            // It is the same branch: what it knows to be durable is durable here.
+            self.replica.confirm(branch, node.durable);
             return None;
         }
         let (position, theirs) = (node.position, node.digest);
@@ -143,13 +142,13 @@ impl Announcer {
         });
         if let Some((known, difference)) = still {
             if known.since.elapsed() >= DIFFERS_FOR {
-                self.calls.doubt(difference);
+                self.signals.divergence(difference);
             }
             return Some(known);
         }
         let first = all.first()?;
-        // One of the two may follow a history that is over: this node looks whether it is the one.
-        self.calls.suspect();
+        // One of the two may follow a branch that is over: this node looks whether it is the one.
+        self.signals.suspect();
         Some(Differs { node: first.node, since: Instant::now() })
     }
 }

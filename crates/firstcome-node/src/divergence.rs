@@ -1,14 +1,14 @@
-//! Two nodes that applied the same entries and do not know the same: one of them is wrong.
+//! Checks which of two nodes is wrong that applied the same entries and have different digests.
 //!
-//! Nodes announce the digest of their state, and write it into ticks and settle marks. A node that
+//! Nodes send the digest of their state in heartbeats, and write it into ticks and settle marks. A node that
 //! sees a digest other than its own replays the journal from the newest snapshot. If that agrees with
-//! its state it names the other node and goes on; if it does not, it goes over to what the journal has:
-//! it followed a history that is over and nobody told it, or its memory is wrong.
+//! its state it names the other node and goes on; if it does not, it switches to what the journal has:
+//! it followed a branch that was abandoned and nobody told it, or its memory is wrong.
 
-use super::Says;
-use super::replica::Replica;
-use super::start;
-use firstcome_core::{NodeId, State};
+use crate::Says;
+use crate::load;
+use crate::replica::{Difference, Replica};
+use firstcome_core::State;
 use firstcome_journal::Journal;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,26 +19,17 @@ const AT_MOST_EVERY: Duration = Duration::from_secs(600);
 /// How long this node may take to reach what was replayed.
 const REACH: Duration = Duration::from_secs(60);
 
-/// What another node said of a position, and what this one knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Difference {
-    pub(crate) node: NodeId,
-    pub(crate) position: u64,
-    pub(crate) theirs: u64,
-    pub(crate) ours: u64,
-}
-
 /// Finds out who is wrong.
-pub(super) struct Doubt {
-    pub(super) journal: Journal,
-    pub(super) replica: Arc<Replica>,
-    pub(super) says: Says,
-    pub(super) last: Option<Instant>,
+pub(crate) struct DivergenceCheck {
+    pub(crate) journal: Journal,
+    pub(crate) replica: Arc<Replica>,
+    pub(crate) says: Says,
+    pub(crate) last: Option<Instant>,
 }
 
-impl Doubt {
+impl DivergenceCheck {
     /// Replays the journal, unless that was done a moment ago; says whether this node is the wrong one.
-    pub(super) async fn resolve(&mut self, difference: Difference) -> bool {
+    pub(crate) async fn resolve(&mut self, difference: Difference) -> bool {
         if self.last.is_some_and(|last| last.elapsed() < AT_MOST_EVERY) {
             return false;
         }
@@ -48,7 +39,7 @@ impl Doubt {
             "node {node} has digest {theirs:016x} at {position}, this node has {ours:016x}: \
              replaying the journal to see who is wrong"
         ));
-        let replayed = match start::state(&self.journal, |_, _| {}, |_, _| {}).await {
+        let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}).await {
             Ok((state, _)) => (state.position(), state.digest()),
             Err(why) => {
                 (self.says)(&format!("the journal could not be replayed: {why}"));
@@ -72,7 +63,7 @@ impl Doubt {
             Some(ours) => {
                 (self.says)(&format!(
                     "this node has digest {ours:016x} at {position}, its own replay {digest:016x}: \
-                     it goes over to what the journal has"
+                     it switches to what the journal has"
                 ));
                 true
             }

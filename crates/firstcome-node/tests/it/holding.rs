@@ -1,18 +1,16 @@
 //! Holds on a node, whose time is the runtime's own, paused: units come free though nobody asks for anything.
 
 use crate::several::{Seat, at, places, store};
-use firstcome_core::command::Late;
+use firstcome_core::command::{Late, Order, Pick, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
-use firstcome_core::{Outcome, Settings, State};
-use firstcome_node::{Answer, Decided, HoldAsk, OwnChunk, OwnPick, OwnStep, OwnWanted};
+use firstcome_core::{Command, Outcome, Settings, State};
+use firstcome_node::{Answer, Decided};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
-pub(crate) fn units(names: &[&str]) -> Vec<OwnPick> {
-    let names = names.iter().map(|name| (*name).into()).collect();
-    let wanted = OwnWanted::Units(names);
-    vec![OwnPick { pool: Some("main".into()), wanted, channel: None }]
+pub(crate) fn units<'a>(names: &[&'a str]) -> Vec<Pick<'a>> {
+    vec![Pick::units("main", names.to_vec())]
 }
 
 /// Opens a hall of two seats that are held for so long.
@@ -22,26 +20,23 @@ pub(crate) async fn opens(seat: &Seat, ttl: Duration) {
     let pools = vec![PoolSettings::seated("main")];
     seat.puts("hall", Settings { holding, pools, ..places(1) }).await;
     let seats = vec![SeatSettings::named("A1"), SeatSettings::named("B1")];
-    let chunk = OwnChunk::new(&Chunk { seats, areas: Vec::new() }).unwrap();
-    let (campaign, pool) = ("hall".into(), "main".into());
-    let ordered = firstcome_node::Ordered { id: None, who: "ops".into() };
-    let ask = HoldAsk::Seats { campaign, pool, chunk, ordered };
-    let added = seat.node.intake.hold(ask, None).await.unwrap().outcome;
+    let chunk = Chunk { seats, areas: Vec::new() };
+    let order = Order { id: None, who: "ops" };
+    let import = Command::Seats { campaign: "hall", pool: "main", chunk, order };
+    let added = seat.node.intake.hold(&import, None).await.unwrap().outcome;
     assert_eq!(added, Outcome::Imported { seats: 2, areas: 0 });
 }
 
 pub(crate) async fn holds(seat: &Seat, id: &str, subject: &str, names: &[&str]) -> Answer {
     let picks = units(names);
-    let (campaign, id, subject) = ("hall".into(), id.into(), subject.into());
-    let ask = HoldAsk::Hold { campaign, id, subject, picks, limit: None };
-    seat.node.intake.hold(ask, None).await.unwrap()
+    let hold = Command::Hold { campaign: "hall", id, subject, picks, limit: None };
+    seat.node.intake.hold(&hold, None).await.unwrap()
 }
 
 async fn confirms(seat: &Seat, id: &str, subject: &str) -> Outcome {
-    let (campaign, hold, subject) = ("hall".into(), id.into(), subject.into());
-    let step = OwnStep { campaign, hold, subject, id: None };
-    let ask = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
-    seat.node.intake.hold(ask, None).await.unwrap().outcome
+    let step = Step { campaign: "hall", hold: id, subject, id: None };
+    let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    seat.node.intake.hold(&confirm, None).await.unwrap().outcome
 }
 
 /// Waits until nothing is held, and says how long that took.

@@ -1,6 +1,6 @@
-//! What the rest of a node calls on the appender for.
+//! Signals to the appender: read the journal now, check it, announce what is durable, re-seed.
 
-use super::doubt::Difference;
+use crate::replica::Difference;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 const AFTER_ANSWER: Duration = Duration::from_millis(20);
 const WITHOUT_READERS: Duration = Duration::from_millis(250);
 
-/// Calls that wait to be heard; two of the same kind are one.
+/// Signals that wait to be taken; two of the same kind are one.
 #[derive(Debug, Default)]
-pub(crate) struct Calls {
+pub(crate) struct Signals {
     look: Notify,
     suspicion: Notify,
     endure: Notify,
@@ -21,10 +21,10 @@ pub(crate) struct Calls {
     without_store: AtomicBool,
     is_wrong: AtomicBool,
     differs: Mutex<Option<Difference>>,
-    doubt: Notify,
+    divergence: Notify,
 }
 
-impl Calls {
+impl Signals {
     /// Wants the journal looked at now: somebody waits for what others appended.
     pub(crate) fn look(&self) {
         self.look.notify_one();
@@ -46,55 +46,55 @@ impl Calls {
         self.suspect();
     }
 
-    /// Wants this node to go over to what the journal has: its own state is not that.
-    pub(super) fn go_over(&self) {
+    /// Wants this node to switch to the branch that the journal has: its own state is not that.
+    pub(crate) fn switch_branch(&self) {
         self.is_wrong.store(true, Ordering::Relaxed);
         self.suspect();
     }
 
-    /// Says whether [`Calls::go_over`] was called and [`Calls::went_over`] not since.
-    pub(super) fn must_go_over(&self) -> bool {
+    /// Says whether [`Signals::switch_branch`] was called and [`Signals::switched_branch`] not since.
+    pub(crate) fn must_switch_branch(&self) -> bool {
         self.is_wrong.load(Ordering::Relaxed)
     }
 
     /// Says that this node has the state of what the journal has.
-    pub(super) fn went_over(&self) {
+    pub(crate) fn switched_branch(&self) {
         self.is_wrong.store(false, Ordering::Relaxed);
     }
 
     /// Says that another node had another digest than this one.
-    pub(super) fn doubt(&self, difference: Difference) {
+    pub(crate) fn divergence(&self, difference: Difference) {
         *self.differs.lock().unwrap_or_else(PoisonError::into_inner) = Some(difference);
-        self.doubt.notify_one();
+        self.divergence.notify_one();
     }
 
-    /// Waits for [`Calls::doubt`].
-    pub(super) async fn doubted(&self) -> Difference {
+    /// Waits for [`Signals::divergence`].
+    pub(crate) async fn diverged(&self) -> Difference {
         loop {
             if let Some(difference) =
                 self.differs.lock().unwrap_or_else(PoisonError::into_inner).take()
             {
                 return difference;
             }
-            self.doubt.notified().await;
+            self.divergence.notified().await;
         }
     }
 
     /// Notes whether the store has nothing of the space any more.
-    pub(super) fn without_store(&self, nothing: bool) {
+    pub(crate) fn without_store(&self, nothing: bool) {
         self.without_store.store(nothing, Ordering::Relaxed);
     }
 
-    pub(super) fn is_without_store(&self) -> bool {
+    pub(crate) fn is_without_store(&self) -> bool {
         self.without_store.load(Ordering::Relaxed)
     }
 
-    pub(super) fn may_reseed(&self) -> bool {
+    pub(crate) fn may_reseed(&self) -> bool {
         self.reseed.load(Ordering::Relaxed)
     }
 
     /// The operator's word was for once.
-    pub(super) fn reseeded(&self) {
+    pub(crate) fn reseeded(&self) {
         self.reseed.store(false, Ordering::Relaxed);
     }
 
@@ -107,27 +107,27 @@ impl Calls {
 
     /// Gives the pause after an answer of the journal before news are waited for: short if somebody
     /// read this node's state since this was last asked.
-    pub(super) fn pause_before_news(&self) -> Duration {
+    pub(crate) fn pause_before_news(&self) -> Duration {
         let readers = self.readers.swap(false, Ordering::Relaxed);
         if readers { AFTER_ANSWER } else { WITHOUT_READERS }
     }
 
-    /// Waits for [`Calls::look`].
+    /// Waits for [`Signals::look`].
     ///
     /// # Cancel safety
     ///
     /// This and its neighbours are cancel safe: a call that was not heard stays.
-    pub(super) async fn wanted(&self) {
+    pub(crate) async fn wanted(&self) {
         self.look.notified().await;
     }
 
-    /// Waits for [`Calls::suspect`].
-    pub(super) async fn suspected(&self) {
+    /// Waits for [`Signals::suspect`].
+    pub(crate) async fn suspected(&self) {
         self.suspicion.notified().await;
     }
 
-    /// Waits for [`Calls::endure`].
-    pub(super) async fn endurance(&self) {
+    /// Waits for [`Signals::endure`].
+    pub(crate) async fn endurance(&self) {
         self.endure.notified().await;
     }
 }

@@ -4,14 +4,13 @@
 
 use crate::several::{Seat, agree, store, store_head};
 use firstcome_core::Outcome;
-use firstcome_core::command::{BodyWriter, Command, Late};
+use firstcome_core::command::{BodyWriter, Command, Late, Pick, Step};
 use firstcome_core::names::NodeId;
 use firstcome_core::outcome::By;
 use firstcome_journal::faulty::{Call, Fault};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
-use firstcome_node::{Ask, HoldAsk, OwnPick, OwnStep, OwnWanted};
 use std::time::Duration;
 use tokio::time::sleep;
 
@@ -96,16 +95,16 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     for subject in ["ann", "bob"] {
         one.claims(subject).await;
     }
-    let cancel = Ask::Cancel {
-        campaign: "spring".into(),
-        pool: "main".into(),
-        subject: "bob".into(),
+    let cancel = Command::Cancel {
+        campaign: "spring",
+        pool: "main",
+        subject: "bob",
         rank: 2,
         by: By::Operator,
-        reason: "a bot".into(),
-        who: "desk".into(),
+        reason: "a bot",
+        who: "desk",
     };
-    one.node.intake.decide(cancel).await.unwrap();
+    one.node.intake.decide(&cancel).await.unwrap();
     two.reaches(4).await;
     // A copy that had only ann took zed's claim: bob's finds no place any more, and his cancel nothing to undo.
     forks(&store, 2, 9, "zed");
@@ -118,11 +117,9 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
 }
 
 /// Somebody holds two places of `spring`.
-fn two_places(id: &str, subject: &str) -> Ask {
-    let wanted = OwnWanted::Quantity { count: 2, area: None };
-    let picks = vec![OwnPick { pool: None, wanted, channel: None }];
-    let (campaign, id, subject) = ("spring".into(), id.into(), subject.into());
-    Ask::Hold(Box::new(HoldAsk::Hold { campaign, id, subject, picks, limit: None }))
+fn two_places<'a>(id: &'a str, subject: &'a str) -> Command<'a> {
+    let picks = vec![Pick { pool: None, ..Pick::quantity("main", 2) }];
+    Command::Hold { campaign: "spring", id, subject, picks, limit: None }
 }
 
 #[tokio::test(start_paused = true)]
@@ -132,13 +129,12 @@ async fn whoever_held_something_that_a_fork_took_or_changed_is_on_the_list() {
     one.opens("spring", 4).await;
     let intake = &one.node.intake;
     for (id, subject) in [("h1", "ann"), ("h2", "bob")] {
-        let held = intake.decide(two_places(id, subject)).await.unwrap();
+        let held = intake.decide(&two_places(id, subject)).await.unwrap();
         assert!(matches!(held.outcome, Outcome::Held(_)), "{:?}", held.outcome);
     }
-    let (campaign, hold, subject) = ("spring".into(), "h1".into(), "ann".into());
-    let step = OwnStep { campaign, hold, subject, id: None };
-    let confirm = HoldAsk::Confirm { step, units: Vec::new(), late: Late::Refuse };
-    intake.decide(Ask::Hold(Box::new(confirm))).await.unwrap();
+    let step = Step { campaign: "spring", hold: "h1", subject: "ann", id: None };
+    let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    intake.decide(&confirm).await.unwrap();
     two.reaches(4).await;
     // A copy that had the campaign only took zed's claim: three places are left for what is brought.
     forks(&store, 1, 9, "zed");

@@ -1,6 +1,6 @@
-//! What was true in a history that is over, and what became of it: the list of a fork.
+//! The report of a fork: what was true on the abandoned branch, and what became of it.
 
-use super::Lost;
+use super::orphan::Orphan;
 use firstcome_core::command::{Body, Command};
 use firstcome_core::hold::Fate;
 use firstcome_core::names::Position;
@@ -12,8 +12,8 @@ use std::fmt;
 /// Bytes of a report.
 const REPORT: usize = 1 << 20;
 
-/// A history that is over, to be compared with the one that took its place.
-pub(crate) struct Over {
+/// An abandoned branch, to be compared with the one that took its place.
+pub(super) struct AbandonedBranch {
     /// How far this node had applied it.
     pub(super) applied: Position,
     /// The last position both have, as far as this node could tell.
@@ -89,9 +89,9 @@ impl fmt::Display for Held {
     }
 }
 
-impl Over {
+impl AbandonedBranch {
     /// Notes what they had, in the history that is over, whom lost entries are about.
-    pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Lost]) -> Self {
+    pub(super) fn of(ours: &State, fork: Option<u64>, lost: &[Orphan]) -> Self {
         let mut over = Self {
             applied: ours.token(),
             fork,

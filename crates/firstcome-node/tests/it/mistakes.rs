@@ -12,11 +12,11 @@ use firstcome_inject::Mistake;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
+use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace};
 use firstcome_node::ledger::memory::{Call, Way, Work};
 use firstcome_node::ledger::{Batch, Ledger, LedgerFailure, Memory as Tables, Row};
-use firstcome_node::metrics::Metrics;
-use firstcome_node::{Answer, Ask, Decided};
+use firstcome_node::{Answer, Decided};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,10 +75,10 @@ async fn an_earlier_win_is_repeated_after_its_cancel() {
         let rank = one.claims("ann").await;
         two.reaches(2).await;
         hold(&two).await;
-        let [campaign, pool, subject, nothing] = ["spring", "main", "ann", ""].map(Into::into);
-        let (by, reason, who) = (By::Subject, nothing, "".into());
-        let cancel = Ask::Cancel { campaign, pool, subject, rank, by, reason, who };
-        one.node.intake.decide(cancel).await.unwrap();
+        let [campaign, pool, subject, reason, who] = ["spring", "main", "ann", "", ""];
+        let by = By::Subject;
+        let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
+        one.node.intake.decide(&cancel).await.unwrap();
         from_memory(&two.tries("ann", None).await)
     })
     .await;
@@ -279,7 +279,7 @@ async fn a_node_that_went_over_writes_under_its_old_identity() {
 #[tokio::test(start_paused = true)]
 async fn a_tick_of_a_history_that_is_over_is_brought() {
     shows(Mistake::MarksCarriedOver, async || {
-        let tick = async |one: &Seat| drop(one.node.intake.decide(Ask::Tick).await.unwrap());
+        let tick = async |one: &Seat| drop(one.node.intake.tick().await.unwrap());
         let (store, one) = after_a_fork(tick).await;
         let entries = Journal::Memory(store).read(0).await.unwrap();
         let of_old = entries.iter().filter(|entry| entry.name().unwrap().node == one.node.id);
@@ -294,8 +294,7 @@ async fn a_tick_of_a_history_that_is_over_is_brought() {
 async fn a_settle_mark_of_another_history_is_appended() {
     shows(Mistake::SettleMarkOfOtherBranch, async || {
         let (_store, one) = after_a_fork(async |_| {}).await;
-        let mark = Ask::Settled { through: 1, term: 1, history: 0 };
-        one.node.intake.decide(mark).await.is_ok()
+        one.node.intake.settled(1, 1, 0).await.is_ok()
     })
     .await;
 }

@@ -3,9 +3,10 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
-use firstcome_core::State;
+use firstcome_core::command::{Encoded, Step};
+use firstcome_core::{Command, State};
 use firstcome_inject::Mistake;
-use firstcome_node::{Answer, Decided, HoldAsk, OwnStep};
+use firstcome_node::{Answer, Decided};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -15,14 +16,14 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// Sends somebody into line, behind all who are there.
 async fn waits(seat: &Seat, subject: &str, names: &[&str], wait: Duration) -> JoinHandle<Answer> {
-    let (campaign, picks) = ("hall".into(), units(names));
-    let id = format!("of-{subject}").into();
-    let ask = HoldAsk::Hold { campaign, id, subject: subject.into(), picks, limit: None };
+    let (picks, id) = (units(names), &*format!("of-{subject}"));
+    let hold = Command::Hold { campaign: "hall", id, subject, picks, limit: None };
+    let hold = Encoded::new(&hold).unwrap();
     let intake = Arc::clone(&seat.node.intake);
     let before = intake.in_line();
     let waiting = tokio::spawn({
         let intake = Arc::clone(&intake);
-        async move { intake.hold_in_line(ask, wait).await.unwrap() }
+        async move { intake.hold_in_line(&hold.command(), wait).await.unwrap() }
     });
     while intake.in_line() == before {
         tokio::task::yield_now().await;
@@ -65,10 +66,10 @@ async fn somebody_overtakes() -> bool {
 }
 
 async fn gives_back(seat: &Seat, subject: &str) {
-    let (campaign, hold) = ("hall".into(), format!("of-{subject}").into());
-    let step = OwnStep { campaign, hold, subject: subject.into(), id: None };
-    let ask = HoldAsk::Release { step, units: Vec::new() };
-    assert_eq!(seat.node.intake.hold(ask, None).await.unwrap().outcome.as_str(), "released");
+    let hold = &*format!("of-{subject}");
+    let step = Step { campaign: "hall", hold, subject, id: None };
+    let release = Command::Release { step, units: Vec::new() };
+    assert_eq!(seat.node.intake.hold(&release, None).await.unwrap().outcome.as_str(), "released");
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,9 +160,9 @@ async fn is_said_to_last(id: &str, who: &str) -> bool {
     sleep(Duration::from_millis(400)).await;
     assert_eq!(one.node.replica.look(State::live_holds), 0, "it is over");
     assert_eq!(two.node.replica.look(State::live_holds), 1, "and who hears nothing cannot know");
-    let (campaign, picks) = ("hall".into(), units(&["A1"]));
-    let ask = HoldAsk::Hold { campaign, id: id.into(), subject: who.into(), picks, limit: None };
-    two.node.intake.hold(ask, None).await.is_ok_and(|said| said.decided == Decided::Replica)
+    let (picks, subject) = (units(&["A1"]), who);
+    let hold = Command::Hold { campaign: "hall", id, subject, picks, limit: None };
+    two.node.intake.hold(&hold, None).await.is_ok_and(|said| said.decided == Decided::Replica)
 }
 
 #[tokio::test(start_paused = true)]

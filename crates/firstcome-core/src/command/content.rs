@@ -1,0 +1,314 @@
+//! The fields of each command, into bytes.
+
+use super::pick::{Pick, picks_fields};
+use super::{Command, Expect, Late, Mark, Order, Steer, Step};
+use crate::Settings;
+use crate::hall::Chunk;
+use crate::wire::Write;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+pub(super) const CLAIM: u32 = 8;
+pub(super) const CANCEL: u32 = 9;
+pub(super) const PUT: u32 = 10;
+pub(super) const STEER: u32 = 11;
+pub(super) const TICK: u32 = 12;
+pub(super) const SETTLED: u32 = 13;
+pub(super) const HOLD: u32 = 14;
+pub(super) const CHANGE: u32 = 15;
+pub(super) const EXTEND: u32 = 16;
+pub(super) const RELEASE: u32 = 17;
+pub(super) const CONFIRM: u32 = 18;
+pub(super) const SEATS: u32 = 19;
+pub(super) const BLOCK: u32 = 20;
+pub(super) const MOVE: u32 = 21;
+pub(super) const CLAIM_WITHIN: u32 = 22;
+
+/// Gives the campaign and the pool that a body names for a command, if it does.
+pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'a str>)> {
+    match command {
+        Command::Claim { campaign, pool, .. } => Some((campaign, *pool)),
+        Command::Cancel { campaign, pool, .. } => Some((campaign, Some(pool))),
+        Command::Hold { campaign, .. } => Some((campaign, None)),
+        Command::Change { step, .. }
+        | Command::Extend { step, .. }
+        | Command::Release { step, .. }
+        | Command::Confirm { step, .. } => Some((step.campaign, None)),
+        Command::Put { .. }
+        | Command::Steer { .. }
+        | Command::Seats { .. }
+        | Command::Block { .. }
+        | Command::Move { .. }
+        | Command::Tick { .. }
+        | Command::Settled { .. } => None,
+    }
+}
+
+/// The number of the target that every command says until a body gives it another.
+const FIRST_TARGET: u64 = 0;
+
+/// Writes the content of the field of a command, for a body whose first target is the command's; gives the field's
+/// number.
+pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
+    match command {
+        Command::Claim { subject, limit: Some(limit), .. } => {
+            out.number(1, FIRST_TARGET);
+            out.text(2, subject);
+            out.number(3, u64::from(*limit));
+            CLAIM_WITHIN
+        }
+        Command::Claim { subject, limit: None, .. } => {
+            out.varint(FIRST_TARGET);
+            out.extend_from_slice(subject.as_bytes());
+            CLAIM
+        }
+        Command::Cancel { subject, rank, by, reason, who, .. } => {
+            out.number(1, FIRST_TARGET);
+            out.text(2, subject);
+            out.number(3, u64::from(*rank));
+            out.number(4, u64::from(by.code()));
+            if !reason.is_empty() {
+                out.text(5, reason);
+            }
+            out.text(6, who);
+            CANCEL
+        }
+        Command::Put { campaign, settings, expect, order } => {
+            put_fields(out, campaign, settings, *expect, *order);
+            PUT
+        }
+        Command::Steer { campaign, steer, order } => {
+            steer_fields(out, campaign, *steer, *order);
+            STEER
+        }
+        Command::Hold { id, subject, picks, limit, .. } => {
+            out.number(1, FIRST_TARGET);
+            out.text(2, id);
+            hold_content(out, subject, picks);
+            limit_field(out, *limit);
+            HOLD
+        }
+        Command::Change { step, add, drop, limit } => {
+            step_fields(out, step);
+            change_content(out, add, drop);
+            limit_field(out, *limit);
+            CHANGE
+        }
+        Command::Extend { step, by_us } => {
+            step_fields(out, step);
+            if let Some(by) = by_us {
+                out.signed(7, *by);
+            }
+            EXTEND
+        }
+        Command::Release { step, units } => {
+            step_fields(out, step);
+            release_content(out, units);
+            RELEASE
+        }
+        Command::Confirm { step, units, late } => {
+            step_fields(out, step);
+            confirm_content(out, units, *late);
+            CONFIRM
+        }
+        Command::Seats { campaign, pool, chunk, order } => {
+            seats_fields(out, campaign, pool, chunk, *order);
+            SEATS
+        }
+        Command::Block { campaign, units, blocked, reason, order } => {
+            block_fields(out, campaign, units, (*blocked, *reason), *order);
+            BLOCK
+        }
+        Command::Move { campaign, pool, from, to, reason, order } => {
+            move_fields(out, (*campaign, *pool), (*from, *to), reason, *order);
+            MOVE
+        }
+        Command::Tick { mark } => {
+            mark_fields(out, *mark);
+            TICK
+        }
+        Command::Settled { through, term, mark } => {
+            mark_fields(out, *mark);
+            out.number(3, *through);
+            out.number(4, *term);
+            SETTLED
+        }
+    }
+}
+
+fn step_fields(out: &mut Vec<u8>, step: &Step<'_>) {
+    out.number(1, FIRST_TARGET);
+    out.text(2, step.hold);
+    out.text(3, step.subject);
+    if let Some(id) = step.id {
+        out.text(6, id);
+    }
+}
+
+fn put_fields(
+    out: &mut Vec<u8>,
+    name: &str,
+    settings: &Settings,
+    expect: Expect,
+    order: Order<'_>,
+) {
+    out.text(1, name);
+    out.nested(2, |out| settings.encode(out));
+    match expect {
+        Expect::Anything => {}
+        Expect::Absent => out.number(3, 1),
+        Expect::Version(version) => out.number(4, u64::from(version)),
+    }
+    order_fields(out, order);
+}
+
+fn steer_fields(out: &mut Vec<u8>, campaign: &str, steer: Steer, order: Order<'_>) {
+    out.text(1, campaign);
+    let code = match steer {
+        Steer::Pause => 1,
+        Steer::Resume => 2,
+        Steer::Close => 3,
+        Steer::Archive { drop_unsettled: false } => 4,
+        Steer::Archive { drop_unsettled: true } => 5,
+    };
+    out.number(2, code);
+    order_fields(out, order);
+}
+
+fn order_fields(out: &mut Vec<u8>, order: Order<'_>) {
+    if let Some(id) = order.id {
+        out.text(6, id);
+    }
+    if !order.who.is_empty() {
+        out.text(7, order.who);
+    }
+}
+
+fn mark_fields(out: &mut Vec<u8>, mark: Mark) {
+    out.number(1, mark.position);
+    out.number(2, mark.digest);
+}
+
+fn hold_content(out: &mut Vec<u8>, subject: &str, picks: &[Pick<'_>]) {
+    out.text(3, subject);
+    picks_fields(out, 4, picks);
+}
+
+fn change_content(out: &mut Vec<u8>, add: &[Pick<'_>], drop: &[Pick<'_>]) {
+    picks_fields(out, 4, add);
+    picks_fields(out, 5, drop);
+}
+
+fn limit_field(out: &mut Vec<u8>, limit: Option<u32>) {
+    if let Some(limit) = limit {
+        out.number(9, u64::from(limit));
+    }
+}
+
+fn release_content(out: &mut Vec<u8>, units: &[Pick<'_>]) {
+    picks_fields(out, 4, units);
+}
+
+fn confirm_content(out: &mut Vec<u8>, units: &[Pick<'_>], late: Late) {
+    picks_fields(out, 4, units);
+    if late == Late::Retake {
+        out.number(8, 1);
+    }
+}
+
+fn seats_fields(
+    out: &mut Vec<u8>,
+    campaign: &str,
+    pool: &str,
+    chunk: &Chunk<'_>,
+    order: Order<'_>,
+) {
+    out.text(1, campaign);
+    out.text(2, pool);
+    out.nested(3, |out| chunk.encode(out));
+    order_fields(out, order);
+}
+
+fn block_fields(
+    out: &mut Vec<u8>,
+    campaign: &str,
+    units: &[Pick<'_>],
+    (blocked, reason): (bool, &str),
+    order: Order<'_>,
+) {
+    out.text(1, campaign);
+    picks_fields(out, 2, units);
+    out.number(3, u64::from(blocked));
+    if !reason.is_empty() {
+        out.text(4, reason);
+    }
+    order_fields(out, order);
+}
+
+fn move_fields(
+    out: &mut Vec<u8>,
+    (campaign, pool): (&str, &str),
+    (from, to): (&str, &str),
+    reason: &str,
+    order: Order<'_>,
+) {
+    out.text(1, campaign);
+    out.text(2, pool);
+    out.text(3, from);
+    out.text(4, to);
+    if !reason.is_empty() {
+        out.text(5, reason);
+    }
+    order_fields(out, order);
+}
+
+impl Command<'_> {
+    /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
+    pub fn content(&self) -> u64 {
+        let mut bytes = Vec::new();
+        let field = match self {
+            Self::Put { campaign, settings, expect, .. } => {
+                put_fields(&mut bytes, campaign, settings, *expect, Order::default());
+                PUT
+            }
+            Self::Steer { campaign, steer, .. } => {
+                steer_fields(&mut bytes, campaign, *steer, Order::default());
+                STEER
+            }
+            Self::Hold { subject, picks, .. } => {
+                hold_content(&mut bytes, subject, picks);
+                HOLD
+            }
+            Self::Change { add, drop, .. } => {
+                change_content(&mut bytes, add, drop);
+                CHANGE
+            }
+            Self::Release { units, .. } => {
+                release_content(&mut bytes, units);
+                RELEASE
+            }
+            Self::Confirm { units, late, .. } => {
+                confirm_content(&mut bytes, units, *late);
+                CONFIRM
+            }
+            Self::Seats { campaign, pool, chunk, .. } => {
+                seats_fields(&mut bytes, campaign, pool, chunk, Order::default());
+                SEATS
+            }
+            Self::Block { campaign, units, blocked, reason, .. } => {
+                let why = (*blocked, *reason);
+                block_fields(&mut bytes, campaign, units, why, Order::default());
+                BLOCK
+            }
+            Self::Move { campaign, pool, from, to, reason, .. } => {
+                move_fields(&mut bytes, (campaign, pool), (from, to), reason, Order::default());
+                MOVE
+            }
+            Self::Claim { .. }
+            | Self::Cancel { .. }
+            | Self::Extend { .. }
+            | Self::Tick { .. }
+            | Self::Settled { .. } => return 0,
+        };
+        xxh3_64_with_seed(&bytes, u64::from(field))
+    }
+}

@@ -1,0 +1,208 @@
+//! Applies entries in order, answers the batch under way, and waits for the journal with deadlines.
+//!
+//! The appender, the follower and the healer all do their work through it: nobody else applies entries, and every wait
+//! for the journal answers those whose time is over meanwhile.
+
+use crate::batch::{Answers, Batch, answer_overdue};
+use crate::failure::Failure;
+use crate::health::Health;
+use crate::metrics::Metrics;
+use crate::pace::Pace;
+use crate::queue::Queue;
+use crate::replica::{Replica, Stop};
+use crate::retransmit::RetransmitBuffer;
+use crate::signals::Signals;
+use firstcome_core::NodeId;
+use firstcome_core::command::BadBody;
+use firstcome_inject::{Mistake, inject};
+use firstcome_journal::{Confirm, Entry, Failure as Broken, Journal};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How often commands whose time is over are looked for while the journal does not answer.
+pub(crate) const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
+
+pub(crate) struct Applier {
+    /// Who writes this node's batches: drawn anew when it switches to another branch.
+    pub(crate) writer: NodeId,
+    /// The number of the writer's last batch.
+    pub(crate) number: u64,
+    pub(crate) journal: Journal,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) replica: Arc<Replica>,
+    pub(crate) health: Arc<Health>,
+    pub(crate) signals: Arc<Signals>,
+    pub(crate) metrics: Arc<Metrics>,
+    /// Whether several nodes share the journal.
+    pub(crate) several: bool,
+    /// The entries applied last; none where this node is alone.
+    pub(crate) retransmit: RetransmitBuffer,
+    /// How long this node waits between two appends.
+    pub(crate) pace: Pace,
+    /// Answers that wait until they are durable.
+    pub(crate) awaiting_durability: JoinSet<()>,
+}
+
+/// What applying entries came to.
+pub(crate) enum Applying {
+    /// They were applied.
+    Done {
+        /// Whether the batch under way was among them.
+        seen: bool,
+    },
+    /// An entry does not follow what this node applied: the journal is not the one it followed.
+    Broke,
+}
+
+impl Applier {
+    /// Applies entries in order and answers the batch's commands when its entry is among them.
+    pub(crate) fn apply(
+        &mut self,
+        entries: Vec<Entry>,
+        mut batch: Option<&mut Batch>,
+    ) -> Result<Applying, Stop> {
+        let mut seen = false;
+        let mut outcomes = Vec::new();
+        let now = Instant::now();
+        for entry in entries {
+            outcomes.clear();
+            let applied = match self.replica.apply(&entry, &mut outcomes) {
+                Ok(applied) => applied,
+                Err(Stop::NotNext { .. }) if self.several => return Ok(Applying::Broke),
+                Err(stop) => {
+                    if let Some(batch) = &mut batch {
+                        batch.answer_all(&Failure::Unknown);
+                    }
+                    return Err(stop);
+                }
+            };
+            let Some(applied) = applied else { continue };
+            if let Some(difference) = applied.differs {
+                self.signals.divergence(difference);
+            }
+            if self.several {
+                if applied.name.node != self.writer {
+                    self.pace.saw(applied.name.node, now);
+                }
+                self.retransmit.push(entry, applied.name);
+            }
+            let Some(batch) = &mut batch else { continue };
+            if applied.name == batch.name {
+                seen = true;
+                let answers = batch.answers(outcomes.drain(..), applied);
+                let confirm = batch.confirm.take();
+                self.release(answers, applied.position.position, confirm);
+            }
+        }
+        Ok(Applying::Done { seen })
+    }
+
+    /// Releases answers, at once or when they are durable.
+    pub(crate) fn release(&mut self, answers: Answers, position: u64, confirm: Option<Confirm>) {
+        let durable = self.replica.durable();
+        if let Some(Confirm::AtOnce) = confirm {
+            self.replica.confirm(durable.branch, position);
+        }
+        if self.replica.durable().position >= position {
+            return answers.send();
+        }
+        let answers = if inject(Mistake::AnswerBeforeDurable) {
+            answers.send();
+            Answers::default()
+        } else {
+            answers
+        };
+        while self.awaiting_durability.try_join_next().is_some() {}
+        let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
+        let send = answers.send_when_durable(durable.branch, position, confirm, replica, queue);
+        self.awaiting_durability.spawn(send);
+    }
+
+    /// Says whether a failure means that the journal is not the one this node followed.
+    pub(crate) fn is_lost(&self, broken: &Broken) -> bool {
+        let lost = matches!(
+            broken,
+            Broken::Behind { .. }
+                | Broken::Forked { .. }
+                | Broken::Trimmed { .. }
+                | Broken::Changed
+                | Broken::Gone(_)
+                | Broken::OtherSpace { .. }
+        );
+        lost && self.several
+    }
+
+    /// Notes that the journal failed; what the next try cannot change ends this node.
+    pub(crate) fn failed(&self, broken: &Broken) -> Result<Failure, Stop> {
+        self.metrics.journal_failures.inc();
+        // Sent again, a batch would be stored again and never be seen.
+        if let Broken::TooNew(level) = broken {
+            let position = self.replica.applied().0 + 1;
+            return Err(Stop::Unreadable { position, why: BadBody::TooNew(*level).to_string() });
+        }
+        if let Broken::Damaged { position, why } = broken {
+            return Err(Stop::Unreadable {
+                position: *position,
+                why: format!("is damaged: {why}"),
+            });
+        }
+        let failure = if let Broken::Full(_) = broken {
+            Failure::StoreFull
+        } else {
+            Failure::Unavailable(broken.to_string())
+        };
+        self.health.trouble(failure.clone(), broken.to_string());
+        Ok(failure)
+    }
+
+    /// Says whether nobody waits any more for a batch of a node that stops.
+    ///
+    /// Whether it was stored shows at the next start; everybody it was for heard `unknown`.
+    pub(crate) fn is_given_up(&self, batch: &Batch) -> bool {
+        self.queue.is_over() && batch.pending.iter().all(Option::is_none)
+    }
+
+    /// Waits for the journal; commands whose time is over meanwhile are answered.
+    ///
+    /// Gives up when this node is to stop and nobody waits any more.
+    pub(crate) async fn patiently<T>(
+        &self,
+        mut batch: Option<&mut Batch>,
+        call: impl Future<Output = Result<T, Broken>>,
+    ) -> Result<T, Broken> {
+        let mut call = pin!(call);
+        loop {
+            tokio::select! {
+                answer = &mut call => return answer,
+                () = sleep(LOOK_FOR_OVERDUE) => {
+                    answer_overdue(&self.queue);
+                    if let Some(batch) = &mut batch {
+                        batch.answer_overdue();
+                    }
+                    let nobody = batch.as_ref().is_none_or(|batch| self.is_given_up(batch));
+                    if nobody && self.queue.is_over() {
+                        return Err(Broken::Unknown("this node stops".into()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Waits until a moment; commands whose time is over meanwhile are answered.
+    pub(crate) async fn wait_until(&self, mut batch: Option<&mut Batch>, end: Instant) {
+        loop {
+            answer_overdue(&self.queue);
+            if let Some(batch) = &mut batch {
+                batch.answer_overdue();
+            }
+            let next = (Instant::now() + LOOK_FOR_OVERDUE).min(end);
+            sleep_until(next).await;
+            if next == end {
+                return;
+            }
+        }
+    }
+}

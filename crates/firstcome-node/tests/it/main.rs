@@ -1,0 +1,13 @@
+//! Nodes in this process whose journal, clock and ledger misbehave.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
+
+mod crashes;
+mod forks;
+mod holding;
+mod lines;
+mod mended;
+mod mistakes;
+mod restored;
+mod several;
+mod storms;
