@@ -3,8 +3,11 @@
 //! A *body* is what a node writes into one entry of the journal: who it is, which of its batches
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
+mod field;
+mod fingerprint;
 mod holds;
 mod pick;
+mod properties;
 mod read;
 mod write;
 
@@ -15,9 +18,6 @@ pub use write::BodyWriter;
 use crate::Settings;
 use crate::hall::Chunk;
 use crate::outcome::By;
-use holds::{BLOCK, CHANGE, CONFIRM, HOLD, MOVE, RELEASE, SEATS};
-use write::{PUT, STEER, put_fields, steer_fields};
-use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Who gave an operator command, and under which id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -267,61 +267,5 @@ impl<'a> Command<'a> {
             | Self::Confirm { step, .. } => Some(step.campaign),
             Self::Tick { .. } | Self::Settled { .. } => None,
         }
-    }
-
-    /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
-    pub fn content(&self) -> u64 {
-        let mut bytes = Vec::new();
-        let field = match self {
-            Self::Put { campaign, settings, expect, .. } => {
-                put_fields(&mut bytes, campaign, settings, *expect, Order::default());
-                PUT
-            }
-            Self::Steer { campaign, steer, .. } => {
-                steer_fields(&mut bytes, campaign, *steer, Order::default());
-                STEER
-            }
-            Self::Hold { subject, picks, .. } => {
-                holds::hold_content(&mut bytes, subject, picks);
-                HOLD
-            }
-            Self::Change { add, drop, .. } => {
-                holds::change_content(&mut bytes, add, drop);
-                CHANGE
-            }
-            Self::Release { units, .. } => {
-                holds::release_content(&mut bytes, units);
-                RELEASE
-            }
-            Self::Confirm { units, late, .. } => {
-                holds::confirm_content(&mut bytes, units, *late);
-                CONFIRM
-            }
-            Self::Seats { campaign, pool, chunk, .. } => {
-                holds::seats_fields(&mut bytes, campaign, pool, chunk, Order::default());
-                SEATS
-            }
-            Self::Block { campaign, units, blocked, reason, .. } => {
-                let why = (*blocked, *reason);
-                holds::block_fields(&mut bytes, campaign, units, why, Order::default());
-                BLOCK
-            }
-            Self::Move { campaign, pool, from, to, reason, .. } => {
-                holds::move_fields(
-                    &mut bytes,
-                    (campaign, pool),
-                    (from, to),
-                    reason,
-                    Order::default(),
-                );
-                MOVE
-            }
-            Self::Claim { .. }
-            | Self::Cancel { .. }
-            | Self::Extend { .. }
-            | Self::Tick { .. }
-            | Self::Settled { .. } => return 0,
-        };
-        xxh3_64_with_seed(&bytes, u64::from(field))
     }
 }

@@ -1,7 +1,7 @@
 //! From a rank to the unit it was given for and the hold it came from.
 
 use crate::hold::Place;
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 

@@ -22,6 +22,7 @@ mod add;
 mod apart;
 pub mod best;
 pub mod bytes;
+mod criteria;
 mod interned;
 pub mod map;
 pub mod orphan;
@@ -38,7 +39,7 @@ pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
 pub use standing::{Counts, Kind, Standing, Standings};
 
 use crate::index::SubjectIndex;
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use interned::Interned;
 use row::Row;
 use run::SeatRun;

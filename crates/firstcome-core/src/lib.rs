@@ -24,7 +24,7 @@
 
 pub mod campaign;
 pub mod command;
-pub mod digest;
+mod context;
 mod grants;
 pub mod hall;
 pub mod hold;
@@ -41,7 +41,6 @@ pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod time;
-mod turn;
 pub mod wire;
 
 pub use command::{Command, Expect};

@@ -1,8 +1,10 @@
 //! What can be answered, with its stable strings.
 
 mod bytes;
+mod from_memory;
 mod refusal;
 
+pub use from_memory::FromMemory;
 pub use refusal::{Fixed, Missing, Refusal};
 
 use crate::Timestamp;

@@ -2,7 +2,7 @@
 
 use crate::Timestamp;
 use crate::limits::PIECE_BYTES;
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use crate::wire::{Malformed, Reader, Write};
 use std::sync::OnceLock;
 

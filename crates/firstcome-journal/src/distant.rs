@@ -7,7 +7,7 @@ use crate::memory::Memory;
 use crate::shared::{Announcement, News, Roll, Seed};
 use crate::{Append, Confirm, Entry, Exchange, Failure, Head, Name, Tip};
 use firstcome_core::NodeId;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -2,8 +2,8 @@
 
 use crate::Name;
 use firstcome_core::LEVEL;
+use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
 
 /// A journal that did not do as asked.
 ///

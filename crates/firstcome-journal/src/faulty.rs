@@ -8,7 +8,7 @@
 use crate::shared::{Announcement, News, Roll, Seed};
 use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared, Tip};
 use firstcome_core::NodeId;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

@@ -43,7 +43,7 @@ pub use reading::Reading;
 pub use shared::Shared;
 
 use firstcome_core::Timestamp;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -6,7 +6,7 @@ pub use entries::Entries;
 pub(crate) use entries::{Found, Kept};
 
 use crate::{Failure, Head, sqlite};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 
 #[cfg(feature = "redis")]
 use crate::redis;

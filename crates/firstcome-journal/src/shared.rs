@@ -4,7 +4,7 @@ use crate::distant::Distant;
 use crate::faulty::Faulty;
 use crate::memory::Memory;
 use crate::{Entry, Failure, Head, Name};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_core::{NodeId, Timestamp};
 use std::time::Duration;
 use tokio::sync::watch;

@@ -22,8 +22,8 @@ pub use trouble::Trouble;
 use crate::folder::DataFolder;
 use crate::worker::{Lost, Worker};
 use crate::{Append, Clock, Entry, Exchange, Failure, Head, Tip};
+use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
 use std::time::Duration;
 use writer::Writer;
 

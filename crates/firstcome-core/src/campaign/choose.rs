@@ -1,7 +1,7 @@
 //! Which units a hold gets: all it asks for, or none.
 
 use super::Campaign;
-use super::asked::Asked;
+use super::select::Selection;
 use crate::hall::{Best, Hall, NoBest, Orphans, Standing};
 use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Outcome, Refusal};
@@ -16,7 +16,7 @@ impl Campaign {
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Asked<'_>,
+        asked: &Selection<'_>,
     ) -> Result<Vec<Take>, Outcome> {
         let taken = self.taken(asked);
         let mut rest;
@@ -63,7 +63,7 @@ impl Campaign {
     }
 
     /// Gives the seats asked for by name that are not free.
-    pub(super) fn taken(&self, asked: &Asked<'_>) -> Vec<(u16, u32)> {
+    pub(super) fn taken(&self, asked: &Selection<'_>) -> Vec<(u16, u32)> {
         let hall = |pool: u16| self.pools[usize::from(pool)].hall();
         let is_free = |pool, seat| {
             let standing = hall(pool).map(|hall| hall.standing(seat));
@@ -79,7 +79,7 @@ impl Campaign {
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Asked<'_>,
+        asked: &Selection<'_>,
         takes: &mut Vec<Take>,
     ) -> Result<(), Outcome> {
         let orphans =

@@ -1,24 +1,14 @@
 //! The ladders of confirming and of giving back.
 
-use super::Campaign;
-use super::asked::{Asked, For};
 use super::hold::held_of;
-use crate::Timestamp;
+use super::select::{Reach, Selection};
+use super::{Campaign, Refunded};
 use crate::command::{Late, Pick, Step};
+use crate::context::{ApplyContext, NewResult};
 use crate::hold::{Fate, Hold, Place, Take};
 use crate::outcome::{Outcome, Refusal};
 use crate::results::Kind;
-use crate::turn::{Deed, Turn};
 use firstcome_inject::{Mistake, inject};
-
-/// A unit that was paid for too late.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refunded {
-    pub(crate) place: Place,
-    pub(crate) subject: Box<str>,
-    pub(crate) hold: Box<str>,
-    pub(crate) at: Timestamp,
-}
 
 impl Campaign {
     /// Makes units of a hold the subject's for good, each with the next rank of its pool.
@@ -31,18 +21,18 @@ impl Campaign {
     /// `confirmed` as it was; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`.
     pub(crate) fn confirm(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (units, late): (&[Pick<'_>], Late),
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_confirm(turn, step, (units, late), content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_confirm(context, step, (units, late), content).unwrap_or_else(|no| no)
     }
 
     fn try_confirm(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (units, late): (&[Pick<'_>], Late),
         content: u64,
@@ -57,7 +47,7 @@ impl Campaign {
             [] => {
                 (0..hold.takes.len()).filter(|at| hold.takes[*at].fate != Fate::Released).collect()
             }
-            units => self.parts(hold, &self.asked(units, For::Anything)?, repeated)?,
+            units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
         let mut which: Vec<usize> = which;
         if repeated {
@@ -75,7 +65,7 @@ impl Campaign {
             return Err(Outcome::refused_for(Refusal::NotHeld, names));
         }
         if fate(|fate| fate == Fate::Refunded) {
-            return Ok(self.refund_expired(turn, number, &which));
+            return Ok(self.refund_expired(context, number, &which));
         }
         if !expired && !fate(|fate| fate == Fate::Held) {
             return Ok(self.confirmed(hold, &which, hold.retaken));
@@ -84,17 +74,17 @@ impl Campaign {
             return Err(Refusal::HoldExpired.into());
         }
         if expired && (barred || !self.can_retake(hold, &which)) {
-            return Ok(self.refund_expired(turn, number, &which));
+            return Ok(self.refund_expired(context, number, &which));
         }
         if barred {
             return Err(Refusal::NotAdmitted.into());
         }
-        self.give_for_good(turn, number, &which);
+        self.give_for_good(context, number, &which);
         let hold = self.holds.at_mut(number);
         hold.remember(step.id, content);
         hold.retaken |= expired;
         if hold.is_live() && hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
         let hold = self.holds.at(number);
         Ok(self.confirmed(hold, &which, hold.retaken))
@@ -114,7 +104,7 @@ impl Campaign {
         takes.iter().all(free) && self.may_have_again(hold, &takes)
     }
 
-    fn give_for_good(&mut self, turn: &mut Turn<'_>, number: u32, which: &[usize]) {
+    fn give_for_good(&mut self, context: &mut ApplyContext<'_>, number: u32, which: &[usize]) {
         let Self { holds, pools, .. } = self;
         let hold = holds.at_mut(number);
         let mut has = Vec::with_capacity(which.len());
@@ -126,17 +116,22 @@ impl Campaign {
                 Fate::Expired => pool.hold(take.place, number),
                 Fate::Confirmed(_) | Fate::Refunded | Fate::Released => continue,
             }
-            let rank = pool.confirm(take.place, (&hold.subject, &hold.id), turn.at);
+            let rank = pool.confirm(take.place, (&hold.subject, &hold.id), context.at);
             take.fate = Fate::Confirmed(rank);
             has.push((take.pool, take.place));
-            turn.made(&hold.subject, Deed { kind: Kind::Claim, pool: take.pool, rank });
+            context.emit(&hold.subject, NewResult { kind: Kind::Claim, pool: take.pool, rank });
         }
         let subject = hold.subject.clone();
         holds.holder_mut(&subject).has.extend(has);
     }
 
     /// Makes a refund due for those units that expired, once for each, and answers with all of which it is due.
-    fn refund_expired(&mut self, turn: &mut Turn<'_>, number: u32, which: &[usize]) -> Outcome {
+    fn refund_expired(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        number: u32,
+        which: &[usize],
+    ) -> Outcome {
         let Self { holds, refunds, .. } = self;
         let hold = holds.at_mut(number);
         for at in which {
@@ -144,10 +139,13 @@ impl Campaign {
             if take.fate == Fate::Expired {
                 take.fate = Fate::Refunded;
                 let (subject, id) = (hold.subject.clone(), hold.id.clone());
-                refunds.push(Refunded { place: take.place, subject, hold: id, at: turn.at });
+                refunds.push(Refunded { place: take.place, subject, hold: id, at: context.at });
                 let rank = refunds.len() as u32;
-                turn.made(&hold.subject, Deed { kind: Kind::RefundDue, pool: take.pool, rank });
-                hold.refunded_at.get_or_insert(turn.at);
+                context.emit(
+                    &hold.subject,
+                    NewResult { kind: Kind::RefundDue, pool: take.pool, rank },
+                );
+                hold.refunded_at.get_or_insert(context.at);
             }
         }
         self.refund(self.holds.at(number), which)
@@ -160,18 +158,18 @@ impl Campaign {
     /// `not_for_sale` (a seat of a group by itself), `not_held`, `hold_expired`, `already_confirmed`.
     pub(crate) fn release(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         units: &[Pick<'_>],
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_release(turn, step, units, content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_release(context, step, units, content).unwrap_or_else(|no| no)
     }
 
     fn try_release(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         units: &[Pick<'_>],
         content: u64,
@@ -184,7 +182,7 @@ impl Campaign {
         let repeated = self.is_repeated(hold, step, content)?;
         let which: Vec<usize> = match units {
             [] => (0..hold.takes.len()).collect(),
-            units => self.parts(hold, &self.asked(units, For::Anything)?, repeated)?,
+            units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
         let any = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
         let given_back = any(|fate| matches!(fate, Fate::Held | Fate::Released));
@@ -208,7 +206,7 @@ impl Campaign {
         }
         hold.remember(step.id, content);
         if hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
         Ok(self.released(self.holds.at(number), &which))
     }
@@ -216,7 +214,12 @@ impl Campaign {
     /// Gives which of a hold's takes are asked for: held ones first, else whatever became of them.
     ///
     /// Refuses with `not_held` what the hold never had, or not so much of.
-    fn parts(&self, hold: &Hold, asked: &Asked<'_>, repeated: bool) -> Result<Vec<usize>, Outcome> {
+    fn parts(
+        &self,
+        hold: &Hold,
+        asked: &Selection<'_>,
+        repeated: bool,
+    ) -> Result<Vec<usize>, Outcome> {
         let mut found = if repeated { Vec::new() } else { held_of(hold, asked) };
         let mut missing = Vec::new();
         let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, Place::Seat(*seat), 1));

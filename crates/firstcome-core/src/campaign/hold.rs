@@ -1,16 +1,16 @@
 //! The ladders of holding units, changing what is held, and extending.
 
 use super::Campaign;
-use super::asked::{Asked, For};
+use super::select::{Reach, Selection};
 use crate::Timestamp;
 use crate::command::{Pick, Step};
+use crate::context::ApplyContext;
 use crate::hall::Standing;
 use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
 use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
 };
 use crate::settings::HoldsEach;
-use crate::turn::Turn;
 use firstcome_inject::{Mistake, inject};
 
 /// What a command to hold asks.
@@ -32,28 +32,32 @@ impl Campaign {
     /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
     /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
-    pub(crate) fn hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_hold(turn, ask).unwrap_or_else(|no| no)
+    pub(crate) fn hold(&mut self, context: &mut ApplyContext<'_>, ask: &ToHold<'_>) -> Outcome {
+        self.holds.forget(context.service);
+        self.try_hold(context, ask).unwrap_or_else(|no| no)
     }
 
-    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
-        let asked = self.may_hold(turn, ask)?;
+    fn try_hold(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        ask: &ToHold<'_>,
+    ) -> Result<Outcome, Outcome> {
+        let asked = self.may_hold(context, ask)?;
         let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
         let takes = self.choose(ask.subject, number, &asked)?;
         if self.holds.holder(ask.subject).is_none() {
             self.holds.add_holder(self.new_holder(ask.subject));
         }
-        let deadline = turn.service + self.holding.ttl_us;
-        turn.deadlines.insert((deadline, self.number, number));
+        let deadline = context.service + self.holding.ttl_us;
+        context.deadlines.insert((deadline, self.number, number));
         self.holds.add(Hold {
             number,
             id: ask.id.into(),
             subject: ask.subject.into(),
             holder: 0,
             content: ask.content,
-            at: turn.at,
-            started: turn.service,
+            at: context.at,
+            started: context.service,
             deadline,
             ended: None,
             steps: Vec::new(),
@@ -62,7 +66,7 @@ impl Campaign {
             refunded_at: None,
             limit: ask.limit,
         });
-        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+        Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
 
     /// Says what a hold would get without being given anything; nothing if it may well be held.
@@ -70,12 +74,12 @@ impl Campaign {
     /// A unit counts as taken, and a hold as held, only if that lasts for longer than `margin` of service time.
     pub(crate) fn judge_hold(
         &self,
-        turn: &Turn<'_>,
+        context: &ApplyContext<'_>,
         ask: &ToHold<'_>,
         margin: i64,
     ) -> Option<Outcome> {
-        let lasts = |hold: &Hold| hold.deadline - turn.service > margin;
-        let asked = match self.may_hold(turn, ask) {
+        let lasts = |hold: &Hold| hold.deadline - context.service > margin;
+        let asked = match self.may_hold(context, ask) {
             Ok(asked) => asked,
             Err(Outcome::AlreadyHeld(held)) if !self.holds.find(&held.hold).is_some_and(lasts) => {
                 return None;
@@ -110,7 +114,11 @@ impl Campaign {
     }
 
     /// Gives what is asked for, if nothing speaks against it but that it may be taken.
-    fn may_hold<'a>(&self, turn: &Turn<'_>, ask: &ToHold<'a>) -> Result<Asked<'a>, Outcome> {
+    fn may_hold<'a>(
+        &self,
+        context: &ApplyContext<'_>,
+        ask: &ToHold<'a>,
+    ) -> Result<Selection<'a>, Outcome> {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
@@ -119,19 +127,19 @@ impl Campaign {
             if known.content != ask.content {
                 return Err(Refusal::IdReused.into());
             }
-            return Err(self.as_it_stands(turn, known));
+            return Err(self.as_it_stands(context, known));
         }
         for pick in ask.picks {
             self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
         }
-        self.admit(turn.at, ask.subject)?;
-        let asked = self.asked(ask.picks, For::Holding);
+        self.admit(context.at, ask.subject)?;
+        let asked = self.select(ask.picks, Reach::ForSale);
         let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
         if let Ok(asked) = &asked
             && let Some(same) =
                 live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
         {
-            return Err(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
+            return Err(Outcome::AlreadyHeld(self.holding(context, self.holds.at(*same))));
         }
         if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
             let hold = Some(self.holds.at(*first).id.clone());
@@ -142,7 +150,7 @@ impl Campaign {
         let asked = asked?;
         check_size(0, &asked)?;
         self.check_limits(ask.subject, &asked, ask.limit)?;
-        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
+        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(context.service));
         if recently >= self.holding.per_hour as usize {
             return Err(Refusal::TooManyHolds.into());
         }
@@ -158,19 +166,19 @@ impl Campaign {
     /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
     pub(crate) fn change(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
         limit: Option<u32>,
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_change(turn, step, (add, drop), limit, content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_change(context, step, (add, drop), limit, content).unwrap_or_else(|no| no)
     }
 
     fn try_change(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
         limit: Option<u32>,
@@ -182,13 +190,13 @@ impl Campaign {
         let hold = self.own(step)?;
         let number = hold.number;
         if self.is_repeated(hold, step, content)? {
-            return Ok(self.as_it_stands(turn, hold));
+            return Ok(self.as_it_stands(context, hold));
         }
         self.check_live(hold)?;
         if !add.is_empty() {
-            self.admit(turn.at, step.subject)?;
+            self.admit(context.at, step.subject)?;
         }
-        let dropped = self.asked(drop, For::Anything)?;
+        let dropped = self.select(drop, Reach::Any)?;
         let gone = held_of(hold, &dropped);
         let stays: Vec<Take> = hold
             .takes
@@ -198,18 +206,18 @@ impl Campaign {
             .map(|t| *t.1)
             .collect();
         let before: Vec<Take> = gone.iter().map(|at| hold.takes[*at]).collect();
-        let mut added = self.asked(add, For::Anything)?;
+        let mut added = self.select(add, Reach::Any)?;
         added.seats.retain(|(pool, seat)| {
             let same = |take: &Take| (take.pool, take.place) == (*pool, Place::Seat(*seat));
             !stays.iter().any(|take| same(take) && take.fate == Fate::Held)
         });
         // Only what is really new must be for sale now.
-        let new = self.asked(add, For::Holding);
+        let new = self.select(add, Reach::ForSale);
         if added.units() > 0 {
             new?;
         }
         if before.is_empty() && added.units() == 0 {
-            return Ok(Outcome::AlreadyHeld(self.holding(turn, hold)));
+            return Ok(Outcome::AlreadyHeld(self.holding(context, hold)));
         }
         let kept = stays.iter().filter(|take| take.fate != Fate::Released).count();
         check_size(kept, &added)?;
@@ -235,9 +243,9 @@ impl Campaign {
         hold.limit = limit.or(hold.limit);
         hold.remember(step.id, content);
         if hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
-        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+        Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
 
     /// Moves a hold's deadline on, at most to `hold_max` after its start. It never comes earlier.
@@ -246,7 +254,7 @@ impl Campaign {
     /// `hold_released`, `already_confirmed`.
     pub(crate) fn extend(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         by_us: Option<i64>,
     ) -> Outcome {
@@ -255,14 +263,14 @@ impl Campaign {
             Err(no) => return no,
         };
         let (number, before) = (hold.number, hold.deadline);
-        let wanted = turn.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
+        let wanted = context.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
         let deadline = wanted.min(hold.started + self.holding.max_us).max(before);
         if deadline != before {
-            assert!(turn.deadlines.remove(&(before, self.number, number)), "a live hold is due");
-            turn.deadlines.insert((deadline, self.number, number));
+            assert!(context.deadlines.remove(&(before, self.number, number)), "a live hold is due");
+            context.deadlines.insert((deadline, self.number, number));
             self.holds.at_mut(number).deadline = deadline;
         }
-        Outcome::Extended { expires_at: turn.moment(deadline) }
+        Outcome::Extended { expires_at: context.moment(deadline) }
     }
 
     /// Frees what a hold still has, because its time is over.
@@ -279,10 +287,10 @@ impl Campaign {
     }
 
     /// Notes that nothing of a hold is held any more.
-    pub(super) fn end(&mut self, turn: &mut Turn<'_>, number: u32) {
+    pub(super) fn end(&mut self, context: &mut ApplyContext<'_>, number: u32) {
         let deadline = self.holds.at(number).deadline;
-        assert!(turn.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
-        self.holds.end(number, turn.service);
+        assert!(context.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
+        self.holds.end(number, context.service);
     }
 
     /// Gives the hold a step is about.
@@ -317,10 +325,10 @@ impl Campaign {
     }
 
     /// Gives the answer to asking for a hold again.
-    fn as_it_stands(&self, turn: &Turn<'_>, hold: &Hold) -> Outcome {
+    fn as_it_stands(&self, context: &ApplyContext<'_>, hold: &Hold) -> Outcome {
         let all: Vec<usize> = (0..hold.takes.len()).collect();
         match hold.standing() {
-            HoldStanding::Live => Outcome::AlreadyHeld(self.holding(turn, hold)),
+            HoldStanding::Live => Outcome::AlreadyHeld(self.holding(context, hold)),
             HoldStanding::Confirmed => self.confirmed(hold, &all, hold.retaken),
             HoldStanding::RefundDue => self.refund(hold, &all),
             HoldStanding::Expired => Refusal::HoldExpired.into(),
@@ -328,12 +336,12 @@ impl Campaign {
         }
     }
 
-    pub(super) fn holding(&self, turn: &Turn<'_>, hold: &Hold) -> Box<Holding> {
+    pub(super) fn holding(&self, context: &ApplyContext<'_>, hold: &Hold) -> Box<Holding> {
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
             hold: hold.id.clone(),
             units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
-            expires_at: turn.moment(hold.deadline),
+            expires_at: context.moment(hold.deadline),
         })
     }
 
@@ -376,13 +384,13 @@ impl Campaign {
 }
 
 /// Refuses with `too_many_units` what one hold cannot have.
-fn check_size(has: usize, asked: &Asked<'_>) -> Result<(), Refusal> {
+fn check_size(has: usize, asked: &Selection<'_>) -> Result<(), Refusal> {
     let most = crate::limits::HOLD_UNITS as u64;
     if has as u64 + asked.units() > most { Err(Refusal::TooManyUnits) } else { Ok(()) }
 }
 
 /// Says whether a hold has exactly the units that were named.
-fn has_exactly(hold: &Hold, asked: &Asked<'_>) -> bool {
+fn has_exactly(hold: &Hold, asked: &Selection<'_>) -> bool {
     let mut quantities = asked.quantities.iter().map(|(_, _, count)| *count as usize);
     let units = asked.seats.len() + quantities.by_ref().sum::<usize>();
     let held = |pool: u16, place: Place| {
@@ -396,7 +404,7 @@ fn has_exactly(hold: &Hold, asked: &Asked<'_>) -> bool {
 }
 
 /// Gives which of a hold's takes are held and asked for, as far as there are.
-pub(super) fn held_of(hold: &Hold, asked: &Asked<'_>) -> Vec<usize> {
+pub(super) fn held_of(hold: &Hold, asked: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut pick = |pool: u16, place: Place, count: usize| {
         let is = |take: &Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;

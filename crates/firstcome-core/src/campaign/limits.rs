@@ -1,7 +1,7 @@
 //! How many units one subject may have: held and live claims together.
 
 use super::Campaign;
-use super::asked::Asked;
+use super::select::Selection;
 use crate::hold::{Fate, Hold, Place, Take};
 use crate::holds::Holder;
 use crate::outcome::Refusal;
@@ -62,7 +62,7 @@ impl Campaign {
     pub(super) fn check_limits(
         &self,
         subject: &str,
-        asked: &Asked<'_>,
+        asked: &Selection<'_>,
         said: Option<u32>,
     ) -> Result<(), Refusal> {
         // Who gives back only has less then, even where a limit went down below it.
@@ -112,7 +112,7 @@ impl Campaign {
 
     /// Says whether units of a hold that expired keep every limit if the subject has them again.
     pub(super) fn may_have_again(&self, hold: &Hold, takes: &[Take]) -> bool {
-        let mut asked = Asked::default();
+        let mut asked = Selection::default();
         for take in takes {
             match take.place {
                 Place::Seat(seat) => asked.seats.push((take.pool, seat)),

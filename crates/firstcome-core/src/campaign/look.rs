@@ -1,12 +1,43 @@
 //! What readers see of a campaign's holds and results.
 
+use super::select::Reach;
 use super::{Campaign, Moved};
+use crate::command::Command;
+use crate::hall::Standing;
 use crate::hold::Hold;
 use crate::outcome::UnitName;
 use crate::pool::Claim;
 use crate::results::{Kind, Record};
 use crate::settings::HoldSettings;
-use crate::state::ResultRow;
+
+/// One result with its content.
+#[derive(Clone, Debug)]
+pub struct ResultRow<'a> {
+    /// Its number: 1, 2, 3 over the whole shard.
+    pub number: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// In which campaign.
+    pub campaign: &'a Campaign,
+    /// In which pool.
+    pub pool: &'a str,
+    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
+    pub claim: Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
+}
 
 impl Campaign {
     /// Gives how units are held.
@@ -96,5 +127,23 @@ impl Campaign {
     /// Gives the name of the seat that became free by a move.
     pub fn moved_from(&self, moved: &Moved) -> Option<&str> {
         self.pools.get(usize::from(moved.pool))?.unit_name(moved.from)
+    }
+
+    /// Gives the service time, in microseconds, from which on every seat a command names is free if nobody does
+    /// anything until then: long ago where all are. None where one is somebody's for good, or blocked.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub fn free_from(&self, command: &Command<'_>) -> Option<i64> {
+        let Command::Hold { picks, .. } = command else { panic!("only a hold is judged") };
+        let Ok(asked) = self.select(picks, Reach::Any) else { return Some(i64::MIN) };
+        let mut deadlines = self.taken(&asked).into_iter().map(|(pool, seat)| {
+            match self.pools[usize::from(pool)].hall()?.standing(seat) {
+                Standing::Held(number) => Some(self.holds.at(number).deadline),
+                Standing::Free | Standing::Confirmed(_) | Standing::Blocked => None,
+            }
+        });
+        deadlines.try_fold(i64::MIN, |latest, deadline| Some(latest.max(deadline?)))
     }
 }

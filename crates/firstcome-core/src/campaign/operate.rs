@@ -1,31 +1,14 @@
 //! What an operator does to units: adds them, takes them out of sale, exchanges one for another.
 
-use super::Campaign;
-use super::asked::For;
+use super::select::Reach;
+use super::{Campaign, Moved};
 use crate::Timestamp;
 use crate::command::Pick;
+use crate::context::{ApplyContext, NewResult};
 use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
 use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
 use crate::results::Kind;
-use crate::turn::{Deed, Turn};
-
-/// A seat that was exchanged for another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
-    pub(crate) pool: u16,
-    pub(crate) from: Place,
-    pub(crate) to: Place,
-    pub(crate) rank: u32,
-    pub(crate) subject: Box<str>,
-    pub(crate) hold: Box<str>,
-    /// When.
-    pub at: Timestamp,
-    /// Why, as the operator gave it.
-    pub reason: Box<str>,
-    /// The name of the key it was given with.
-    pub who: Box<str>,
-}
 
 impl Campaign {
     fn seated(&mut self, name: &str) -> Result<usize, Refusal> {
@@ -86,7 +69,7 @@ impl Campaign {
                 return Err(Refusal::NotSeated.into());
             }
         }
-        let asked = self.asked(units, For::Anything)?;
+        let asked = self.select(units, Reach::Any)?;
         let (from, to) = match blocked {
             true => (UnitKind::Free, UnitKind::Blocked),
             false => (UnitKind::Blocked, UnitKind::Free),
@@ -133,7 +116,7 @@ impl Campaign {
     /// claim was cancelled), `unit_taken`.
     pub(crate) fn move_seat(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         pool: &str,
         (from, to): (&str, &str),
         (reason, who): (&str, &str),
@@ -175,11 +158,12 @@ impl Campaign {
         hall.set(old, Standing::Free);
         hall.set(new, standing);
         let (old, new) = ((place as u16, Place::Seat(old)), (place as u16, Place::Seat(new)));
-        let moved = self.hand_over(turn.at, standing, (old, new), (reason, who));
+        let moved = self.hand_over(context.at, standing, (old, new), (reason, who));
         let (subject, rank) = (moved.subject.clone(), moved.rank);
         self.moves.push(moved);
-        let deed = Deed { kind: Kind::Moved, pool: place as u16, rank: self.moves.len() as u32 };
-        turn.made(&subject, deed);
+        let result =
+            NewResult { kind: Kind::Moved, pool: place as u16, rank: self.moves.len() as u32 };
+        context.emit(&subject, result);
         let (pool, from, to) = (pool.into(), from.into(), to.into());
         Outcome::Moved(Box::new(Move { pool, from, to, rank }))
     }

@@ -1,7 +1,7 @@
 //! Commands about holds and seats, into bytes and out of them.
 
+use super::field::{Target, at_least_one, bounded, name, order_field};
 use super::pick::{Pick, Wanted, picks_fields, push};
-use super::read::{Target, at_least_one, bounded, name, order_field};
 use super::write::{BodyWriter, order_fields};
 use super::{Command, Late, Order, Step};
 use crate::hall::Chunk;

@@ -1,5 +1,6 @@
 //! The bytes of a body into commands.
 
+use super::field::{Target, at_least_one, bounded, name, order_field};
 use super::holds::{self, HOLD, MOVE};
 use super::write::{
     CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER,
@@ -7,7 +8,7 @@ use super::write::{
 };
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
-use crate::names::{check_command_id, check_name, check_subject, check_text};
+use crate::names::check_subject;
 use crate::outcome::By;
 use crate::wire::{Malformed, Reader, Value};
 use crate::{LEVEL, NodeId, Settings};
@@ -126,22 +127,6 @@ fn numbered<'a>(reader: &mut Reader<'a>, expected: u32) -> Result<Value<'a>, Mal
     }
 }
 
-pub(super) type Target<'a> = (&'a str, Option<&'a str>);
-
-pub(super) fn name<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
-    let text = value.text()?;
-    check_name(text).map_err(|_| value.wrong("a name outside its bounds"))?;
-    Ok(text)
-}
-
-pub(super) fn bounded<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
-    let text = value.text()?;
-    if text.len() > most || check_text(text).is_err() {
-        return Err(value.wrong("a text outside its bounds"));
-    }
-    Ok(text)
-}
-
 fn target<'a>(value: Value<'a>) -> Result<Target<'a>, Malformed> {
     let mut read = ("", None);
     value.nested()?.fields(|field, value| {
@@ -188,14 +173,6 @@ fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<
     Ok(Command::Claim { campaign, pool, subject, limit })
 }
 
-/// Reads the limit that comes with a command.
-pub(super) fn at_least_one(value: Value<'_>) -> Result<u32, Malformed> {
-    match value.number32()? {
-        0 => Err(value.wrong("a limit of nothing")),
-        limit => Ok(limit),
-    }
-}
-
 fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
     let (mut place, mut subject, mut rank) = (None, "", 0);
     let (mut by, mut reason, mut who) = (By::Subject, "", "");
@@ -216,23 +193,6 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
     Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
-}
-
-pub(super) fn order_field<'a>(
-    order: &mut Order<'a>,
-    field: u32,
-    value: Value<'a>,
-) -> Result<(), Malformed> {
-    match field {
-        6 => {
-            let id = value.text()?;
-            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
-            order.id = Some(id);
-        }
-        7 => order.who = bounded(value, WHO_BYTES)?,
-        _ => return Err(value.wrong("an unknown field of an operator command")),
-    }
-    Ok(())
 }
 
 fn put<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {

@@ -1,6 +1,6 @@
 //! Seats that are not next to each other, as near as is reasonable.
 
-use super::best::Wanted;
+use super::criteria::Criteria;
 use super::{ACCESSIBLE, Hall};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl Hall {
     /// hall it begins where most can be had at once, and goes on with what is nearest to there: in the same section before
     /// others, then by rows between, then by places, then in the order of adding. From each it takes as many as it
     /// can without spoiling the rest.
-    pub(super) fn apart(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn apart(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
         if wanted.accessible {
             return self.near_accessible(wanted);
         }
@@ -74,7 +74,7 @@ impl Hall {
     }
 
     /// Gives the best accessible seat and those nearest to it.
-    fn near_accessible(&self, wanted: &Wanted) -> Option<Vec<u32>> {
+    fn near_accessible(&self, wanted: &Criteria) -> Option<Vec<u32>> {
         let mut seats = Vec::new();
         for row in &self.rows {
             let mut from = 0;
@@ -103,7 +103,7 @@ impl Hall {
     }
 
     /// Adds the patches of a row that can give a seat.
-    fn patches(&self, number: u32, wanted: &Wanted, strict: bool, found: &mut Vec<Patch>) {
+    fn patches(&self, number: u32, wanted: &Criteria, strict: bool, found: &mut Vec<Patch>) {
         let row = &self.rows[number as usize];
         let mut from = 0;
         while let Some(run) = row.next_run(from) {
@@ -127,7 +127,7 @@ impl Hall {
     }
 
     /// Gives how many seats a stretch can give.
-    fn can_give(&self, row: u32, places: Range<usize>, wanted: &Wanted, strict: bool) -> Amounts {
+    fn can_give(&self, row: u32, places: Range<usize>, wanted: &Criteria, strict: bool) -> Amounts {
         let many = places.len();
         let fitting = places.clone().filter(|place| self.fits_at(row, *place, wanted)).count();
         if !strict || fitting == 0 {
@@ -146,7 +146,7 @@ impl Hall {
     }
 
     /// Takes as many as are wanted from patches that can give as many together.
-    fn gather(&self, patches: &mut [Patch], wanted: &Wanted, strict: bool) -> Vec<u32> {
+    fn gather(&self, patches: &mut [Patch], wanted: &Criteria, strict: bool) -> Vec<u32> {
         let quantity = wanted.quantity;
         let first = |patch: &Patch| self.rows[patch.row as usize].seats[patch.places.start];
         let anchor = patches
@@ -184,7 +184,7 @@ impl Hall {
         patches: &[Patch],
         later: &[Patch],
         missing: usize,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         taken: &mut Vec<u32>,
     ) -> usize {
@@ -213,12 +213,12 @@ impl Hall {
         &self,
         patch: &Patch,
         quantity: usize,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         taken: &mut Vec<u32>,
     ) {
         let seats = &self.rows[patch.row as usize].seats;
-        let some = Wanted { quantity, ..*wanted };
+        let some = Criteria { quantity, ..*wanted };
         if let Some((_, place)) =
             self.best_window(patch.row, patch.places.clone(), &some, strict, None)
         {
@@ -245,7 +245,7 @@ impl Hall {
         assert_eq!(missing, 0, "a patch gives what it can give");
     }
 
-    fn fits_at(&self, row: u32, place: usize, wanted: &Wanted) -> bool {
+    fn fits_at(&self, row: u32, place: usize, wanted: &Criteria) -> bool {
         wanted.fits(&self.seats[self.rows[row as usize].seats[place] as usize])
     }
 }

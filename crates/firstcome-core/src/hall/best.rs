@@ -1,6 +1,7 @@
 //! The best seats there are.
 
-use super::{ACCESSIBLE, Hall, Orphans, Price, Seat};
+use super::criteria::Criteria;
+use super::{ACCESSIBLE, Hall, Orphans, Price};
 use crate::limits::BEST_SEATS;
 use std::ops::Range;
 
@@ -58,26 +59,6 @@ pub enum NoBest {
 /// What a choice of neighbours is measured by, less is better: the sum of their qualities, and the first of them.
 pub(super) type Measure = (u64, u32);
 
-/// What is asked, in the hall's own numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) quantity: usize,
-    pub(super) grade: Option<u16>,
-    pub(super) price: Option<u16>,
-    pub(super) channel: u16,
-    pub(super) accessible: bool,
-}
-
-impl Wanted {
-    /// Says whether a seat that can be taken fits.
-    pub(super) fn fits(&self, seat: &Seat) -> bool {
-        self.accessible != seat.is_ordinary()
-            && self.grade.is_none_or(|grade| grade == seat.grade)
-            && self.price.is_none_or(|price| price == seat.price)
-            && (seat.channel == 0 || seat.channel == self.channel)
-    }
-}
-
 impl Hall {
     /// Gives the best seats, in ascending order of their numbers. All are free, for sale and of no group.
     ///
@@ -128,7 +109,7 @@ impl Hall {
     }
 
     /// Translates what is asked, unless it names what the hall does not have.
-    fn wanted(&self, ask: &Best<'_>) -> Option<Wanted> {
+    fn wanted(&self, ask: &Best<'_>) -> Option<Criteria> {
         let grade = match ask.grade {
             Some(grade) => Some(self.grades.find(grade)? as u16),
             None => None,
@@ -139,11 +120,11 @@ impl Hall {
         };
         let channel = ask.channel.and_then(|channel| self.channels.find(channel)).unwrap_or(0);
         let (quantity, channel) = (ask.quantity as usize, channel as u16);
-        Some(Wanted { quantity, grade, price, channel, accessible: ask.accessible })
+        Some(Criteria { quantity, grade, price, channel, accessible: ask.accessible })
     }
 
     /// Gives how many seats fit and can be taken; none, if one must be accessible and none is.
-    fn left(&self, wanted: &Wanted) -> u32 {
+    fn left(&self, wanted: &Criteria) -> u32 {
         let (mut left, mut accessible) = (0, false);
         for row in &self.rows {
             let mut from = 0;
@@ -162,7 +143,7 @@ impl Hall {
     }
 
     /// Gives the best seats next to each other; with `strict`, of those that leave no orphan.
-    pub(super) fn together(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn together(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
         let mut best: Option<(Measure, u32, usize)> = None;
         for number in &self.rows_by_best {
             let row = &self.rows[*number as usize];
@@ -187,7 +168,7 @@ impl Hall {
     fn together_in(
         &self,
         number: u32,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {
@@ -210,7 +191,7 @@ impl Hall {
         &self,
         number: u32,
         run: Range<usize>,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {

@@ -1,7 +1,7 @@
 //! The orphan rule: no single seat is left that nobody would want.
 
 use super::Hall;
-use super::best::Wanted;
+use super::criteria::Criteria;
 
 /// What is said to a choice of seats that leaves an orphan.
 ///
@@ -74,12 +74,12 @@ impl Hall {
     }
 
     /// Gives what as many seats like these would be.
-    fn like(&self, taken: &[u32]) -> Wanted {
+    fn like(&self, taken: &[u32]) -> Criteria {
         let mut taken: Vec<u32> = taken.to_vec();
         taken.sort_unstable();
         let seats = || taken.iter().map(|seat| &self.seats[*seat as usize]);
         let grade = seats().next().map(|seat| seat.grade);
-        Wanted {
+        Criteria {
             quantity: taken.len(),
             grade: grade.filter(|grade| seats().all(|seat| seat.grade == *grade)),
             price: None,

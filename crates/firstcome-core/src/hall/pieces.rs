@@ -8,7 +8,7 @@ use super::bytes::Chunk;
 use super::run::SeatRun;
 use super::standing::{Run, Standing};
 use super::{AreaSettings, Hall, Kind};
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use crate::wire::{Malformed, Reader, Value, Write};
 use std::sync::Arc;
 

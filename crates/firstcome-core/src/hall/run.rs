@@ -3,7 +3,7 @@
 use super::bytes::{ChunkWriter, own_fields, own_name};
 use super::settings::SeatSettings;
 use crate::limits::{CHUNK_SEATS, PIECE_BYTES};
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use std::sync::OnceLock;
 
 /// What stands around the seats of a run in a piece, at most.

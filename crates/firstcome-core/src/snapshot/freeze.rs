@@ -1,6 +1,6 @@
 //! From the state to pieces.
 
-use super::{Manifest, PieceName, field, holds};
+use super::{Manifest, field, holds};
 use crate::State;
 use crate::campaign::Campaign;
 use crate::grants::GrantRun;
@@ -8,6 +8,7 @@ use crate::hall::Hall;
 use crate::hall::pieces::HallPart;
 use crate::holds::{NeighbourHolders, Neighbours};
 use crate::limits::PIECE_BYTES;
+use crate::names::PieceName;
 use crate::pool::{Note, Notes};
 use crate::results::Record;
 use crate::segment::Segment;

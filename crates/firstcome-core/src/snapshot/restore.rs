@@ -1,10 +1,12 @@
 //! From pieces to the state.
 
-use super::{BadSnapshot, Manifest, PieceName, field, holds};
+use super::finish::finish;
+use super::{BadSnapshot, Manifest, field};
 use crate::State;
 use crate::Timestamp;
 use crate::campaign::Campaign;
 use crate::holds::Holds;
+use crate::names::PieceName;
 use crate::outcome::By;
 use crate::pool::{Cancel, Note, Pool};
 use crate::remembered::{Answered, LastBatch};
@@ -91,7 +93,7 @@ impl Restore {
         }
         let mut state = self.state;
         for campaign in state.campaigns.values_mut() {
-            holds::finish(campaign).map_err(BadSnapshot::Unfit)?;
+            finish(campaign).map_err(BadSnapshot::Unfit)?;
             let live = campaign.holds.iter().filter(|hold| hold.is_live());
             let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
             state.deadlines.extend(due);

@@ -3,7 +3,7 @@
 use super::{Inside, Memory};
 use crate::{Failure, Tip};
 use firstcome_core::Timestamp;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 

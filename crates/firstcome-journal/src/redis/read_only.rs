@@ -9,7 +9,7 @@ use super::{head, snapshots};
 use crate::entry::Sealer;
 use crate::reading::{Entries, Found, Kept};
 use crate::{Failure, Head, archive};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use std::path::PathBuf;

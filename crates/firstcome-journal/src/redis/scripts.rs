@@ -2,8 +2,8 @@
 
 use crate::redis::trouble::unexpected;
 use crate::{Failure, Name};
+use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
-use firstcome_core::snapshot::PieceName;
 use firstcome_store::{Reply, Script};
 use std::sync::LazyLock;
 

@@ -5,7 +5,7 @@ use super::Redis;
 use super::scripts::{name_bytes, number};
 use super::trouble::{looked, unexpected};
 use crate::{Failure, Tip};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_store::{Command, Reply};
 
 impl Redis {

@@ -9,8 +9,8 @@ use crate::entry::Sealer;
 use crate::reading::{Entries, Found, Kept};
 use crate::{Clock, Failure, Head, Name, folder};
 use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 

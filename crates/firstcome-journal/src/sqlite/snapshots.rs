@@ -3,7 +3,7 @@
 use super::durable::execute;
 use super::writer::Writer;
 use crate::Failure;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeSet;
 

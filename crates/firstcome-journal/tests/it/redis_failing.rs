@@ -2,7 +2,7 @@
 
 use crate::redis_opening::open;
 use crate::world::{Player, SPACE, all, name_of, subject_of};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Append, Confirm, Entry, Exchange, Failure, Journal};

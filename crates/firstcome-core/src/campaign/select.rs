@@ -8,7 +8,7 @@ use crate::outcome::{Missing, Outcome, Refusal, UnitName};
 
 /// What picks ask for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked<'a> {
+pub(super) struct Selection<'a> {
     /// Seats by name or with their groups, each once.
     pub(super) seats: Vec<(u16, u32)>,
     /// Quantities of counted pools and of areas, each once.
@@ -19,7 +19,7 @@ pub(super) struct Asked<'a> {
     pub(super) only_names: bool,
 }
 
-impl Asked<'_> {
+impl Selection<'_> {
     /// One unit of a counted pool.
     pub(super) fn counted(pool: u16) -> Self {
         Self { quantities: vec![(pool, Place::Counted, 1)], ..Self::default() }
@@ -47,11 +47,11 @@ impl Asked<'_> {
 
 /// Who asks for units, and thus which of them may be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum Reach {
     /// Somebody who wants to hold them: units that are not sold now are out of reach.
-    Holding,
+    ForSale,
     /// Somebody about units of a hold, or an operator: all units are in reach.
-    Anything,
+    Any,
 }
 
 impl Campaign {
@@ -73,8 +73,12 @@ impl Campaign {
     ///
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `not_seated`, `no_such_unit` and `not_for_sale`, each naming every unit it is about.
-    pub(super) fn asked<'a>(&self, picks: &[Pick<'a>], whom: For) -> Result<Asked<'a>, Outcome> {
-        let mut asked = Asked { only_names: true, ..Asked::default() };
+    pub(super) fn select<'a>(
+        &self,
+        picks: &[Pick<'a>],
+        reach: Reach,
+    ) -> Result<Selection<'a>, Outcome> {
+        let mut asked = Selection { only_names: true, ..Selection::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
             let place = self.pool_of(pick)?;
@@ -93,7 +97,7 @@ impl Campaign {
                             unknown.push(missing(Some(name)));
                             continue;
                         };
-                        if !may_have(hall, unit, pick.channel, whom) {
+                        if !may_have(hall, unit, pick.channel, reach) {
                             not_sold.push(missing(Some(name)));
                         }
                         match unit {
@@ -119,7 +123,7 @@ impl Campaign {
                         unknown.push(missing(Some(name)));
                         continue;
                     };
-                    if !may_have(hall, Unit::Area(area), pick.channel, whom) {
+                    if !may_have(hall, Unit::Area(area), pick.channel, reach) {
                         not_sold.push(missing(Some(name)));
                     }
                     asked.add(at, Place::Area(area), *count);
@@ -152,19 +156,19 @@ impl Campaign {
 /// Says whether a unit that was named may be had, if it is free.
 ///
 /// A seat of a group is only had with its group, by whoever it is.
-fn may_have(hall: &Hall, unit: Unit, channel: Option<&str>, whom: For) -> bool {
+fn may_have(hall: &Hall, unit: Unit, channel: Option<&str>, reach: Reach) -> bool {
     let through = |kept: &str| kept.is_empty() || Some(kept) == channel;
     let sold = |seat: u32| {
         hall.is_for_sale(seat)
             && through(hall.channel_of(seat))
             && hall.standing(seat) != Standing::Blocked
     };
-    match (unit, whom) {
+    match (unit, reach) {
         (Unit::Seat(seat), _) if hall.group_of(seat).is_some() => false,
-        (_, For::Anything) => true,
-        (Unit::Seat(seat), For::Holding) => sold(seat),
-        (Unit::Group(group), For::Holding) => hall.group(group).iter().all(|seat| sold(*seat)),
-        (Unit::Area(area), For::Holding) => {
+        (_, Reach::Any) => true,
+        (Unit::Seat(seat), Reach::ForSale) => sold(seat),
+        (Unit::Group(group), Reach::ForSale) => hall.group(group).iter().all(|seat| sold(*seat)),
+        (Unit::Area(area), Reach::ForSale) => {
             let area = hall.area(area);
             area.for_sale && through(area.channel)
         }
