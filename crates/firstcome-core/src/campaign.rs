@@ -15,13 +15,13 @@ mod select;
 pub(crate) use hold::ToHold;
 pub use look::ResultRow;
 
-use crate::Timestamp;
 use crate::command::Steer;
 use crate::hold::Place;
 use crate::holds::Holds;
 use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
 use crate::pool::Pool;
 use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
+use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
 /// Where a campaign stands.

@@ -6,6 +6,7 @@
 mod field;
 mod fingerprint;
 mod holds;
+mod order;
 mod pick;
 mod properties;
 mod read;
@@ -15,9 +16,9 @@ pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, Body, Head};
 pub use write::BodyWriter;
 
-use crate::Settings;
 use crate::hall::Chunk;
 use crate::outcome::By;
+use crate::settings::Settings;
 
 /// Who gave an operator command, and under which id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

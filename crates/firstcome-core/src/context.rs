@@ -1,7 +1,7 @@
 //! What a command needs from the state to run on a campaign: the time, deadlines, and a place for new results.
 
-use crate::Timestamp;
 use crate::results::Kind;
+use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
 /// A result of a command, before it has a number.

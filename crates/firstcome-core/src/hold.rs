@@ -1,7 +1,7 @@
 //! One hold: whose it is, which units it has, and until when.
 
-use crate::Timestamp;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
+use crate::time::Timestamp;
 
 /// A unit within its pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -49,8 +49,4 @@ pub use outcome::{Outcome, Refusal};
 pub use settings::Settings;
 pub use state::{Stamp, State};
 pub use time::Timestamp;
-
-/// The level of stored bytes this build writes and the highest it reads.
-///
-/// An entry or a snapshot above it stops a node cleanly; it is never skipped.
-pub const LEVEL: u32 = 1;
+pub use wire::LEVEL;

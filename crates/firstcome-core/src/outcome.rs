@@ -7,8 +7,8 @@ mod refusal;
 pub use from_memory::FromMemory;
 pub use refusal::{Fixed, Missing, Refusal};
 
-use crate::Timestamp;
 use crate::hall::BadSeat;
+use crate::time::Timestamp;
 use std::fmt;
 
 /// On whose word a claim was cancelled.

@@ -2,13 +2,13 @@
 
 mod units;
 
-use crate::Timestamp;
 use crate::grants::Grants;
 use crate::hall::Hall;
 use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -6,9 +6,9 @@ mod invalid;
 pub use holding::{GradeLimit, HoldSettings, HoldsEach};
 pub use invalid::BadSettings;
 
-use crate::Timestamp;
 use crate::limits::{CAPACITY, POOLS, TITLE_BYTES};
 use crate::names::{BadName, check_name, check_text};
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 
 /// When a campaign opens.

@@ -13,10 +13,10 @@ mod restore;
 pub use freeze::{Frozen, Piece};
 pub use restore::Restore;
 
-use crate::names::{PieceName, SpaceId};
+use crate::names::{NodeId, PieceName, SpaceId};
 use crate::state::Stamp;
-use crate::wire::{Malformed, Reader, Write};
-use crate::{LEVEL, NodeId, Timestamp};
+use crate::time::Timestamp;
+use crate::wire::{LEVEL, Malformed, Reader, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Why a snapshot cannot be restored.

@@ -5,7 +5,12 @@
 //! that many bytes (kind 2). Unlike there, a field nobody knows is an error: a rule that is skipped
 //! would make two nodes disagree, so new fields come with a new level.
 
-use crate::Timestamp;
+use crate::time::Timestamp;
+
+/// The level of stored bytes this build writes and the highest it reads.
+///
+/// An entry or a snapshot above it stops a node cleanly; it is never skipped.
+pub const LEVEL: u32 = 1;
 
 /// Bytes that are not what was stored, or not for this level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

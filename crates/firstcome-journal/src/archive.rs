@@ -28,8 +28,9 @@ mod writer;
 pub use reader::Frames;
 pub use writer::Archive;
 
-use crate::entry::Sealer;
-use crate::{Entry, Failure, Name};
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{Timestamp, limits};
 use std::io;

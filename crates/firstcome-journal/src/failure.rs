@@ -1,6 +1,6 @@
 //! What can go wrong outside the rules.
 
-use crate::Name;
+use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;

@@ -5,52 +5,18 @@
 //! [`Memory::lose_tail`](crate::memory::Memory::lose_tail) and
 //! [`Memory::fork`](crate::memory::Memory::fork).
 
-use crate::shared::{Announcement, News, Roll, Seed};
-use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared, Tip};
+pub use crate::call::Call;
+
+use crate::entry::{Append, Entry, Exchange, Head};
+use crate::failure::Failure;
+use crate::journal::Journal;
+use crate::name::{Name, Tip};
+use crate::shared::{Announcement, News, Roll, Seed, Shared};
 use firstcome_core::NodeId;
 use firstcome_core::names::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-
-/// What can be asked of a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// [`Journal::append`].
-    Append,
-    /// [`Journal::read`].
-    Read,
-    /// [`Shared::follow`].
-    Follow,
-    /// [`Shared::announce`].
-    Announce,
-    /// [`Shared::put_back`].
-    PutBack,
-    /// [`Shared::raise_epoch`].
-    RaiseEpoch,
-    /// [`Shared::reseed`].
-    Reseed,
-    /// [`Journal::head`].
-    Head,
-    /// [`Journal::mint_term`].
-    MintTerm,
-    /// [`Journal::put_piece`].
-    PutPiece,
-    /// [`Journal::piece`].
-    Piece,
-    /// [`Journal::install`].
-    Install,
-    /// [`Journal::newest_snapshot`].
-    NewestSnapshot,
-    /// [`Journal::trim`].
-    Trim,
-    /// [`Shared::leave`].
-    Leave,
-    /// [`Shared::report`].
-    Report,
-    /// [`Shared::reports`].
-    Reports,
-}
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,9 @@ mod entries;
 pub use entries::Entries;
 pub(crate) use entries::{Found, Kept};
 
-use crate::{Failure, Head, sqlite};
+use crate::entry::Head;
+use crate::failure::Failure;
+use crate::sqlite;
 use firstcome_core::names::PieceName;
 
 #[cfg(feature = "redis")]

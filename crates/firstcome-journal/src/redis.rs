@@ -19,55 +19,50 @@
 
 mod append;
 mod confirm;
+mod connection;
+mod first_kept;
 mod follow;
 mod head;
+mod headroom;
 mod healing;
 mod incarnation;
-mod kept;
+mod info;
 mod keys;
+mod membership;
 mod opening;
 mod options;
 mod read_only;
-mod roll;
-mod room;
 mod scripts;
 mod snapshots;
 mod trimming;
 mod trouble;
 mod value;
 
-pub use opening::Room;
+pub use headroom::MemoryUse;
 pub use options::{Durability, Options, Warning};
 pub use read_only::ReadOnly;
 
 use crate::archive::Archive;
-use crate::entry::Sealer;
-use crate::{Failure, Head, Name};
-use append::Lane;
+use crate::entry::{Head, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
+use connection::AppendConnection;
+use first_kept::FirstKept;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
+use headroom::Headroom;
 use incarnation::Incarnation;
 use keys::Keys;
 use opening::Server;
+use options::Waits;
 use scripts::{Scripts, Step, done};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use trouble::{looked, trouble};
-
-/// What an append waits for before its entry counts as durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    /// Its answer says it all.
-    No,
-    /// So many replicas having it.
-    Copies(u32),
-    /// The server's own disk having it.
-    Aof,
-}
 
 /// A journal in Redis.
 ///
@@ -79,9 +74,12 @@ pub struct Redis {
 
 #[derive(Debug)]
 struct Inner {
-    lanes: Vec<Lane>,
-    turn: AtomicUsize,
-    ear: Wire,
+    append_connections: Vec<AppendConnection>,
+    /// Counts appends, which take the connections in turn.
+    next_connection: AtomicUsize,
+    /// Waits for news.
+    subscriber: Wire,
+    /// Everything else.
     rest: Wire,
     keys: Keys,
     scripts: &'static Scripts,
@@ -90,8 +88,8 @@ struct Inner {
     space_text: String,
     options: Options,
     waits: Waits,
-    room: room::Watch,
-    kept: kept::Kept,
+    headroom: Headroom,
+    first_kept: FirstKept,
     incarnation: Incarnation,
     archive: Arc<Mutex<Option<Archive>>>,
     warnings: Vec<Warning>,
@@ -122,11 +120,12 @@ impl Redis {
 
         // Only a connection on which somebody waits is in anybody's way.
         let count = if waits == Waits::No { 1 } else { 2 };
-        let mut lanes = Vec::new();
+        let mut append_connections = Vec::new();
         for _ in 0..count {
-            lanes.push(Lane::new(rest.another().await.map_err(looked)?, waits));
+            append_connections
+                .push(AppendConnection::new(rest.another().await.map_err(looked)?, waits));
         }
-        let ear = rest.another().await.map_err(looked)?;
+        let subscriber = rest.another().await.map_err(looked)?;
         let scripts = if inject(Mistake::PredecessorIgnored) {
             Scripts::without_names()
         } else {
@@ -136,17 +135,17 @@ impl Redis {
         let scripts = if options.clock.is_some() { Scripts::with_clock() } else { scripts };
         Ok(Self {
             inner: Arc::new(Inner {
-                lanes,
-                turn: AtomicUsize::new(0),
-                ear,
+                append_connections,
+                next_connection: AtomicUsize::new(0),
+                subscriber,
                 rest,
                 keys,
                 scripts,
                 space,
                 space_text: space.to_string(),
                 waits,
-                room: room::Watch::default(),
-                kept: kept::Kept::default(),
+                headroom: Headroom::default(),
+                first_kept: FirstKept::default(),
                 incarnation: Incarnation::new(server.run()),
                 archive: Arc::default(),
                 warnings,
@@ -176,16 +175,25 @@ impl Redis {
     ///
     /// Cancel safe: it closes all the same, unless it was dropped before its first poll.
     pub async fn close(&self) {
-        let Inner { lanes, ear, rest, .. } = &*self.inner;
-        for lane in lanes {
-            lane.close().await;
+        let Inner { append_connections, subscriber, rest, .. } = &*self.inner;
+        for connection in append_connections {
+            connection.close().await;
         }
-        ear.close().await;
+        subscriber.close().await;
         rest.close().await;
     }
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
         self.inner.incarnation.times()
+    }
+
+    /// Gives how much memory the server uses of what it may.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach, or of the user not being allowed to ask.
+    pub async fn memory_use(&self) -> Result<MemoryUse, Failure> {
+        self.inner.headroom.ask(&self.inner.rest).await
     }
 
     pub(crate) fn confirms_at_once(&self) -> bool {

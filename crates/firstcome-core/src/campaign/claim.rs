@@ -2,11 +2,11 @@
 
 use super::select::Selection;
 use super::{Campaign, Phase};
-use crate::Timestamp;
 use crate::hold::Place;
 use crate::holds::Holder;
 use crate::outcome::{By, Missing, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
+use crate::time::Timestamp;
 
 impl Campaign {
     /// Says what a claim would get, without giving anything: the pool's place, or the answer. `limit` is what comes with

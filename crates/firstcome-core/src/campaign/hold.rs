@@ -2,7 +2,6 @@
 
 use super::Campaign;
 use super::select::{Reach, Selection};
-use crate::Timestamp;
 use crate::command::{Pick, Step};
 use crate::context::ApplyContext;
 use crate::hall::Standing;
@@ -11,6 +10,7 @@ use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
 };
 use crate::settings::HoldsEach;
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 /// What a command to hold asks.

@@ -2,13 +2,13 @@
 
 use super::select::Reach;
 use super::{Campaign, Moved};
-use crate::Timestamp;
 use crate::command::Pick;
 use crate::context::{ApplyContext, NewResult};
 use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
 use crate::hold::{Fate, Place, Take};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
 use crate::results::Kind;
+use crate::time::Timestamp;
 
 impl Campaign {
     fn seated(&mut self, name: &str) -> Result<usize, Refusal> {

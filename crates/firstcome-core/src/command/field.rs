@@ -1,8 +1,6 @@
 //! Readers of the fields that several commands have.
 
-use super::Order;
-use crate::limits::WHO_BYTES;
-use crate::names::{check_command_id, check_name, check_text};
+use crate::names::{check_name, check_text};
 use crate::wire::{Malformed, Value};
 
 /// A campaign, and the pool in it if one is named.
@@ -30,22 +28,4 @@ pub(super) fn at_least_one(value: Value<'_>) -> Result<u32, Malformed> {
         0 => Err(value.wrong("a limit of nothing")),
         limit => Ok(limit),
     }
-}
-
-/// Reads a field that every operator command has.
-pub(super) fn order_field<'a>(
-    order: &mut Order<'a>,
-    field: u32,
-    value: Value<'a>,
-) -> Result<(), Malformed> {
-    match field {
-        6 => {
-            let id = value.text()?;
-            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
-            order.id = Some(id);
-        }
-        7 => order.who = bounded(value, WHO_BYTES)?,
-        _ => return Err(value.wrong("an unknown field of an operator command")),
-    }
-    Ok(())
 }

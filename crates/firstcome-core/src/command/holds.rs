@@ -1,6 +1,7 @@
 //! Commands about holds and seats, into bytes and out of them.
 
-use super::field::{Target, at_least_one, bounded, name, order_field};
+use super::field::{Target, at_least_one, bounded, name};
+use super::order::order_field;
 use super::pick::{Pick, Wanted, picks_fields, push};
 use super::write::{BodyWriter, order_fields};
 use super::{Command, Late, Order, Step};

@@ -1,17 +1,18 @@
 //! The bytes of a body into commands.
 
-use super::field::{Target, at_least_one, bounded, name, order_field};
+use super::field::{Target, at_least_one, bounded, name};
 use super::holds::{self, HOLD, MOVE};
+use super::order::order_field;
 use super::write::{
     CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, LEVEL_FIELD, NODE, NUMBER, PUT, SETTLED, STEER,
     TARGET, TICK,
 };
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
-use crate::names::check_subject;
+use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
-use crate::wire::{Malformed, Reader, Value};
-use crate::{LEVEL, NodeId, Settings};
+use crate::settings::Settings;
+use crate::wire::{LEVEL, Malformed, Reader, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The part of a body before its commands.

@@ -2,8 +2,9 @@
 
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS};
-use crate::wire::{Write, varint_bytes};
-use crate::{LEVEL, NodeId, Settings};
+use crate::names::NodeId;
+use crate::settings::Settings;
+use crate::wire::{LEVEL, Write, varint_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(super) const LEVEL_FIELD: u32 = 1;

@@ -1,7 +1,7 @@
 //! Which refusals a node may answer from its own state, without the journal.
 
 use super::refusal::Refusal;
-use crate::Timestamp;
+use crate::time::Timestamp;
 
 /// Whether a node may give an answer from its own state, without the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The units of a pool: set aside, given back, given for good.
 
 use super::Pool;
-use crate::Timestamp;
 use crate::hall::{Counts, Hall, Kind, Standing};
 use crate::hold::Place;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl Pool {

@@ -1,7 +1,6 @@
 //! From the state to pieces.
 
 use super::{Manifest, field, holds};
-use crate::State;
 use crate::campaign::Campaign;
 use crate::grants::GrantRun;
 use crate::hall::Hall;
@@ -12,7 +11,7 @@ use crate::names::PieceName;
 use crate::pool::{Note, Notes};
 use crate::results::Record;
 use crate::segment::Segment;
-use crate::state::Named;
+use crate::state::{Named, State};
 use crate::wire::Write;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! The parts of a snapshot about holds and seats, written and read.
 
 use super::Restore;
-use crate::Timestamp;
 use crate::campaign::{Campaign, Moved, Refunded};
 use crate::grants::GrantRun;
 use crate::hall::Standing;
@@ -10,6 +9,7 @@ use crate::holds::Holder;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
 use crate::names::{check_hold_id, check_subject};
 use crate::pool::Pool;
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Value, Write, zigzag};
 
 /// What a confirmed unit's rank is stored with, so that other fates have the numbers below.

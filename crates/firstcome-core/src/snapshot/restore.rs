@@ -2,20 +2,18 @@
 
 use super::finish::finish;
 use super::{BadSnapshot, Manifest, field};
-use crate::State;
-use crate::Timestamp;
 use crate::campaign::Campaign;
 use crate::holds::Holds;
-use crate::names::PieceName;
-use crate::outcome::By;
+use crate::names::{NodeId, PieceName};
+use crate::outcome::{By, Outcome};
 use crate::pool::{Cancel, Note, Pool};
 use crate::remembered::{Answered, LastBatch};
 use crate::results::{Kind, Record};
 use crate::segment::Segment;
 use crate::settings::{Opens, Settings};
-use crate::state::{Archived, Named};
+use crate::state::{Archived, Named, State};
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Value};
-use crate::{NodeId, Outcome};
 
 /// A state being put together from pieces.
 ///

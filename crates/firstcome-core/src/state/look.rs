@@ -1,13 +1,13 @@
 //! What readers see of the state.
 
 use super::{Archived, Named, Stamp, State};
-use crate::Timestamp;
 use crate::campaign::{Campaign, ResultRow, ToHold};
 use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::Record;
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl State {

@@ -4,8 +4,9 @@ use super::{
     BODY_BYTES, FRONT_BYTES, HEADER_BYTES, Part, SEAL_BYTES, parts, read_front, refuse_header,
     trouble,
 };
-use crate::entry::Sealer;
-use crate::{Entry, Failure, Name};
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;

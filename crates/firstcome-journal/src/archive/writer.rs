@@ -1,9 +1,10 @@
 //! Entries into archive files.
 
 use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
-use crate::entry::Sealer;
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
 use crate::folder::sync_folder;
-use crate::{Entry, Failure, Name};
+use crate::name::Name;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

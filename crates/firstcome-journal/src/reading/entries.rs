@@ -1,8 +1,10 @@
 //! Entries in order, out of the archive and then out of the store.
 
 use crate::archive::Frames;
-use crate::entry::{Chain, Sealer};
-use crate::{Entry, Failure, Name, sqlite};
+use crate::entry::{Chain, Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
+use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 

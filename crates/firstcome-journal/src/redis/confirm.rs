@@ -4,9 +4,8 @@
 //! believed there. One that comes back with too few copies is sent again for as long as the
 //! connection lives, somebody listens, and [`PATIENCE`] lasts.
 
-use super::Waits;
-use super::append::WAIT;
-use crate::Confirm;
+use super::options::{WAIT, Waits};
+use crate::entry::Confirm;
 use firstcome_store::{Answer, Pinned, Reply};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -125,7 +124,7 @@ impl Work {
             }
             let reached = self.reached(answer.await);
             self.under_way.fetch_sub(1, Ordering::Relaxed);
-            if settle(&mut known, reached) {
+            if answer_waiting(&mut known, reached) {
                 late = Some(known);
             }
         }
@@ -141,7 +140,7 @@ impl Work {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         let answer = late.pinned.send(command, now + WAIT + self.answer_within).await;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        settle(late, self.reached(answer))
+        answer_waiting(late, self.reached(answer))
     }
 
     /// Says whether a WAIT was answered with as many as wanted; `None` if it never will be.
@@ -156,7 +155,7 @@ impl Work {
 }
 
 /// Tells those who wait what came of it; says whether anybody still waits.
-fn settle(late: &mut Late, reached: Option<bool>) -> bool {
+fn answer_waiting(late: &mut Late, reached: Option<bool>) -> bool {
     match reached {
         Some(true) => {
             for (confirmed, _) in late.entries.drain(..) {

@@ -2,7 +2,8 @@
 
 use super::keys::Keys;
 use super::scripts;
-use crate::{Failure, Head};
+use crate::entry::Head;
+use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_store::{Command, Reply};
 

@@ -3,8 +3,10 @@
 use super::scripts::{name_bytes, small};
 use super::trouble::unexpected;
 use super::{Redis, value};
+use crate::entry::{Entry, Head};
+use crate::failure::Failure;
+use crate::name::Name;
 use crate::shared::Seed;
-use crate::{Entry, Failure, Head, Name};
 use firstcome_core::LEVEL;
 use firstcome_store::Reply;
 

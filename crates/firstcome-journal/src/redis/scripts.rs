@@ -1,7 +1,8 @@
 //! The scripts, and what they answer.
 
+use crate::failure::Failure;
+use crate::name::Name;
 use crate::redis::trouble::unexpected;
-use crate::{Failure, Name};
 use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_store::{Reply, Script};

@@ -1,10 +1,11 @@
 //! Terms, pieces and manifests.
 
-use super::Keys;
 use super::Redis;
+use super::keys::Keys;
 use super::scripts::{name_bytes, number};
 use super::trouble::{looked, unexpected};
-use crate::{Failure, Tip};
+use crate::failure::Failure;
+use crate::name::Tip;
 use firstcome_core::names::PieceName;
 use firstcome_store::{Command, Reply};
 

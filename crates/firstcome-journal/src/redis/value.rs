@@ -10,7 +10,9 @@
 //! So the script that mints the store part need not copy the body to put the two together.
 
 use super::scripts::name_bytes;
-use crate::{Entry, Failure, Name};
+use crate::entry::Entry;
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
 use firstcome_store::Reply;

@@ -2,7 +2,7 @@
 
 use super::durable::execute;
 use super::writer::Writer;
-use crate::Failure;
+use crate::failure::Failure;
 use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeSet;

@@ -4,7 +4,9 @@ use super::durable::execute;
 use super::rows;
 use super::writer::Writer;
 use crate::archive::Archive;
-use crate::{Entry, Failure, Name};
+use crate::entry::Entry;
+use crate::failure::Failure;
+use crate::name::Name;
 use rusqlite::OptionalExtension;
 
 /// Entries dropped in one go.

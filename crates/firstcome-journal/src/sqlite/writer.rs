@@ -1,13 +1,15 @@
 //! What the writer's thread does.
 
-use super::Options;
 use super::durable::{Durable, Form, execute};
+use super::options::Options;
 use super::rows::{self, Rows};
 use crate::archive::Archive;
-use crate::entry::Sealer;
+use crate::clock::Clock;
+use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
+use crate::failure::Failure;
 use crate::folder::DataFolder;
+use crate::name::Name;
 use crate::worker::Owned;
-use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
