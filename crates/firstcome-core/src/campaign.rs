@@ -1,7 +1,12 @@
-//! One campaign: its ladders for put, steer, claim and cancel.
+//! One campaign: its settings, and the rules of changing, pausing, resuming and closing it.
 //!
-//! Those about holds and seats have files of their own: `hold` (hold, change, extend, expiry), `confirm`
-//! (confirm, release), `operate` (adding seats, blocking, moving).
+//! | File | Subject |
+//! |---|---|
+//! | `claim` | claiming and cancelling |
+//! | `hold`, `confirm` | rules of holds |
+//! | `select`, `choose`, `limits` | which units a command means, which it gets, and how many a subject may have |
+//! | `operate` | adding, blocking and moving seats |
+//! | `look` | reading |
 
 mod choose;
 mod claim;
@@ -16,7 +21,7 @@ pub(crate) use hold::ToHold;
 pub use look::ResultRow;
 
 use crate::command::Steer;
-use crate::hold::Place;
+use crate::hold::UnitId;
 use crate::holds::Holds;
 use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
 use crate::pool::Pool;
@@ -55,7 +60,7 @@ impl Phase {
 /// A unit that was paid for too late.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refunded {
-    pub(crate) place: Place,
+    pub(crate) unit: UnitId,
     pub(crate) subject: Box<str>,
     pub(crate) hold: Box<str>,
     pub(crate) at: Timestamp,
@@ -65,8 +70,8 @@ pub(crate) struct Refunded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub(crate) pool: u16,
-    pub(crate) from: Place,
-    pub(crate) to: Place,
+    pub(crate) from: UnitId,
+    pub(crate) to: UnitId,
     pub(crate) rank: u32,
     pub(crate) subject: Box<str>,
     pub(crate) hold: Box<str>,
@@ -291,7 +296,7 @@ impl Campaign {
         if wanted.units_return != self.units_return {
             return Some(Fixed::UnitsReturn);
         }
-        // Pools are known by their place in stored results, so new ones come after the old ones.
+        // Pools are known by their index in stored results, so new ones come after the old ones.
         let kept = self.pools.iter().zip(&wanted.pools).all(|(old, new)| is_same(old, new));
         (!kept || wanted.pools.len() < self.pools.len()).then_some(Fixed::Pools)
     }

@@ -1,4 +1,4 @@
-//! What a command needs from the state to run on a campaign: the time, deadlines, and a place for new results.
+//! What a command needs to run on a campaign: the time, the deadlines, and a list for new results.
 
 use crate::results::Kind;
 use crate::time::Timestamp;

@@ -137,7 +137,7 @@ as_hex!(NodeId);
 as_hex!(SpaceId);
 as_hex!(PieceName);
 
-/// What a client sees of an entry's place: shard, epoch and position.
+/// What a client sees of an entry's position: shard, epoch and position.
 ///
 /// Written `EPOCH.POSITION`, with `SHARD:` before it where the shard is not 0. Clients treat it as
 /// opaque and bring it back to see their own write on any node.
@@ -147,7 +147,7 @@ pub struct Position {
     pub shard: u32,
     /// How many forks of the journal were resolved before this entry.
     pub epoch: u32,
-    /// The entry's place in the journal, from 1; 0 is before the first.
+    /// The entry's position in the journal, from 1; 0 is before the first.
     pub position: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What can be answered, with its stable strings.
+//! Outcomes: what can be answered, with its stable strings.
 
 mod bytes;
 mod from_memory;
@@ -132,7 +132,7 @@ pub struct Move {
     pub pool: Box<str>,
     /// The unit that is free now.
     pub from: Box<str>,
-    /// The unit in its place.
+    /// The unit that replaces it.
     pub to: Box<str>,
     /// The rank of the claim it is of; 0 if it is held.
     pub rank: u32,

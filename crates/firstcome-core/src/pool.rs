@@ -1,4 +1,4 @@
-//! A pool: what it has, and who has which rank.
+//! A pool: its capacity, and its claims by rank.
 
 mod units;
 

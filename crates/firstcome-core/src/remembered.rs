@@ -1,4 +1,4 @@
-//! What was seen before: the last batch of each node, and the ids of operator commands.
+//! The dedup window: the last batch of each node, and ids of operator commands.
 
 use crate::limits::{COMMAND_MEMORY, COMMAND_MEMORY_US, NODE_MEMORY_US};
 use crate::names::NodeId;

@@ -1,4 +1,4 @@
-//! Claims in the order of their ranks, in runs that are written once.
+//! Claims in the order of their ranks, in segments that never change once full.
 
 use crate::limits::PIECE_BYTES;
 use crate::names::PieceName;

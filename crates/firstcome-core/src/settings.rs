@@ -1,4 +1,4 @@
-//! What an operator chooses for a campaign.
+//! Settings: what an operator chooses for a campaign.
 
 mod holding;
 mod invalid;

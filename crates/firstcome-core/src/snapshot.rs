@@ -1,4 +1,4 @@
-//! The state in pieces, out and in.
+//! Snapshots: the state in pieces, written and read.
 //!
 //! [`State::freeze`](crate::State::freeze) takes a moment and copies no claims: sealed segments never change, open
 //! ones are copied only if written to while the snapshot is under way. The pieces then come one at a

@@ -1,4 +1,4 @@
-//! Everything one node knows as of a position, and where entries are applied.
+//! The state of one shard as of a position; entries are applied here.
 
 mod look;
 

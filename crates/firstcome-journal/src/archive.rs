@@ -1,4 +1,4 @@
-//! What was trimmed from the journal, in files.
+//! The archive: entries that were trimmed from the journal, in files.
 //!
 //! A file is a header and then entries, one after the other; it is only ever written at its end. It
 //! is named by the position of its first entry, twenty digits and `.fcj`. Numbers are little-endian.

@@ -1,4 +1,4 @@
-//! Where a store without a clock of its own takes the time from.
+//! The clock of stores that have none of their own.
 
 use firstcome_core::Timestamp;
 use std::sync::Arc;

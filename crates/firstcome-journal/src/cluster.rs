@@ -1,4 +1,4 @@
-//! What nodes on one journal say of themselves, and what they are given: heartbeats, membership, news, seeds.
+//! What nodes on one journal exchange: heartbeats, membership, news, seeds.
 
 use crate::entry::{Entry, Head};
 use crate::name::Name;

@@ -6,6 +6,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::command::{BadBody, Body};
 use firstcome_core::names::SpaceId;
 use firstcome_core::state::Stamp;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -60,6 +61,13 @@ impl Entry {
             }
         }
     }
+}
+
+/// Entries that follow each other, and why the next one cannot be read.
+#[derive(Debug, Default)]
+pub(crate) struct EntryRun {
+    pub(crate) good: VecDeque<(Entry, Name)>,
+    pub(crate) bad: Option<Failure>,
 }
 
 /// What is to be appended, and what the caller rests on.

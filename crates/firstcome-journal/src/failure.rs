@@ -1,4 +1,4 @@
-//! What can go wrong outside the rules.
+//! Failures of the journal and of its stores.
 
 use crate::name::Name;
 use firstcome_core::LEVEL;

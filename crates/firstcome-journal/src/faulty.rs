@@ -1,4 +1,4 @@
-//! A journal that loses calls and answers, for tests.
+//! Fault injection: a journal that loses calls and answers, for tests.
 //!
 //! Faults are asked for by number: the first append from now is 1. Where a test means another kind
 //! of call, [`Faulty::fault`] takes the kind. Lost tails and forks belong to the store itself: see

@@ -1,4 +1,4 @@
-//! What an entry is known by.
+//! Names of entries.
 
 use firstcome_core::{NodeId, Timestamp};
 use std::fmt;

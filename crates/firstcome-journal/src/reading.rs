@@ -1,9 +1,8 @@
-//! A journal opened for reading, beside those who write it or without anybody.
+//! Read-only access to a journal, whether other processes write it or not.
 
 mod entries;
 
 pub use entries::Entries;
-pub(crate) use entries::{Found, Kept};
 
 use crate::entry::Head;
 use crate::failure::Failure;

@@ -1,20 +1,22 @@
 //! The journal in Redis or Valkey, which several nodes share.
 //!
 //! An append is one script on two keys, and what comes back is read with a plain command sent right
-//! behind it. Two connections take turns where an append is followed by a WAIT; a third one waits
+//! after it. Two connections take turns where an append is followed by a WAIT; a third one waits
 //! for news; a fourth does the rest. The keys are described in `docs/reference/redis-keys.md`.
 //!
 //! | File | Subject |
 //! |---|---|
 //! | `append.lua`, `append` | the step that stores an entry |
 //! | `confirm` | when it is durable |
-//! | `follow`, `kept` | reading and waiting for more |
+//! | `follow`, `first_kept` | reading, waiting for more, and noticing what was trimmed |
 //! | `opening` | whether a store is fit to hold a journal |
 //! | `incarnation` | whether the server is the one that was there before |
-//! | `healing` | what a store lost, put back |
-//! | `head` | what its head says |
+//! | `healing` | repairs after the store lost entries |
+//! | `headroom` | how much memory the server has left |
+//! | `connection` | the connections that appends take in turn |
+//! | `head` | reading the head of the journal |
 //! | `read_only` | reading beside the nodes that write |
-//! | `roll` | who is there |
+//! | `membership` | heartbeats, and reports of forks |
 //! | `snapshots`, `trimming` | pieces, manifests, and what nobody needs any more |
 
 mod append;
@@ -169,7 +171,7 @@ impl Redis {
         opening::promise(self.inner.options.durability, self.inner.waits)
     }
 
-    /// Closes all connections and waits for the tasks behind them. Calls from now on answer unavailable.
+    /// Closes all connections and waits for their tasks. Calls from now on answer unavailable.
     ///
     /// # Cancel safety
     ///

@@ -1,4 +1,4 @@
-//! What several nodes on one journal need beyond it.
+//! What several nodes on one journal need: news, heartbeats, backfill, reseeding.
 
 pub use crate::cluster::{Announcement, News, Roll, Seed};
 

@@ -1,4 +1,4 @@
-//! Everything stored, checked from the first entry to the last.
+//! Checks everything that is stored, from the first entry to the last.
 
 use crate::failure::Failure;
 use crate::sqlite::ReadOnly;

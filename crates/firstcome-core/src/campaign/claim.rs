@@ -2,14 +2,14 @@
 
 use super::select::Selection;
 use super::{Campaign, Phase};
-use crate::hold::Place;
+use crate::hold::UnitId;
 use crate::holds::Holder;
 use crate::outcome::{By, Missing, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
 use crate::time::Timestamp;
 
 impl Campaign {
-    /// Says what a claim would get, without giving anything: the pool's place, or the answer. `limit` is what comes with
+    /// Says what a claim would get, without giving anything: the index of the pool, or the answer. `limit` is what comes with
     /// the claim, and counts like the campaign's.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
@@ -22,19 +22,19 @@ impl Campaign {
         subject: &str,
         limit: Option<u32>,
     ) -> Result<usize, Outcome> {
-        let place = match (pool, &self.pools[..]) {
+        let index = match (pool, &self.pools[..]) {
             (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
             (None, [_]) => Some(0),
             (None, _) => return Err(Refusal::PoolRequired.into()),
         };
-        let Some(place) = place else {
+        let Some(index) = index else {
             return Err(Refusal::NotFound(Missing::Pool).into());
         };
-        let pool = &self.pools[place];
+        let pool = &self.pools[index];
         if pool.hall().is_some() {
             return Err(Refusal::HoldRequired.into());
         }
-        if let Some(claim) = self.latest_claim(place, subject) {
+        if let Some(claim) = self.latest_claim(index, subject) {
             if claim.cancel.is_none() {
                 return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
             }
@@ -45,14 +45,14 @@ impl Campaign {
         self.admit(at, subject)?;
         if !self.holds.is_empty() {
             // Who holds something may have more than one unit of a pool.
-            self.check_limits(subject, &Selection::counted(place as u16), limit)?;
+            self.check_limits(subject, &Selection::counted(index as u16), limit)?;
         } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
             return Err(Refusal::LimitReached.into());
         }
         if pool.left() == 0 {
             return Err(Refusal::SoldOut.into());
         }
-        Ok(place)
+        Ok(index)
     }
 
     /// Refuses a subject or a moment with the first that applies: `not_admitted`, `paused`, `not_open`, `closed`.
@@ -69,11 +69,11 @@ impl Campaign {
     }
 
     /// Gives a subject's latest live claim in a pool, or else its latest.
-    fn latest_claim(&self, place: usize, subject: &str) -> Option<Claim<'_>> {
-        let pool = &self.pools[place];
+    fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
+        let pool = &self.pools[index];
         let latest = pool.claim(pool.latest(subject)?)?;
         // Only who holds units can have a live claim behind a cancelled one.
-        let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == place);
+        let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == index);
         if latest.cancel.is_none() || !self.holds.holder(subject).is_some_and(has) {
             return Some(latest);
         }
@@ -81,8 +81,8 @@ impl Campaign {
     }
 
     /// Refuses with `already_cancelled` who gave up every claim in a pool, if nobody may claim again.
-    pub(super) fn check_claims_again(&self, subject: &str, place: usize) -> Result<(), Refusal> {
-        match self.latest_claim(place, subject) {
+    pub(super) fn check_claims_again(&self, subject: &str, index: usize) -> Result<(), Refusal> {
+        match self.latest_claim(index, subject) {
             Some(claim) if claim.cancel.is_some() && !self.claim_again => {
                 Err(Refusal::AlreadyCancelled)
             }
@@ -91,11 +91,11 @@ impl Campaign {
     }
 
     /// Gives a subject a unit: it was judged that it may have one.
-    pub(crate) fn give(&mut self, place: usize, subject: &str, at: Timestamp) -> u32 {
+    pub(crate) fn give(&mut self, index: usize, subject: &str, at: Timestamp) -> u32 {
         if let Some(holder) = self.holds.find_holder_mut(subject) {
-            holder.has.push((place as u16, Place::Counted));
+            holder.has.push((index as u16, UnitId::Counted));
         }
-        self.pools[place].give(subject, at)
+        self.pools[index].give(subject, at)
     }
 
     /// Says whether a subject has this many live claims or more. It has at most one in each pool.
@@ -111,7 +111,7 @@ impl Campaign {
         self.pools.iter().filter(has).take(limit as usize).count() == limit as usize
     }
 
-    /// Undoes a claim. Gives the outcome, and the pool's place if something changed.
+    /// Undoes a claim. Gives the outcome, and the index of the pool if something changed.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `no_such_claim`,
     /// `cancelled` as it was the first time.
@@ -123,10 +123,10 @@ impl Campaign {
         rank: u32,
         ask: (By, &str, &str),
     ) -> (Outcome, Option<usize>) {
-        let Some(place) = self.pools.iter().position(|p| *p.name == *pool) else {
+        let Some(index) = self.pools.iter().position(|p| *p.name == *pool) else {
             return (Refusal::NotFound(Missing::Pool).into(), None);
         };
-        let pool = &mut self.pools[place];
+        let pool = &mut self.pools[index];
         match pool.claim(rank).filter(|claim| claim.subject == subject) {
             None => return (Refusal::NoSuchClaim.into(), None),
             Some(claim) => {
@@ -137,7 +137,7 @@ impl Campaign {
         }
         let (by, reason, who) = ask;
         let cancel = Cancel { at, by, reason: reason.into(), who: who.into() };
-        let unit = (place as u16, pool.place_of(rank).unwrap_or(Place::Counted));
+        let unit = (index as u16, pool.unit_of(rank).unwrap_or(UnitId::Counted));
         pool.undo(rank, cancel, self.units_return);
         if let Some(holder) = self.holds.find_holder_mut(subject) {
             let had = holder.has.iter().position(|has| *has == unit);
@@ -146,6 +146,6 @@ impl Campaign {
         if by == By::Operator {
             self.barred.insert(subject.into());
         }
-        (Outcome::Cancelled { by, at }, Some(place))
+        (Outcome::Cancelled { by, at }, Some(index))
     }
 }

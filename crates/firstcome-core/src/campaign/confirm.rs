@@ -1,11 +1,11 @@
-//! The ladders of confirming and of giving back.
+//! Rules of confirming and releasing units of a hold.
 
 use super::hold::held_of;
 use super::select::{Reach, Selection};
 use super::{Campaign, Refunded};
 use crate::command::{Late, Pick, Step};
 use crate::context::{ApplyContext, NewResult};
-use crate::hold::{Fate, Hold, Place, Take};
+use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::outcome::{Outcome, Refusal};
 use crate::results::Kind;
 use firstcome_inject::{Mistake, inject};
@@ -44,17 +44,17 @@ impl Campaign {
         let number = hold.number;
         let repeated = self.is_repeated(hold, step, content)?;
         let which = match units {
-            [] => {
-                (0..hold.takes.len()).filter(|at| hold.takes[*at].fate != Fate::Released).collect()
-            }
+            [] => (0..hold.takes.len())
+                .filter(|index| hold.takes[*index].fate != Fate::Released)
+                .collect(),
             units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
         let mut which: Vec<usize> = which;
         if repeated {
             // Units that came later were not meant.
-            which.retain(|at| !matches!(hold.takes[*at].fate, Fate::Held | Fate::Expired));
+            which.retain(|index| !matches!(hold.takes[*index].fate, Fate::Held | Fate::Expired));
         }
-        let fate = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
+        let fate = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let expired = fate(|fate| fate == Fate::Expired);
         let barred = self.barred.contains(step.subject);
         if hold.takes.iter().all(|take| take.fate == Fate::Released) {
@@ -92,14 +92,17 @@ impl Campaign {
 
     /// Says whether all units that expired are free and the subject may have them.
     fn can_retake(&self, hold: &Hold, which: &[usize]) -> bool {
-        let takes: Vec<Take> =
-            which.iter().map(|at| hold.takes[*at]).filter(|t| t.fate == Fate::Expired).collect();
-        let free = |take: &Take| {
-            if inject(Mistake::RetakeFromOthers) && matches!(take.place, Place::Seat(_)) {
+        let takes: Vec<Allocation> = which
+            .iter()
+            .map(|index| hold.takes[*index])
+            .filter(|t| t.fate == Fate::Expired)
+            .collect();
+        let free = |take: &Allocation| {
+            if inject(Mistake::RetakeFromOthers) && matches!(take.unit, UnitId::Seat(_)) {
                 return true;
             }
-            let wanted = takes.iter().filter(|t| (t.pool, t.place) == (take.pool, take.place));
-            self.pools[usize::from(take.pool)].free(take.place) >= wanted.count() as u32
+            let wanted = takes.iter().filter(|t| (t.pool, t.unit) == (take.pool, take.unit));
+            self.pools[usize::from(take.pool)].free(take.unit) >= wanted.count() as u32
         };
         takes.iter().all(free) && self.may_have_again(hold, &takes)
     }
@@ -108,17 +111,17 @@ impl Campaign {
         let Self { holds, pools, .. } = self;
         let hold = holds.at_mut(number);
         let mut has = Vec::with_capacity(which.len());
-        for at in which {
-            let take = &mut hold.takes[*at];
+        for index in which {
+            let take = &mut hold.takes[*index];
             let pool = &mut pools[usize::from(take.pool)];
             match take.fate {
                 Fate::Held => {}
-                Fate::Expired => pool.hold(take.place, number),
+                Fate::Expired => pool.hold(take.unit, number),
                 Fate::Confirmed(_) | Fate::Refunded | Fate::Released => continue,
             }
-            let rank = pool.confirm(take.place, (&hold.subject, &hold.id), context.at);
+            let rank = pool.confirm(take.unit, (&hold.subject, &hold.id), context.at);
             take.fate = Fate::Confirmed(rank);
-            has.push((take.pool, take.place));
+            has.push((take.pool, take.unit));
             context.emit(&hold.subject, NewResult { kind: Kind::Claim, pool: take.pool, rank });
         }
         let subject = hold.subject.clone();
@@ -134,12 +137,12 @@ impl Campaign {
     ) -> Outcome {
         let Self { holds, refunds, .. } = self;
         let hold = holds.at_mut(number);
-        for at in which {
-            let take = &mut hold.takes[*at];
+        for index in which {
+            let take = &mut hold.takes[*index];
             if take.fate == Fate::Expired {
                 take.fate = Fate::Refunded;
                 let (subject, id) = (hold.subject.clone(), hold.id.clone());
-                refunds.push(Refunded { place: take.place, subject, hold: id, at: context.at });
+                refunds.push(Refunded { unit: take.unit, subject, hold: id, at: context.at });
                 let rank = refunds.len() as u32;
                 context.emit(
                     &hold.subject,
@@ -184,7 +187,7 @@ impl Campaign {
             [] => (0..hold.takes.len()).collect(),
             units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
-        let any = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
+        let any = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let given_back = any(|fate| matches!(fate, Fate::Held | Fate::Released));
         if any(|fate| matches!(fate, Fate::Expired | Fate::Refunded)) {
             return Err(Refusal::HoldExpired.into());
@@ -197,11 +200,11 @@ impl Campaign {
             return Ok(self.released(hold, &which));
         }
         let hold = self.holds.at_mut(number);
-        for at in &which {
-            let take = &mut hold.takes[*at];
+        for index in &which {
+            let take = &mut hold.takes[*index];
             if take.fate == Fate::Held {
                 take.fate = Fate::Released;
-                self.pools[usize::from(take.pool)].give_back(take.place);
+                self.pools[usize::from(take.pool)].give_back(take.unit);
             }
         }
         hold.remember(step.id, content);
@@ -222,20 +225,20 @@ impl Campaign {
     ) -> Result<Vec<usize>, Outcome> {
         let mut found = if repeated { Vec::new() } else { held_of(hold, asked) };
         let mut missing = Vec::new();
-        let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, Place::Seat(*seat), 1));
-        for (pool, place, count) in wanted.chain(asked.quantities.iter().copied()) {
-            let is = |at: &usize| {
-                let take = &hold.takes[*at];
-                (take.pool, take.place) == (pool, place)
+        let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, UnitId::Seat(*seat), 1));
+        for (pool, unit, count) in wanted.chain(asked.quantities.iter().copied()) {
+            let is = |index: &usize| {
+                let take = &hold.takes[*index];
+                (take.pool, take.unit) == (pool, unit)
             };
-            let got = found.iter().filter(|at| is(at)).count();
-            let others =
-                (0..hold.takes.len()).filter(|at| is(at) && hold.takes[*at].fate != Fate::Held);
+            let got = found.iter().filter(|index| is(index)).count();
+            let others = (0..hold.takes.len())
+                .filter(|index| is(index) && hold.takes[*index].fate != Fate::Held);
             // A repeated step may show more than it did: which of a quantity it was is not remembered.
             let most = if repeated { usize::MAX } else { count as usize - got };
             let others: Vec<usize> = others.take(most).collect();
             if !repeated && got + others.len() < count as usize {
-                missing.push(self.unit_name(pool, place));
+                missing.push(self.unit_name(pool, unit));
             }
             found.extend(others);
         }

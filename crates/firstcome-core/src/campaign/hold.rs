@@ -1,11 +1,11 @@
-//! The ladders of holding units, changing what is held, and extending.
+//! Rules of holding units, changing what is held, extending and expiry.
 
 use super::Campaign;
 use super::select::{Reach, Selection};
 use crate::command::{Pick, Step};
 use crate::context::ApplyContext;
 use crate::hall::Standing;
-use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
+use crate::hold::{Allocation, Fate, Hold, HoldStanding, UnitId};
 use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
 };
@@ -102,13 +102,13 @@ impl Campaign {
             if !lasts {
                 return None;
             }
-            taken.push(self.unit_name(*pool, Place::Seat(*seat)));
+            taken.push(self.unit_name(*pool, UnitId::Seat(*seat)));
         }
         if !taken.is_empty() {
             return Some(Outcome::refused_for(Refusal::UnitTaken, taken));
         }
-        let enough = |(pool, place, count): &(u16, Place, u32)| {
-            self.pools[usize::from(*pool)].free(*place) >= *count
+        let enough = |(pool, unit, count): &(u16, UnitId, u32)| {
+            self.pools[usize::from(*pool)].free(*unit) >= *count
         };
         (!asked.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
     }
@@ -198,17 +198,17 @@ impl Campaign {
         }
         let dropped = self.select(drop, Reach::Any)?;
         let gone = held_of(hold, &dropped);
-        let stays: Vec<Take> = hold
+        let stays: Vec<Allocation> = hold
             .takes
             .iter()
             .enumerate()
-            .filter(|(at, _)| !gone.contains(at))
+            .filter(|(index, _)| !gone.contains(index))
             .map(|t| *t.1)
             .collect();
-        let before: Vec<Take> = gone.iter().map(|at| hold.takes[*at]).collect();
+        let before: Vec<Allocation> = gone.iter().map(|index| hold.takes[*index]).collect();
         let mut added = self.select(add, Reach::Any)?;
         added.seats.retain(|(pool, seat)| {
-            let same = |take: &Take| (take.pool, take.place) == (*pool, Place::Seat(*seat));
+            let same = |take: &Allocation| (take.pool, take.unit) == (*pool, UnitId::Seat(*seat));
             !stays.iter().any(|take| same(take) && take.fate == Fate::Held)
         });
         // Only what is really new must be for sale now.
@@ -232,7 +232,7 @@ impl Campaign {
             Ok(chosen) => chosen,
             Err(outcome) => {
                 for take in &before {
-                    self.pools[usize::from(take.pool)].hold(take.place, number);
+                    self.pools[usize::from(take.pool)].hold(take.unit, number);
                 }
                 self.holds.at_mut(number).takes = all;
                 return Err(outcome);
@@ -280,7 +280,7 @@ impl Campaign {
         for take in &mut hold.takes {
             if take.fate == Fate::Held {
                 take.fate = Fate::Expired;
-                self.pools[usize::from(take.pool)].give_back(take.place);
+                self.pools[usize::from(take.pool)].give_back(take.unit);
             }
         }
         self.holds.end(number, service);
@@ -340,7 +340,7 @@ impl Campaign {
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
             hold: hold.id.clone(),
-            units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
+            units: held.map(|take| self.unit_name(take.pool, take.unit)).collect(),
             expires_at: context.moment(hold.deadline),
         })
     }
@@ -351,8 +351,8 @@ impl Campaign {
         which: &[usize],
         is: fn(Fate) -> bool,
     ) -> Vec<UnitName> {
-        let takes = which.iter().map(|at| hold.takes[*at]).filter(|take| is(take.fate));
-        takes.map(|take| self.unit_name(take.pool, take.place)).collect()
+        let takes = which.iter().map(|index| hold.takes[*index]).filter(|take| is(take.fate));
+        takes.map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
     pub(super) fn released(&self, hold: &Hold, which: &[usize]) -> Outcome {
@@ -370,12 +370,12 @@ impl Campaign {
     pub(super) fn confirmed(&self, hold: &Hold, which: &[usize], retaken: bool) -> Outcome {
         let mut latest = Timestamp::from_micros(0);
         let mut units = Vec::with_capacity(which.len());
-        for take in which.iter().map(|at| hold.takes[*at]) {
+        for take in which.iter().map(|index| hold.takes[*index]) {
             if let Fate::Confirmed(rank) = take.fate {
                 let pool = &self.pools[usize::from(take.pool)];
                 let claim = pool.claim(rank).expect("a confirmed unit has its claim");
                 latest = latest.max(claim.at);
-                units.push(RankedUnit { unit: self.unit_name(take.pool, take.place), rank });
+                units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
             }
         }
         let (hold, left) = (hold.id.clone(), hold.held());
@@ -393,25 +393,27 @@ fn check_size(has: usize, asked: &Selection<'_>) -> Result<(), Refusal> {
 fn has_exactly(hold: &Hold, asked: &Selection<'_>) -> bool {
     let mut quantities = asked.quantities.iter().map(|(_, _, count)| *count as usize);
     let units = asked.seats.len() + quantities.by_ref().sum::<usize>();
-    let held = |pool: u16, place: Place| {
-        let is = |take: &&Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+    let held = |pool: u16, unit: UnitId| {
+        let is =
+            |take: &&Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
         hold.takes.iter().filter(is).count()
     };
     asked.only_names
         && hold.held() as usize == units
-        && asked.seats.iter().all(|(pool, seat)| held(*pool, Place::Seat(*seat)) == 1)
-        && asked.quantities.iter().all(|(pool, place, n)| held(*pool, *place) == *n as usize)
+        && asked.seats.iter().all(|(pool, seat)| held(*pool, UnitId::Seat(*seat)) == 1)
+        && asked.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
 }
 
 /// Gives which of a hold's takes are held and asked for, as far as there are.
 pub(super) fn held_of(hold: &Hold, asked: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut pick = |pool: u16, place: Place, count: usize| {
-        let is = |take: &Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+    let mut pick = |pool: u16, unit: UnitId, count: usize| {
+        let is =
+            |take: &Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
         let takes = hold.takes.iter().enumerate().filter(|(_, take)| is(take));
-        found.extend(takes.map(|(at, _)| at).take(count));
+        found.extend(takes.map(|(index, _)| index).take(count));
     };
-    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, Place::Seat(*seat), 1));
-    asked.quantities.iter().for_each(|(pool, place, n)| pick(*pool, *place, *n as usize));
+    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, UnitId::Seat(*seat), 1));
+    asked.quantities.iter().for_each(|(pool, unit, n)| pick(*pool, *unit, *n as usize));
     found
 }

@@ -1,4 +1,4 @@
-//! What readers see of a campaign's holds and results.
+//! Reads a campaign: its holds, its results, and when seats become free.
 
 use super::select::Reach;
 use super::{Campaign, Moved};
@@ -73,7 +73,7 @@ impl Campaign {
 
     /// Gives the names of the units a hold has, whatever became of them, in its order.
     pub fn units_named(&self, hold: &Hold) -> Vec<UnitName> {
-        hold.takes.iter().map(|take| self.unit_name(take.pool, take.place)).collect()
+        hold.takes.iter().map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
     /// Gives the seats that were exchanged, in order.
@@ -101,18 +101,18 @@ impl Campaign {
                 let claim = pool.claim(record.rank)?;
                 let grant = pool.grants.of(record.rank);
                 // A claim shows the unit it was won with, a cancel the one that was given up.
-                let place = match kind {
-                    Kind::Cancel => pool.grants.place(record.rank),
-                    Kind::Claim | Kind::RefundDue | Kind::Moved => grant.map(|grant| grant.place),
+                let unit = match kind {
+                    Kind::Cancel => pool.grants.unit(record.rank),
+                    Kind::Claim | Kind::RefundDue | Kind::Moved => grant.map(|grant| grant.unit),
                 };
-                let unit = place.and_then(|place| pool.unit_name(place));
+                let unit = unit.and_then(|unit| pool.unit_name(unit));
                 row(claim, unit, grant.map(|grant| grant.hold))
             }
             Kind::RefundDue => {
                 let refund = self.refunds.get(nth)?;
                 let subject = &*refund.subject;
                 let claim = Claim { rank: 0, subject, at: refund.at, cancel: None };
-                row(claim, pool.unit_name(refund.place), Some(&*refund.hold))
+                row(claim, pool.unit_name(refund.unit), Some(&*refund.hold))
             }
             Kind::Moved => {
                 let moved = self.moves.get(nth)?;

@@ -1,4 +1,4 @@
-//! Commands about holds and seats, into bytes and out of them.
+//! Writes and reads commands about holds and seats.
 
 use super::field::{Target, at_least_one, bounded, name};
 use super::order::order_field;

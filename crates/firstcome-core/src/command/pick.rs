@@ -1,4 +1,4 @@
-//! Which units a command is about, and how that is stored.
+//! Which units a command asks for, and how that is stored.
 
 use super::field::name;
 use crate::hall::Price;

@@ -1,4 +1,4 @@
-//! What holds of a command whatever the state: each property once, with a row for every kind.
+//! Properties of a command, whatever the state: each once, with a row for every kind.
 
 use super::{Command, Mark};
 

@@ -1,4 +1,4 @@
-//! The bytes of a body into commands.
+//! Reads the commands of a body.
 
 use super::field::{Target, at_least_one, bounded, name};
 use super::holds::{self, HOLD, MOVE};
@@ -157,17 +157,17 @@ fn claim<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Ma
 }
 
 fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
-    let (mut place, mut subject, mut limit) = (None, "", None);
+    let (mut target, mut subject, mut limit) = (None, "", None);
     value.nested()?.fields(|field, value| {
         match field {
-            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
             2 => subject = value.text()?,
             3 => limit = Some(at_least_one(value)?),
             _ => return Err(value.wrong("an unknown field of a claim")),
         }
         Ok(())
     })?;
-    let (Some((campaign, pool)), Some(_)) = (place.copied(), limit) else {
+    let (Some((campaign, pool)), Some(_)) = (target.copied(), limit) else {
         return Err(value.wrong("a claim without its target or its limit"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
@@ -175,11 +175,11 @@ fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<
 }
 
 fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
-    let (mut place, mut subject, mut rank) = (None, "", 0);
+    let (mut target, mut subject, mut rank) = (None, "", 0);
     let (mut by, mut reason, mut who) = (By::Subject, "", "");
     value.nested()?.fields(|field, value| {
         match field {
-            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
             2 => subject = value.text()?,
             3 => rank = value.number32()?,
             4 => by = By::of(value.number()?).ok_or_else(|| value.wrong("an unknown canceller"))?,
@@ -189,7 +189,7 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
         }
         Ok(())
     })?;
-    let Some((campaign, Some(pool))) = place.copied() else {
+    let Some((campaign, Some(pool))) = target.copied() else {
         return Err(value.wrong("a target that was not given"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;

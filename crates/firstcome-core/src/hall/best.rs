@@ -1,4 +1,4 @@
-//! The best seats there are.
+//! Chooses the best free seats.
 
 use super::criteria::Criteria;
 use super::{ACCESSIBLE, Hall, Orphans, Price};
@@ -156,15 +156,15 @@ impl Hall {
                 continue;
             }
             let known = best.map(|(key, ..)| key);
-            if let Some((key, place)) = self.together_in(*number, wanted, strict, known) {
-                best = Some((key, *number, place));
+            if let Some((key, index)) = self.together_in(*number, wanted, strict, known) {
+                best = Some((key, *number, index));
             }
         }
-        let (_, row, place) = best?;
-        Some(self.rows[row as usize].seats[place..place + wanted.quantity].to_vec())
+        let (_, row, index) = best?;
+        Some(self.rows[row as usize].seats[index..index + wanted.quantity].to_vec())
     }
 
-    /// Gives the best choice in one row that is better than `known`: what it is measured by, and its first place.
+    /// Gives the best choice in one row that is better than `known`: what it is measured by, and the index of its first seat.
     fn together_in(
         &self,
         number: u32,
@@ -186,7 +186,7 @@ impl Hall {
         found
     }
 
-    /// Gives the best choice of neighbours within open places, as [`Hall::together_in`] does.
+    /// Gives the best choice of neighbours within a run of open seats, as [`Hall::together_in`] does.
     pub(super) fn best_window(
         &self,
         number: u32,
@@ -196,11 +196,11 @@ impl Hall {
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {
         let seats = &self.rows[number as usize].seats;
-        let seat = |place: usize| &self.seats[seats[place] as usize];
+        let seat = |index: usize| &self.seats[seats[index] as usize];
         let (mut best, mut found) = (known, None);
         let (mut fitting, mut sum, mut accessible) = (0, 0, 0);
-        for place in run {
-            let coming = seat(place);
+        for index in run {
+            let coming = seat(index);
             if !wanted.fits(coming) {
                 (fitting, sum, accessible) = (0, 0, 0);
                 continue;
@@ -209,17 +209,17 @@ impl Hall {
             sum += u64::from(coming.quality);
             accessible += u32::from(coming.marks & ACCESSIBLE);
             if fitting > wanted.quantity {
-                let going = seat(place - wanted.quantity);
+                let going = seat(index - wanted.quantity);
                 sum -= u64::from(going.quality);
                 accessible -= u32::from(going.marks & ACCESSIBLE);
             }
             if fitting < wanted.quantity || (wanted.accessible && accessible == 0) {
                 continue;
             }
-            let first = place + 1 - wanted.quantity;
+            let first = index + 1 - wanted.quantity;
             let measure = (sum, seats[first]);
             if best.is_none_or(|best| measure < best)
-                && !(strict && self.orphans_beside(number, first..place + 1))
+                && !(strict && self.orphans_beside(number, first..index + 1))
             {
                 (best, found) = (Some(measure), Some((measure, first)));
             }
@@ -227,9 +227,9 @@ impl Hall {
         found
     }
 
-    /// Says whether taking a run of places leaves an orphan at either side.
+    /// Says whether taking a run of seats leaves an orphan at either side.
     fn orphans_beside(&self, row: u32, run: Range<usize>) -> bool {
-        let taken = |place: usize| run.contains(&place);
+        let taken = |index: usize| run.contains(&index);
         self.leaves_alone(row, run.start.wrapping_sub(1), taken)
             || self.leaves_alone(row, run.end, taken)
     }

@@ -1,4 +1,4 @@
-//! What is written of seats once, in runs that never change after the next has begun.
+//! Seats in the bytes of a snapshot, in runs that never change once full.
 
 use super::bytes::{ChunkWriter, own_fields, own_name};
 use super::settings::SeatSettings;

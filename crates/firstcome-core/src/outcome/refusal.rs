@@ -1,4 +1,4 @@
-//! Why the rules say no, with its stable strings and numbers.
+//! Refusals: why the rules say no, with stable strings and numbers.
 
 use crate::time::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What an operator chooses about holds.
+//! Settings of holds.
 
 use super::invalid::BadSettings;
 use crate::limits::{

@@ -1,4 +1,4 @@
-//! What readers see of the state.
+//! Reads the state.
 
 use super::{Archived, Named, Stamp, State};
 use crate::campaign::{Campaign, ResultRow, ToHold};

@@ -1,4 +1,4 @@
-//! Entries out of archive files.
+//! Reads entries from archive files.
 
 use super::{
     BODY_BYTES, FRONT_BYTES, HEADER_BYTES, Part, SEAL_BYTES, parts, read_front, refuse_header,
@@ -52,8 +52,8 @@ impl Frames {
     /// As [`Frames::open`].
     pub fn holding(folder: &Path, position: u64, sealer: Sealer) -> Result<Option<Self>, Failure> {
         let parts = parts(folder)?;
-        let behind = parts.partition_point(|part| part.first <= position);
-        let Some(part) = behind.checked_sub(1).map(|last| &parts[last]) else { return Ok(None) };
+        let after = parts.partition_point(|part| part.first <= position);
+        let Some(part) = after.checked_sub(1).map(|last| &parts[last]) else { return Ok(None) };
         Self::open(part, sealer).map(Some)
     }
 

@@ -1,4 +1,4 @@
-//! What several nodes on a journal in memory need.
+//! What several nodes on one journal need, in memory.
 
 use super::Memory;
 use super::state::{Manifest, State};

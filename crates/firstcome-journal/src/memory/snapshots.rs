@@ -1,4 +1,4 @@
-//! Snapshots of a journal in memory, and dropping what no reader needs any more.
+//! Snapshots and trimming of a journal in memory.
 
 use super::Memory;
 use super::state::{Manifest, Piece, State};

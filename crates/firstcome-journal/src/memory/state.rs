@@ -1,4 +1,4 @@
-//! What a journal in memory has, and the steps that change it.
+//! The state of a journal in memory, and the steps that change it.
 
 use crate::cluster::Announcement;
 use crate::entry::{Append, Entry, Head};

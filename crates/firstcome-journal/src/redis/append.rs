@@ -1,4 +1,4 @@
-//! The step that stores an entry, and what comes back with it.
+//! Appends an entry, and reads what the caller has not applied yet.
 
 use super::Redis;
 use super::confirm::Waiting;
@@ -25,7 +25,7 @@ impl Redis {
         let mut sent = self.send(&pinned, &append, deadline);
         let mut reply = sent.stored.await;
         if let Err(Store::UnknownScript) = reply {
-            // It certainly did not run; what was sent behind it means nothing then.
+            // It certainly did not run; what was sent after it means nothing then.
             let script = &self.inner.scripts.append.script;
             pinned.load(script, deadline).await.map_err(looked)?;
             sent = self.send(&pinned, &append, deadline);
@@ -68,8 +68,8 @@ impl Redis {
     /// Picks the connection whose turn it is, or another one where nobody waits on that.
     fn connection(&self) -> &AppendConnection {
         let connections = &self.inner.append_connections;
-        let turn = self.inner.next_connection.fetch_add(1, Ordering::Relaxed);
-        let next = &connections[turn % connections.len()];
+        let next = self.inner.next_connection.fetch_add(1, Ordering::Relaxed);
+        let next = &connections[next % connections.len()];
         let free = || connections.iter().find(|one| !one.is_waiting());
         if next.is_waiting() { free().unwrap_or(next) } else { next }
     }

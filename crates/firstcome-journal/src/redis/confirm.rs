@@ -1,4 +1,4 @@
-//! When an entry is durable: a task for each connection that appends.
+//! Confirms that entries are durable: a task for each connection that appends.
 //!
 //! A WAIT speaks of what was written on its own connection before it, so it is only ever asked and
 //! believed there. One that comes back with too few copies is sent again for as long as the
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many entries wait at most on one connection; of more, the oldest are given up.
 const MOST: usize = 1_024;
 
-/// An entry that was appended, and the WAIT that was sent right behind it.
+/// An entry that was appended, and the WAIT that was sent right after it.
 pub(super) struct Waiting {
     pub(super) pinned: Pinned,
     pub(super) answer: Answer,
@@ -97,7 +97,7 @@ impl Work {
         loop {
             let next = match late.take() {
                 None => adding.recv().await,
-                // Answers come in the order of asking: that of an entry behind these speaks for them, too.
+                // Answers come in the order of asking: that of a later entry speaks for them, too.
                 Some(mut known) => match adding.try_recv() {
                     Ok(next) => {
                         late = Some(known);
@@ -154,7 +154,7 @@ impl Work {
     }
 }
 
-/// Tells those who wait what came of it; says whether anybody still waits.
+/// Answers those who wait; says whether anybody still waits.
 fn answer_waiting(late: &mut Late, reached: Option<bool>) -> bool {
     match reached {
         Some(true) => {

@@ -1,4 +1,4 @@
-//! From which position on entries are kept.
+//! The first position that is not trimmed.
 //!
 //! A stream without news may be one that was trimmed to its end, or that goes on after a seed. Who
 //! follows it is told so within seconds, from what heartbeats bring anyway, and asks only where

@@ -1,4 +1,4 @@
-//! Reading, and waiting for more.
+//! Reads entries, and waits for new ones.
 
 use super::trouble::{looked, unexpected};
 use super::value::Entries;

@@ -1,4 +1,4 @@
-//! What the head of a journal says.
+//! Reads the head of the journal.
 
 use super::keys::Keys;
 use super::scripts;

@@ -1,4 +1,4 @@
-//! Whether the server behind a connection is the one that was there before.
+//! Checks whether a connection leads to the same run of the same server as before.
 //!
 //! A copy that took over, or a server that was started again, may lack what its predecessor had. Each
 //! connection is asked once which run of which server it leads to, before anything rests on it.

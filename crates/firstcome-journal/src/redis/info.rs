@@ -1,4 +1,4 @@
-//! The answers of INFO.
+//! Reads the answers of INFO.
 
 /// Gives one field.
 pub(super) fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {

@@ -1,4 +1,4 @@
-//! What the keys of a space are called.
+//! The names of the keys of a space.
 
 use firstcome_core::names::PieceName;
 

@@ -1,4 +1,4 @@
-//! Whether a store is fit to hold a journal, found out before anything is written.
+//! Checks that a store is fit to hold a journal before anything is written.
 
 use super::headroom::MemoryUse;
 use super::info::{field, replicas, run_of};
@@ -12,7 +12,7 @@ use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Wire};
 
-/// What a look at the server found.
+/// The settings and the condition of a server.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     replication: String,
@@ -168,15 +168,15 @@ impl Server {
                 &format!("CONFIG SET min-replicas-to-write {copies}"),
             );
         }
-        let room = MemoryUse::read(&self.memory);
-        if room.most == 0 && !self.memory.is_empty() {
+        let memory = MemoryUse::read(&self.memory);
+        if memory.most == 0 && !self.memory.is_empty() {
             warn(
                 "maxmemory is not set: the server takes memory until the system ends it",
                 "CONFIG SET maxmemory BYTES",
             );
-        } else if room.most > 0 && room.used * 10 >= room.most * 7 {
+        } else if memory.most > 0 && memory.used * 10 >= memory.most * 7 {
             warn(
-                &format!("{} of {} bytes of maxmemory are in use", room.used, room.most),
+                &format!("{} of {} bytes of maxmemory are in use", memory.used, memory.most),
                 "CONFIG SET maxmemory BYTES",
             );
         }

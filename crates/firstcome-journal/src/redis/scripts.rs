@@ -1,4 +1,4 @@
-//! The scripts, and what they answer.
+//! The Lua scripts, and how their answers are read.
 
 use crate::failure::Failure;
 use crate::name::Name;
@@ -91,7 +91,7 @@ impl Scripts {
     }
 }
 
-/// What a script answered: parts behind the code, where it did as asked.
+/// What a script answered: parts after the code, where it did as asked.
 ///
 /// `applied` is the position the caller rested on and `name` the name there, for the failures that repeat them.
 pub(super) fn done(

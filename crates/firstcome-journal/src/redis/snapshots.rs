@@ -1,4 +1,4 @@
-//! Terms, pieces and manifests.
+//! Terms, pieces and manifests in Redis.
 
 use super::Redis;
 use super::keys::Keys;

@@ -1,4 +1,4 @@
-//! Dropping what no reader needs any more, a bite at a time.
+//! Trims entries and pieces that no reader needs any more, in small steps.
 
 use super::Redis;
 use super::scripts::number;

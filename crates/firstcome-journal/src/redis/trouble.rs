@@ -1,4 +1,4 @@
-//! What a failure of the store means for the journal.
+//! Maps failures of the store to failures of the journal.
 
 use crate::failure::Failure;
 use firstcome_store::{Effect, Failure as Store, Reply};

@@ -1,4 +1,4 @@
-//! How an entry stands in a stream: the store part is the name of its one field, the body the value.
+//! The bytes of an entry in a stream: the store part is the name of its one field, the body the value.
 //!
 //! | Bytes of the store part | Content |
 //! |---|---|

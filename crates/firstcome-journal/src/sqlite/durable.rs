@@ -1,4 +1,4 @@
-//! A SQLite file whose commits are durable when they answer.
+//! A SQLite file whose commits are durable when they return.
 
 use super::trouble::{Trouble, is_full};
 use rusqlite::{Connection, OpenFlags, Params};

@@ -1,4 +1,4 @@
-//! Terms, pieces and manifests.
+//! Terms, pieces and manifests in SQLite.
 
 use super::durable::execute;
 use super::writer::Writer;

@@ -1,4 +1,4 @@
-//! What SQLite's errors mean here.
+//! Maps errors of SQLite to failures.
 
 use crate::failure::Failure;
 use rusqlite::ErrorCode;

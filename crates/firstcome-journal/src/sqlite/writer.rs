@@ -1,4 +1,4 @@
-//! What the writer's thread does.
+//! The writer thread: the one connection that changes the file.
 
 use super::durable::{Durable, Form, execute};
 use super::options::Options;
@@ -31,7 +31,7 @@ pub(super) struct Writer {
     pub(super) sealer: Sealer,
     pub(super) clock: Clock,
     /// Where the journal stands. Nobody else writes to it, so this is as good as looking.
-    pub(super) head: Known,
+    pub(super) head: CachedHead,
     pub(super) archived: bool,
     pub(super) archive: Option<Archive>,
     pub(super) keep_for: Duration,
@@ -40,7 +40,7 @@ pub(super) struct Writer {
 
 /// Where a journal stands, as far as it is kept in memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct CachedHead {
     pub(super) position: u64,
     pub(super) name: Name,
     pub(super) at: Timestamp,
@@ -102,7 +102,7 @@ impl Writer {
             folder: folder.clone(),
             sealer,
             clock: options.clock.clone(),
-            head: Known { position, name, at, epoch: row.epoch, first, term: row.term },
+            head: CachedHead { position, name, at, epoch: row.epoch, first, term: row.term },
             archived: options.archive,
             archive: None,
             keep_for: options.keep_for,
@@ -175,7 +175,7 @@ impl Writer {
 fn missed(
     connection: &Connection,
     sealer: &Sealer,
-    head: &Known,
+    head: &CachedHead,
     applied: u64,
     applied_name: Name,
 ) -> Result<Vec<Entry>, Failure> {

@@ -160,20 +160,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::On { ask, .. }, command) => ask.command() == *command,
         (
             Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. },
+            _,
         ) => false,
     }
 }
