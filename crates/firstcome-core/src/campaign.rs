@@ -1,30 +1,32 @@
-//! One campaign: its ladders for put, steer, claim and cancel.
+//! One campaign: its settings, and the rules of changing, pausing, resuming and closing it.
 //!
-//! Those about holds and seats have files of their own: `hold` (hold, change, extend, expiry), `confirm`
-//! (confirm, release), `operate` (adding seats, blocking, moving).
+//! | File | Subject |
+//! |---|---|
+//! | `claim` | claiming and cancelling |
+//! | `hold`, `confirm` | rules of holds |
+//! | `select`, `choose`, `limits` | which units a command means, which it gets, and how many a subject may have |
+//! | `operate` | adding, blocking and moving seats |
+//! | `look` | reading |
 
-mod asked;
 mod choose;
+mod claim;
 mod confirm;
 mod hold;
-mod judge;
 mod limits;
 mod look;
 mod operate;
+mod select;
 
-pub(crate) use confirm::Refunded;
 pub(crate) use hold::ToHold;
-pub use operate::Moved;
+pub use look::ResultRow;
 
-use crate::Timestamp;
 use crate::command::Steer;
-use crate::hold::Place;
-use crate::holds::Holder;
+use crate::hold::UnitId;
 use crate::holds::Holds;
-use crate::outcome::{By, Clamped, Fixed, Missing, Outcome, Refusal};
-use crate::pool::{Cancel, Claim, Pool};
+use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
+use crate::pool::Pool;
 use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
-use asked::Asked;
+use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
 /// Where a campaign stands.
@@ -53,6 +55,32 @@ impl Phase {
             Self::Closed => "closed",
         }
     }
+}
+
+/// A unit that was paid for too late.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refunded {
+    pub(crate) unit: UnitId,
+    pub(crate) subject: Box<str>,
+    pub(crate) hold: Box<str>,
+    pub(crate) at: Timestamp,
+}
+
+/// A seat that was exchanged for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub(crate) pool: u16,
+    pub(crate) from: UnitId,
+    pub(crate) to: UnitId,
+    pub(crate) rank: u32,
+    pub(crate) subject: Box<str>,
+    pub(crate) hold: Box<str>,
+    /// When.
+    pub at: Timestamp,
+    /// Why, as the operator gave it.
+    pub reason: Box<str>,
+    /// The name of the key it was given with.
+    pub who: Box<str>,
 }
 
 /// One run of something people compete for.
@@ -268,7 +296,7 @@ impl Campaign {
         if wanted.units_return != self.units_return {
             return Some(Fixed::UnitsReturn);
         }
-        // Pools are known by their place in stored results, so new ones come after the old ones.
+        // Pools are known by their index in stored results, so new ones come after the old ones.
         let kept = self.pools.iter().zip(&wanted.pools).all(|(old, new)| is_same(old, new));
         (!kept || wanted.pools.len() < self.pools.len()).then_some(Fixed::Pools)
     }
@@ -321,146 +349,6 @@ impl Campaign {
     fn changed(&mut self, clamped: Vec<Clamped>) -> Outcome {
         self.version += 1;
         Outcome::Changed { version: self.version, clamped }
-    }
-
-    /// Says what a claim would get, without giving anything: the pool's place, or the answer. `limit` is what comes with
-    /// the claim, and counts like the campaign's.
-    ///
-    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
-    /// `hold_required` (a seated pool), `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
-    /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
-    pub fn judge_claim(
-        &self,
-        at: Timestamp,
-        pool: Option<&str>,
-        subject: &str,
-        limit: Option<u32>,
-    ) -> Result<usize, Outcome> {
-        let place = match (pool, &self.pools[..]) {
-            (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
-            (None, [_]) => Some(0),
-            (None, _) => return Err(Refusal::PoolRequired.into()),
-        };
-        let Some(place) = place else {
-            return Err(Refusal::NotFound(Missing::Pool).into());
-        };
-        let pool = &self.pools[place];
-        if pool.hall().is_some() {
-            return Err(Refusal::HoldRequired.into());
-        }
-        if let Some(claim) = self.latest_claim(place, subject) {
-            if claim.cancel.is_none() {
-                return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
-            }
-            if !self.claim_again {
-                return Err(Refusal::AlreadyCancelled.into());
-            }
-        }
-        self.admit(at, subject)?;
-        if !self.holds.is_empty() {
-            // Who holds something may have more than one unit of a pool.
-            self.check_limits(subject, &Asked::counted(place as u16), limit)?;
-        } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
-            return Err(Refusal::LimitReached.into());
-        }
-        if pool.left() == 0 {
-            return Err(Refusal::SoldOut.into());
-        }
-        Ok(place)
-    }
-
-    /// Refuses a subject or a moment with the first that applies: `not_admitted`, `paused`, `not_open`, `closed`.
-    fn admit(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
-        if self.barred.contains(subject) {
-            return Err(Refusal::NotAdmitted);
-        }
-        match self.phase(at) {
-            Phase::Paused => Err(Refusal::Paused),
-            Phase::Draft | Phase::Scheduled => Err(Refusal::NotOpen { opens_at: self.opens_at }),
-            Phase::Closed => Err(Refusal::Closed),
-            Phase::Open => Ok(()),
-        }
-    }
-
-    /// Gives a subject's latest live claim in a pool, or else its latest.
-    fn latest_claim(&self, place: usize, subject: &str) -> Option<Claim<'_>> {
-        let pool = &self.pools[place];
-        let latest = pool.claim(pool.latest(subject)?)?;
-        // Only who holds units can have a live claim behind a cancelled one.
-        let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == place);
-        if latest.cancel.is_none() || !self.holds.holder(subject).is_some_and(has) {
-            return Some(latest);
-        }
-        pool.claims_of(subject).find(|claim| claim.cancel.is_none())
-    }
-
-    /// Refuses with `already_cancelled` who gave up every claim in a pool, if nobody may claim again.
-    fn check_claims_again(&self, subject: &str, place: usize) -> Result<(), Refusal> {
-        match self.latest_claim(place, subject) {
-            Some(claim) if claim.cancel.is_some() && !self.claim_again => {
-                Err(Refusal::AlreadyCancelled)
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-
-    /// Gives a subject a unit: it was judged that it may have one.
-    pub(crate) fn give(&mut self, place: usize, subject: &str, at: Timestamp) -> u32 {
-        if let Some(holder) = self.holds.find_holder_mut(subject) {
-            holder.has.push((place as u16, Place::Counted));
-        }
-        self.pools[place].give(subject, at)
-    }
-
-    /// Says whether a subject has this many live claims or more. It has at most one in each pool.
-    fn has_live_claims(&self, subject: &str, limit: u32) -> bool {
-        if limit as usize > self.pools.len() {
-            return false;
-        }
-        // Asked only when this pool has no live claim of the subject, so one pool cannot reach any limit.
-        if self.pools.len() == 1 {
-            return false;
-        }
-        let has = |pool: &&Pool| pool.latest(subject).is_some_and(|rank| pool.is_live(rank));
-        self.pools.iter().filter(has).take(limit as usize).count() == limit as usize
-    }
-
-    /// Undoes a claim. Gives the outcome, and the pool's place if something changed.
-    ///
-    /// The first answer that applies is given, in this order: `not_found` (the pool), `no_such_claim`,
-    /// `cancelled` as it was the first time.
-    pub(crate) fn cancel(
-        &mut self,
-        at: Timestamp,
-        pool: &str,
-        subject: &str,
-        rank: u32,
-        ask: (By, &str, &str),
-    ) -> (Outcome, Option<usize>) {
-        let Some(place) = self.pools.iter().position(|p| *p.name == *pool) else {
-            return (Refusal::NotFound(Missing::Pool).into(), None);
-        };
-        let pool = &mut self.pools[place];
-        match pool.claim(rank).filter(|claim| claim.subject == subject) {
-            None => return (Refusal::NoSuchClaim.into(), None),
-            Some(claim) => {
-                if let Some(cancel) = claim.cancel {
-                    return (Outcome::Cancelled { by: cancel.by, at: cancel.at }, None);
-                }
-            }
-        }
-        let (by, reason, who) = ask;
-        let cancel = Cancel { at, by, reason: reason.into(), who: who.into() };
-        let unit = (place as u16, pool.place_of(rank).unwrap_or(Place::Counted));
-        pool.undo(rank, cancel, self.units_return);
-        if let Some(holder) = self.holds.find_holder_mut(subject) {
-            let had = holder.has.iter().position(|has| *has == unit);
-            holder.has.swap_remove(had.expect("whoever holds something has its live claims noted"));
-        }
-        if by == By::Operator {
-            self.barred.insert(subject.into());
-        }
-        (Outcome::Cancelled { by, at }, Some(place))
     }
 }
 

@@ -5,7 +5,9 @@
 
 mod content;
 mod encoded;
+mod field;
 mod holds;
+mod order;
 mod pick;
 mod properties;
 mod read;
@@ -16,9 +18,9 @@ pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head};
 pub use write::BodyWriter;
 
-use crate::Settings;
 use crate::hall::Chunk;
 use crate::outcome::By;
+use crate::settings::Settings;
 
 /// Who gave an operator command, and under which id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

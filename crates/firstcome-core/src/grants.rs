@@ -1,7 +1,7 @@
-//! From a rank to the unit it was given for and the hold it came from.
+//! For each rank, the unit it was given and the hold it came from.
 
-use crate::hold::Place;
-use crate::snapshot::PieceName;
+use crate::hold::UnitId;
+use crate::names::PieceName;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +12,7 @@ pub(crate) const TOGETHER: usize = 2_048;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant<'a> {
     /// The unit it was given for. It may have been moved since.
-    pub(crate) place: Place,
+    pub(crate) unit: UnitId,
     /// The hold's id.
     pub(crate) hold: &'a str,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Grant<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row {
     rank: u32,
-    place: Place,
+    unit: UnitId,
     /// Which of the run's ids.
     id: u32,
 }
@@ -41,14 +41,14 @@ impl GrantRun {
         &self.ids[start as usize..self.ends[id as usize] as usize]
     }
 
-    fn push(&mut self, rank: u32, place: Place, hold: &str) {
+    fn push(&mut self, rank: u32, unit: UnitId, hold: &str) {
         let same = self.ends.len().checked_sub(1).filter(|last| self.id(*last as u32) == hold);
         let id = same.unwrap_or_else(|| {
             self.ids.push_str(hold);
             self.ends.push(self.ids.len() as u32);
             self.ends.len() - 1
         });
-        self.rows.push(Row { rank, place, id: id as u32 });
+        self.rows.push(Row { rank, unit, id: id as u32 });
     }
 
     /// Says whether it never changes again.
@@ -58,7 +58,7 @@ impl GrantRun {
 
     /// Gives the rows in the order of their ranks.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, Grant<'_>)> {
-        let grant = |row: &Row| (row.rank, Grant { place: row.place, hold: self.id(row.id) });
+        let grant = |row: &Row| (row.rank, Grant { unit: row.unit, hold: self.id(row.id) });
         self.rows.iter().map(grant)
     }
 }
@@ -68,18 +68,18 @@ impl GrantRun {
 pub(crate) struct Grants {
     pub(crate) runs: Vec<Arc<GrantRun>>,
     /// Where a claim's unit is now, if it was moved.
-    pub(crate) moved: BTreeMap<u32, Place>,
+    pub(crate) moved: BTreeMap<u32, UnitId>,
 }
 
 impl Grants {
     /// Adds a grant of a rank above all before.
-    pub(crate) fn push(&mut self, rank: u32, place: Place, hold: &str) {
+    pub(crate) fn push(&mut self, rank: u32, unit: UnitId, hold: &str) {
         if self.runs.last().is_none_or(|run| run.is_full()) {
             self.runs.push(Arc::default());
         }
         let last = self.runs.last_mut().expect("there is one");
         // A snapshot under way may hold the run: then this copies it.
-        Arc::make_mut(last).push(rank, place, hold);
+        Arc::make_mut(last).push(rank, unit, hold);
     }
 
     /// Gives the last rank that has a grant.
@@ -92,12 +92,12 @@ impl Grants {
         let run = &self.runs[after.checked_sub(1)?];
         let row = run.rows.binary_search_by_key(&rank, |row| row.rank).ok()?;
         let row = &run.rows[row];
-        Some(Grant { place: row.place, hold: run.id(row.id) })
+        Some(Grant { unit: row.unit, hold: run.id(row.id) })
     }
 
     /// Gives the unit a claim has now, if it came from a hold.
-    pub(crate) fn place(&self, rank: u32) -> Option<Place> {
-        self.moved.get(&rank).copied().or_else(|| self.of(rank).map(|grant| grant.place))
+    pub(crate) fn unit(&self, rank: u32) -> Option<UnitId> {
+        self.moved.get(&rank).copied().or_else(|| self.of(rank).map(|grant| grant.unit))
     }
 
     pub(crate) fn memory(&self) -> usize {
@@ -116,19 +116,19 @@ mod tests {
     fn every_rank_that_was_granted_is_found_and_no_other() {
         let mut grants = Grants::default();
         for rank in (1..=20_000_u32).filter(|rank| rank % 3 != 0) {
-            grants.push(rank, Place::Seat(rank * 2), &format!("h{}", rank / 4));
+            grants.push(rank, UnitId::Seat(rank * 2), &format!("h{}", rank / 4));
         }
         for rank in 0..=20_001_u32 {
             let hold = format!("h{}", rank / 4);
             let expected = (1..=20_000).contains(&rank) && rank % 3 != 0;
-            let expected = expected.then_some(Grant { place: Place::Seat(rank * 2), hold: &hold });
+            let expected = expected.then_some(Grant { unit: UnitId::Seat(rank * 2), hold: &hold });
             assert_eq!(grants.of(rank), expected);
         }
-        grants.moved.insert(4, Place::Seat(1));
+        grants.moved.insert(4, UnitId::Seat(1));
         assert_eq!(
-            (grants.place(4), grants.place(5)),
-            (Some(Place::Seat(1)), Some(Place::Seat(10)))
+            (grants.unit(4), grants.unit(5)),
+            (Some(UnitId::Seat(1)), Some(UnitId::Seat(10)))
         );
-        assert_eq!(grants.of(4).map(|grant| grant.place), Some(Place::Seat(8)));
+        assert_eq!(grants.of(4).map(|grant| grant.unit), Some(UnitId::Seat(8)));
     }
 }

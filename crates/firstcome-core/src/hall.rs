@@ -1,4 +1,4 @@
-//! A hall: the seats, areas and groups of one seated pool, and how each stands.
+//! The seats of one pool: seats, areas and groups, and the status of each.
 //!
 //! It knows nothing of subjects, campaigns or holds beyond one number for each taken seat. Three
 //! kinds of units have names of their own: *seats*; *areas* of general admission, which are counted;
@@ -22,6 +22,7 @@ mod add;
 mod apart;
 pub mod best;
 pub mod bytes;
+mod criteria;
 mod interned;
 pub mod map;
 pub mod orphan;
@@ -38,7 +39,7 @@ pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
 pub use standing::{Counts, Kind, Standing, Standings};
 
 use crate::index::SubjectIndex;
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use interned::Interned;
 use row::Row;
 use run::SeatRun;
@@ -88,7 +89,8 @@ struct Seat {
     quality: u32,
     row: u32,
     group: u32,
-    place: u16,
+    /// Its index in the row.
+    index: u16,
     grade: u16,
     price: u16,
     channel: u16,
@@ -289,37 +291,37 @@ impl Hall {
         self.counts.shift(1, before, after, for_sale);
         self.by_grade[usize::from(known.grade)].shift(1, before, after, for_sale);
         let open = after == Kind::Free && known.is_single();
-        self.rows[known.row as usize].set_open(usize::from(known.place), open);
+        self.rows[known.row as usize].set_open(usize::from(known.index), open);
     }
 
-    /// Gives how many places of an area stand how.
+    /// Gives how many units of an area stand how.
     pub fn area_counts(&self, area: u16) -> Counts {
         self.areas[usize::from(area)].counts
     }
 
-    /// Makes some places of an area stand otherwise; changes nothing and says no if there are not that many to change.
+    /// Makes some units of an area stand otherwise; changes nothing and says no if there are not that many to change.
     ///
     /// Whether the area is for sale is the caller's to look at.
     #[must_use]
-    pub fn shift(&mut self, area: u16, places: u32, from: Kind, to: Kind) -> bool {
+    pub fn shift(&mut self, area: u16, count: u32, from: Kind, to: Kind) -> bool {
         let known = &mut self.areas[usize::from(area)];
-        if *known.counts.of(from) < places {
+        if *known.counts.of(from) < count {
             return false;
         }
         let for_sale = known.for_sale;
         let grade = &mut self.by_grade[known.grade as usize];
         for counts in [&mut known.counts, grade, &mut self.counts] {
-            counts.shift(places, from, to, for_sale);
+            counts.shift(count, from, to, for_sale);
         }
         true
     }
 
-    /// Gives how many units of the whole hall stand how, places of areas among them.
+    /// Gives how many units of the whole hall stand how, those of areas among them.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Gives how many units of a grade stand how, places of areas among them.
+    /// Gives how many units of a grade stand how, those of areas among them.
     pub fn grade_counts(&self, grade: &str) -> Counts {
         self.grades.find(grade).map_or_else(Counts::default, |n| self.by_grade[n as usize])
     }

@@ -1,11 +1,11 @@
-//! One hold: whose it is, which units it has, and until when.
+//! One hold: its subject, its units and its deadline.
 
-use crate::Timestamp;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
+use crate::time::Timestamp;
 
-/// A unit within its pool.
+/// Which unit of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum UnitId {
     /// One of a counted pool, each like the other.
     Counted,
     /// The seat of this number.
@@ -14,7 +14,7 @@ pub enum Place {
     Area(u16),
 }
 
-impl Place {
+impl UnitId {
     /// Gives the number it is stored as.
     pub(crate) fn code(self) -> u64 {
         match self {
@@ -50,11 +50,11 @@ pub enum Fate {
 
 /// A unit of a hold. What was dropped in a change is not one any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Take {
-    /// The place of its pool among the campaign's, from 0.
+pub struct Allocation {
+    /// The index of its pool in the campaign, from 0.
     pub pool: u16,
     /// Which unit of the pool it is.
-    pub place: Place,
+    pub unit: UnitId,
     /// What became of it.
     pub fate: Fate,
 }
@@ -107,7 +107,7 @@ pub struct Hold {
     /// Ids of the steps on it and what each asked, the oldest first.
     pub(crate) steps: Vec<(Box<str>, u64)>,
     /// By pool and then in the pool's order.
-    pub(crate) takes: Vec<Take>,
+    pub(crate) takes: Vec<Allocation>,
     /// Whether units were taken again after it had expired.
     pub(crate) retaken: bool,
     /// When it was first decided that a refund is due, if one is.
@@ -145,7 +145,7 @@ impl Hold {
     }
 
     /// Gives its units.
-    pub fn takes(&self) -> &[Take] {
+    pub fn takes(&self) -> &[Allocation] {
         &self.takes
     }
 
@@ -189,9 +189,9 @@ impl Hold {
     }
 
     /// Adds units that were set aside for it. One that was given back before is there once only.
-    pub(crate) fn put(&mut self, takes: &[Take]) {
+    pub(crate) fn put(&mut self, takes: &[Allocation]) {
         for take in takes {
-            let same = |old: &Take| (old.pool, old.place) == (take.pool, take.place);
+            let same = |old: &Allocation| (old.pool, old.unit) == (take.pool, take.unit);
             let before = self.takes.iter().position(|t| same(t) && t.fate == Fate::Released);
             match before {
                 Some(at) => self.takes[at] = *take,
@@ -202,7 +202,7 @@ impl Hold {
             let given_back = self.takes.iter().position(|take| take.fate == Fate::Released);
             self.takes.remove(given_back.expect("a hold's size was checked"));
         }
-        self.takes.sort_by_key(|take| (take.pool, take.place));
+        self.takes.sort_by_key(|take| (take.pool, take.unit));
     }
 
     pub(crate) fn memory(&self) -> usize {
@@ -211,7 +211,7 @@ impl Hold {
             + self.id.len()
             + self.subject.len()
             + steps
-            + self.takes.capacity() * size_of::<Take>()
+            + self.takes.capacity() * size_of::<Allocation>()
     }
 }
 
@@ -221,15 +221,15 @@ mod tests {
 
     #[test]
     fn places_read_back_as_they_were_written() {
-        for place in [
-            Place::Counted,
-            Place::Seat(0),
-            Place::Seat(u32::MAX),
-            Place::Area(0),
-            Place::Area(u16::MAX),
+        for unit in [
+            UnitId::Counted,
+            UnitId::Seat(0),
+            UnitId::Seat(u32::MAX),
+            UnitId::Area(0),
+            UnitId::Area(u16::MAX),
         ] {
-            assert_eq!(Place::of(place.code()), Some(place));
+            assert_eq!(UnitId::of(unit.code()), Some(unit));
         }
-        assert_eq!(Place::of(u64::MAX), None);
+        assert_eq!(UnitId::of(u64::MAX), None);
     }
 }

@@ -1,6 +1,6 @@
-//! All holds of a campaign, those that ended in the last 24 h among them, and who has them.
+//! All holds of a campaign, live or ended in the last 24 h, and the subjects that have them.
 
-use crate::hold::{Hold, Place};
+use crate::hold::{Hold, UnitId};
 use crate::index::SubjectIndex;
 use crate::limits::{HOLD_MEMORY, HOLD_MEMORY_US};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,7 +29,7 @@ pub(crate) struct Holder {
     /// Holds that are remembered, live or ended.
     pub(crate) remembered: u32,
     /// Units of live claims, by pool: of holds and of claims alike.
-    pub(crate) has: Vec<(u16, Place)>,
+    pub(crate) has: Vec<(u16, UnitId)>,
 }
 
 impl Holder {
@@ -132,7 +132,7 @@ impl Holds {
         self.put(hold);
     }
 
-    /// Puts a hold in its place, new or from a snapshot. Its subject has a holder.
+    /// Adds a hold, new or from a snapshot. Its subject has a holder.
     pub(crate) fn put(&mut self, mut hold: Hold) {
         let number = hold.number;
         hold.holder = self.holder_number(&hold.subject).expect("whoever has a hold is known");
@@ -244,7 +244,7 @@ impl Holds {
         holder_of(&self.holders, number).is_some()
     }
 
-    /// Puts a subject that is not known yet in its place, new or from a snapshot.
+    /// Adds a subject that is not known yet, new or from a snapshot.
     pub(crate) fn put_holder(&mut self, number: u32, holder: Holder) {
         let before = self.subjects.set(holder.subject.as_bytes(), number, |_| false);
         assert!(before.is_none());
@@ -262,7 +262,7 @@ impl Holds {
                     + h.subject.len()
                     + h.recent.capacity() * 8
                     + h.live.capacity() * 4
-                    + h.has.capacity() * size_of::<(u16, Place)>()
+                    + h.has.capacity() * size_of::<(u16, UnitId)>()
             })
             .sum();
         holds + holders + self.ended.len() * 24 + self.ids.memory() + self.subjects.memory()

@@ -1,4 +1,4 @@
-//! From a subject to its latest rank.
+//! An index from a subject to its latest rank.
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -88,8 +88,8 @@ impl SubjectIndex {
         // Within a table the lowest bits count: the choice of the table takes the highest ones.
         let bits = hash.reverse_bits() as usize;
         let round = self.tables.len().next_power_of_two();
-        let place = bits & (round - 1);
-        if place < self.tables.len() { place } else { place - round / 2 }
+        let table = bits & (round - 1);
+        if table < self.tables.len() { table } else { table - round / 2 }
     }
 
     fn split(&mut self) {

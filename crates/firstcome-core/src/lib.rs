@@ -24,7 +24,7 @@
 
 pub mod campaign;
 pub mod command;
-pub mod digest;
+mod context;
 mod grants;
 pub mod hall;
 pub mod hold;
@@ -41,7 +41,6 @@ pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod time;
-mod turn;
 pub mod wire;
 
 pub use command::{Command, Expect};
@@ -50,8 +49,4 @@ pub use outcome::{Outcome, Refusal};
 pub use settings::Settings;
 pub use state::{Stamp, State};
 pub use time::Timestamp;
-
-/// The level of stored bytes this build writes and the highest it reads.
-///
-/// An entry or a snapshot above it stops a node cleanly; it is never skipped.
-pub const LEVEL: u32 = 1;
+pub use wire::LEVEL;

@@ -1,4 +1,4 @@
-//! Every maximum the rules and the stored bytes rest on.
+//! Every maximum of the rules and of the stored bytes.
 
 /// Bytes in the name of a campaign or a pool: 1 to this many.
 pub const NAME_BYTES: usize = 64;

@@ -3,6 +3,7 @@
 use crate::limits::{COMMAND_ID_BYTES, HOLD_ID_BYTES, NAME_BYTES, SUBJECT_BYTES};
 use std::fmt;
 use std::str::FromStr;
+use xxhash_rust::xxh3::xxh3_128;
 
 /// Why a name, a subject or an id is not acceptable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -112,6 +113,17 @@ pub struct NodeId(pub [u8; 16]);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpaceId(pub [u8; 16]);
 
+/// The name of a piece of a snapshot: XXH3-128 of its bytes, big-endian.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PieceName(pub [u8; 16]);
+
+impl PieceName {
+    /// Gives the name of a piece with these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(xxh3_128(bytes).to_be_bytes())
+    }
+}
+
 macro_rules! as_hex {
     ($name:ident) => {
         impl fmt::Display for $name {
@@ -123,8 +135,9 @@ macro_rules! as_hex {
 }
 as_hex!(NodeId);
 as_hex!(SpaceId);
+as_hex!(PieceName);
 
-/// What a client sees of an entry's place: shard, epoch and position.
+/// What a client sees of an entry's position: shard, epoch and position.
 ///
 /// Written `EPOCH.POSITION`, with `SHARD:` before it where the shard is not 0. Clients treat it as
 /// opaque and bring it back to see their own write on any node.
@@ -134,7 +147,7 @@ pub struct Position {
     pub shard: u32,
     /// How many forks of the journal were resolved before this entry.
     pub epoch: u32,
-    /// The entry's place in the journal, from 1; 0 is before the first.
+    /// The entry's position in the journal, from 1; 0 is before the first.
     pub position: u64,
 }
 

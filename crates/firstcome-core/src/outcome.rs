@@ -1,12 +1,14 @@
-//! What can be answered, with its stable strings.
+//! Outcomes: what can be answered, with its stable strings.
 
 mod bytes;
+mod from_memory;
 mod refusal;
 
+pub use from_memory::FromMemory;
 pub use refusal::{Fixed, Missing, Refusal};
 
-use crate::Timestamp;
 use crate::hall::BadSeat;
+use crate::time::Timestamp;
 use std::fmt;
 
 /// On whose word a claim was cancelled.
@@ -130,7 +132,7 @@ pub struct Move {
     pub pool: Box<str>,
     /// The unit that is free now.
     pub from: Box<str>,
-    /// The unit in its place.
+    /// The unit that replaces it.
     pub to: Box<str>,
     /// The rank of the claim it is of; 0 if it is held.
     pub rank: u32,

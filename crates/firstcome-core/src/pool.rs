@@ -1,14 +1,14 @@
-//! A pool: what it has, and who has which rank.
+//! A pool: its capacity, and its claims by rank.
 
 mod units;
 
-use crate::Timestamp;
 use crate::grants::Grants;
 use crate::hall::Hall;
 use crate::index::SubjectIndex;
 use crate::outcome::By;
 use crate::segment::Segment;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

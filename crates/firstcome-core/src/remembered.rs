@@ -1,7 +1,8 @@
-//! What was seen before: the last batch of each node, and the ids of operator commands.
+//! The dedup window: the last batch of each node, and ids of operator commands.
 
 use crate::limits::{COMMAND_MEMORY, COMMAND_MEMORY_US, NODE_MEMORY_US};
-use crate::{NodeId, Outcome};
+use crate::names::NodeId;
+use crate::outcome::Outcome;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The last batch number of each node.

@@ -1,4 +1,4 @@
-//! Outcomes that leave the system: numbered, and kept until a ledger has them.
+//! Results: numbered outcomes that leave the system, kept until a ledger has them.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ impl Kind {
     }
 }
 
-/// Where a result's content stands; its number is its place in the list.
+/// Where a result's content stands; its number is its index in the list, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) campaign: u32,

@@ -1,8 +1,8 @@
-//! Claims in the order of their ranks, in runs that are written once.
+//! Claims in the order of their ranks, in segments that never change once full.
 
-use crate::Timestamp;
 use crate::limits::PIECE_BYTES;
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 use std::sync::OnceLock;
 

@@ -1,10 +1,11 @@
-//! The state in pieces, out and in.
+//! Snapshots: the state in pieces, written and read.
 //!
 //! [`State::freeze`](crate::State::freeze) takes a moment and copies no claims: sealed segments never change, open
 //! ones are copied only if written to while the snapshot is under way. The pieces then come one at a
 //! time, at most 256 KiB each, and the manifest last. A piece is named by its content, so a sealed
 //! segment is written once in its life, whatever the number of snapshots.
 
+mod finish;
 mod freeze;
 mod holds;
 mod restore;
@@ -12,29 +13,11 @@ mod restore;
 pub use freeze::{Frozen, Piece};
 pub use restore::Restore;
 
-use crate::names::SpaceId;
+use crate::names::{NodeId, PieceName, SpaceId};
 use crate::state::Stamp;
-use crate::wire::{Malformed, Reader, Write};
-use crate::{LEVEL, NodeId, Timestamp};
-use std::fmt;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
-
-/// The name of a piece: XXH3-128 of its bytes, big-endian.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PieceName(pub [u8; 16]);
-
-impl PieceName {
-    /// Gives the name of a piece with these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Self(xxh3_128(bytes).to_be_bytes())
-    }
-}
-
-impl fmt::Display for PieceName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
+use crate::time::Timestamp;
+use crate::wire::{LEVEL, Malformed, Reader, Write};
+use xxhash_rust::xxh3::xxh3_64;
 
 /// Why a snapshot cannot be restored.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,24 +1,25 @@
-//! Everything one node knows as of a position, and where entries are applied.
+//! The state of one shard as of a position; entries are applied here.
 
 mod look;
 
-use crate::campaign::{Campaign, Moved, ToHold};
+use crate::campaign::{Campaign, ToHold};
 use crate::command::{Command, Expect, Order, Steer};
-use crate::digest::Digest;
+use crate::context::{ApplyContext, Deadlines, NewResult, NewResults};
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
 use crate::names::{NodeId, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
-use crate::turn::{Deadlines, Deed, Deeds, Turn};
-use crate::{Settings, Timestamp};
+use crate::settings::Settings;
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 use std::collections::{BTreeMap, VecDeque};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// The store part of an entry, as far as the rules need it, and who wrote its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// The entry's place: one more than the entry before it.
+    /// The entry's position: one more than the entry before it.
     pub position: u64,
     /// The store's time: never before that of the entry before it.
     pub at: Timestamp,
@@ -46,32 +47,13 @@ pub(crate) enum Named {
     Archived(Archived),
 }
 
-/// One result with its content.
-#[derive(Clone, Debug)]
-pub struct ResultRow<'a> {
-    /// Its number: 1, 2, 3 over the whole shard.
-    pub number: u64,
-    /// What happened.
-    pub kind: Kind,
-    /// In which campaign.
-    pub campaign: &'a Campaign,
-    /// In which pool.
-    pub pool: &'a str,
-    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
-    /// the time of a move, and its rank is 0 where the unit was only held.
-    pub claim: crate::pool::Claim<'a>,
-    /// Which unit it was of a seated pool, as of then; of a move the new one.
-    pub unit: Option<&'a str>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<&'a str>,
-    /// More about a move.
-    pub moved: Option<&'a Moved>,
-}
+/// The digest of everything decided so far: XXH3-64 of each part, seeded with the digest before it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Digest(pub(crate) u64);
 
-impl<'a> ResultRow<'a> {
-    /// Gives the unit that became free by a move.
-    pub fn moved_from(&self) -> Option<&'a str> {
-        self.campaign.moved_from(self.moved?)
+impl Digest {
+    fn fold(&mut self, bytes: &[u8]) {
+        self.0 = xxh3_64_with_seed(bytes, self.0);
     }
 }
 
@@ -103,7 +85,7 @@ pub struct State {
     /// Live holds by when their time is over.
     pub(crate) deadlines: Deadlines,
     scratch: Vec<u8>,
-    deeds: Deeds,
+    new_results: NewResults,
 }
 
 impl State {
@@ -130,7 +112,7 @@ impl State {
             digests: VecDeque::new(),
             deadlines: Deadlines::new(),
             scratch: Vec::new(),
-            deeds: Deeds::default(),
+            new_results: NewResults::default(),
         }
     }
 
@@ -198,17 +180,38 @@ impl State {
                 };
                 let (outcome, changed) =
                     campaign.cancel(at, pool, subject, *rank, (*by, reason, who));
-                if let Some(place) = changed {
+                if let Some(pool) = changed {
                     let number = campaign.number;
-                    self.record(Kind::Cancel, number, place, *rank, subject);
+                    self.record(Kind::Cancel, number, pool as u16, *rank, subject);
                 }
                 outcome
             }
-            Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. } => self.on_hold(command),
+            Command::Hold { campaign, id, subject, picks, limit } => {
+                self.on_hold(command, campaign, *limit, |campaign, context, content| {
+                    let ask = ToHold { id, subject, picks, limit: *limit, content };
+                    campaign.hold(context, &ask)
+                })
+            }
+            Command::Change { step, add, drop, limit } => {
+                self.on_hold(command, step.campaign, *limit, |campaign, context, content| {
+                    campaign.change(context, step, (add, drop), *limit, content)
+                })
+            }
+            Command::Extend { step, by_us } => {
+                self.on_hold(command, step.campaign, None, |campaign, context, _| {
+                    campaign.extend(context, step, *by_us)
+                })
+            }
+            Command::Release { step, units } => {
+                self.on_hold(command, step.campaign, None, |campaign, context, content| {
+                    campaign.release(context, step, units, content)
+                })
+            }
+            Command::Confirm { step, units, late } => {
+                self.on_hold(command, step.campaign, None, |campaign, context, content| {
+                    campaign.confirm(context, step, (units, *late), content)
+                })
+            }
             Command::Seats { campaign, pool, chunk, order } => {
                 self.order(command, *order, |state| {
                     let at = state.stamp.at;
@@ -222,8 +225,8 @@ impl State {
             }
             Command::Move { campaign, pool, from, to, reason, order } => {
                 self.order(command, *order, |state| {
-                    state.on_campaign(campaign, |campaign, turn| {
-                        campaign.move_seat(turn, pool, (from, to), (reason, order.who))
+                    state.on_campaign(campaign, |campaign, context| {
+                        campaign.move_seat(context, pool, (from, to), (reason, order.who))
                     })
                 })
             }
@@ -251,13 +254,13 @@ impl State {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
-        let place = match campaign.judge_claim(at, pool, subject, limit) {
-            Ok(place) => place,
+        let pool = match campaign.judge_claim(at, pool, subject, limit) {
+            Ok(pool) => pool,
             Err(outcome) => return outcome,
         };
-        let rank = campaign.give(place, subject, at);
+        let rank = campaign.give(pool, subject, at);
         let number = campaign.number;
-        self.record(Kind::Claim, number, place, rank, subject);
+        self.record(Kind::Claim, number, pool as u16, rank, subject);
         Outcome::Won { rank, at }
     }
 
@@ -276,64 +279,45 @@ impl State {
     }
 
     /// Runs a command on one hold.
-    fn on_hold(&mut self, command: &Command<'_>) -> Outcome {
+    fn on_hold(
+        &mut self,
+        command: &Command<'_>,
+        campaign: &str,
+        limit: Option<u32>,
+        run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>, u64) -> Outcome,
+    ) -> Outcome {
         let content = command.content();
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
-        if let Command::Hold { limit: Some(limit), .. }
-        | Command::Change { limit: Some(limit), .. } = command
-        {
+        if let Some(limit) = limit {
             self.scratch.extend_from_slice(&limit.to_le_bytes());
         }
-        let Some(name) = command.campaign() else { unreachable!("a hold is of a campaign") };
-        self.on_campaign(name, |campaign, turn| match command {
-            Command::Hold { id, subject, picks, limit, .. } => {
-                let ask = ToHold { id, subject, picks, limit: *limit, content };
-                campaign.hold(turn, &ask)
-            }
-            Command::Change { step, add, drop, limit } => {
-                campaign.change(turn, step, (add, drop), *limit, content)
-            }
-            Command::Extend { step, by_us } => campaign.extend(turn, step, *by_us),
-            Command::Release { step, units } => campaign.release(turn, step, units, content),
-            Command::Confirm { step, units, late } => {
-                campaign.confirm(turn, step, (units, *late), content)
-            }
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => unreachable!("it is no command on a hold"),
-        })
+        self.on_campaign(campaign, |campaign, context| run(campaign, context, content))
     }
 
-    /// Gives a campaign its turn and takes in the results it made. Refuses with `not_found` and `archived`.
+    /// Runs a command on a campaign and numbers the results it made. Refuses with `not_found` and `archived`.
     fn on_campaign(
         &mut self,
         name: &str,
-        run: impl FnOnce(&mut Campaign, &mut Turn<'_>) -> Outcome,
+        run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>) -> Outcome,
     ) -> Outcome {
         let (at, service) = (self.stamp.at, self.service);
-        let mut deeds = std::mem::take(&mut self.deeds);
+        let mut results = std::mem::take(&mut self.new_results);
         let mut deadlines = std::mem::take(&mut self.deadlines);
         let (outcome, number) = match self.campaign_mut(name) {
             Err(refusal) => (refusal.into(), 0),
             Ok(campaign) => {
-                let (deadlines, deeds) = (&mut deadlines, &mut deeds);
-                let mut turn = Turn { at, service, deadlines, deeds };
-                (run(campaign, &mut turn), campaign.number)
+                let (deadlines, results) = (&mut deadlines, &mut results);
+                let mut context = ApplyContext { at, service, deadlines, results };
+                (run(campaign, &mut context), campaign.number)
             }
         };
         self.deadlines = deadlines;
-        let Deeds { subject, made } = &mut deeds;
-        for Deed { kind, pool, rank } in made.drain(..) {
-            self.record(kind, number, usize::from(pool), rank, subject);
+        let NewResults { subject, list } = &mut results;
+        for NewResult { kind, pool, rank } in list.drain(..) {
+            self.record(kind, number, pool, rank, subject);
         }
-        self.deeds = deeds;
+        self.new_results = results;
         outcome
     }
 
@@ -447,12 +431,12 @@ impl State {
         Outcome::Settled { through: self.results.settled }
     }
 
-    fn record(&mut self, kind: Kind, campaign: u32, place: usize, rank: u32, subject: &str) {
-        self.results.push(Record { campaign, rank, pool: place as u16, kind });
+    fn record(&mut self, kind: Kind, campaign: u32, pool: u16, rank: u32, subject: &str) {
+        self.results.push(Record { campaign, rank, pool, kind });
         // Whose it is belongs to the digest: two replicas that disagree on it agree on every rank.
         self.scratch.push(kind.code());
         self.scratch.extend_from_slice(&campaign.to_le_bytes());
-        self.scratch.extend_from_slice(&(place as u16).to_le_bytes());
+        self.scratch.extend_from_slice(&pool.to_le_bytes());
         self.scratch.push(subject.len() as u8);
         self.scratch.extend_from_slice(subject.as_bytes());
         if let Some(campaign) = self.campaigns.get_mut(&campaign) {

@@ -5,7 +5,12 @@
 //! that many bytes (kind 2). Unlike there, a field nobody knows is an error: a rule that is skipped
 //! would make two nodes disagree, so new fields come with a new level.
 
-use crate::Timestamp;
+use crate::time::Timestamp;
+
+/// The level of stored bytes this build writes and the highest it reads.
+///
+/// An entry or a snapshot above it stops a node cleanly; it is never skipped.
+pub const LEVEL: u32 = 1;
 
 /// Bytes that are not what was stored, or not for this level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -104,7 +109,7 @@ impl<'a> Reader<'a> {
         Self { bytes, at: 0 }
     }
 
-    /// Reads from the start of `bytes`, which begin at `at` of a larger whole; errors name that place.
+    /// Reads from the start of `bytes`, which begin at `at` of a larger whole; errors name the byte.
     fn within(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
@@ -114,7 +119,7 @@ impl<'a> Reader<'a> {
         self.bytes.is_empty()
     }
 
-    /// Gives an error at the present place.
+    /// Gives an error at the present byte.
     pub fn wrong(&self, what: &'static str) -> Malformed {
         Malformed { what, at: self.at }
     }
@@ -192,7 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the next field together with its place, or nothing at the end.
+    /// Reads the next field together with where it stands, or nothing at the end.
     ///
     /// # Errors
     ///
@@ -230,7 +235,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A field's content together with where it stood, so that errors can name the place.
+/// A field's content together with where it stood, so that errors can name the byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Value<'a> {
     field: Field<'a>,

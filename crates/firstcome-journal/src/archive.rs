@@ -1,4 +1,4 @@
-//! What was trimmed from the journal, in files.
+//! The archive: entries that were trimmed from the journal, in files.
 //!
 //! A file is a header and then entries, one after the other; it is only ever written at its end. It
 //! is named by the position of its first entry, twenty digits and `.fcj`. Numbers are little-endian.
@@ -28,8 +28,9 @@ mod writer;
 pub use reader::Frames;
 pub use writer::Archive;
 
-use crate::entry::Sealer;
-use crate::{Entry, Failure, Name};
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::names::{NodeId, SpaceId};
 use firstcome_core::{Timestamp, limits};
 use std::io;

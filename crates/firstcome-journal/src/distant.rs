@@ -1,20 +1,22 @@
-//! A journal at the end of a way that somebody else draws: for simulations.
+//! A journal reached over a simulated network with loss, delay and reordering.
 //!
-//! What the journal does is [`Memory`]'s. Whether a call arrives, when, at which of several servers,
-//! how often, and whether its answer comes back, is for a [`Way`] to say.
+//! The journal itself is a [`Memory`]. Whether a call arrives, when, at which of several servers,
+//! how often, and whether its answer comes back, is decided by a [`Way`].
 
+use crate::entry::{Append, Confirm, Entry, Exchange, Head};
+use crate::failure::Failure;
 use crate::memory::Memory;
+use crate::name::{Name, Tip};
 use crate::shared::{Announcement, News, Roll, Seed};
-use crate::{Append, Confirm, Entry, Exchange, Failure, Head, Name, Tip};
 use firstcome_core::NodeId;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 
-pub use crate::faulty::Call;
+pub use crate::call::Call;
 
 /// A future that a [`Way`] gives.
 pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
@@ -22,7 +24,7 @@ pub type Carried<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// What a call does at a server, each time it arrives at one; it says whether the server did as asked.
 pub type Work = Box<dyn Fn(Memory) -> Carried<bool> + Send + Sync>;
 
-/// The way between one node and the store.
+/// The simulated network link between one node and the store.
 pub trait Way: fmt::Debug + Send + Sync {
     /// Has `work` done at a server: at once, late, twice or never.
     ///
@@ -37,14 +39,14 @@ pub trait Way: fmt::Debug + Send + Sync {
     fn confirms_at_once(&self) -> bool;
 }
 
-/// A journal at the end of a way.
+/// A journal at the other end of a simulated link.
 #[derive(Clone, Debug)]
 pub struct Distant {
     way: Arc<dyn Way>,
 }
 
 impl Distant {
-    /// Goes to the store over a way.
+    /// Reaches the store over a link.
     pub fn over(way: Arc<dyn Way>) -> Self {
         Self { way }
     }

@@ -1,9 +1,9 @@
-//! What can go wrong outside the rules.
+//! Failures of the journal and of its stores.
 
-use crate::Name;
+use crate::name::Name;
 use firstcome_core::LEVEL;
+use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
 
 /// A journal that did not do as asked.
 ///

@@ -1,56 +1,22 @@
-//! A journal that loses calls and answers, for tests.
+//! Fault injection: a journal that loses calls and answers, for tests.
 //!
 //! Faults are asked for by number: the first append from now is 1. Where a test means another kind
 //! of call, [`Faulty::fault`] takes the kind. Lost tails and forks belong to the store itself: see
 //! [`Memory::lose_tail`](crate::memory::Memory::lose_tail) and
 //! [`Memory::fork`](crate::memory::Memory::fork).
 
-use crate::shared::{Announcement, News, Roll, Seed};
-use crate::{Append, Entry, Exchange, Failure, Head, Journal, Name, Shared, Tip};
+pub use crate::call::Call;
+
+use crate::entry::{Append, Entry, Exchange, Head};
+use crate::failure::Failure;
+use crate::journal::Journal;
+use crate::name::{Name, Tip};
+use crate::shared::{Announcement, News, Roll, Seed, Shared};
 use firstcome_core::NodeId;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
-
-/// What can be asked of a journal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
-    /// [`Journal::append`].
-    Append,
-    /// [`Journal::read`].
-    Read,
-    /// [`Shared::follow`].
-    Follow,
-    /// [`Shared::announce`].
-    Announce,
-    /// [`Shared::put_back`].
-    PutBack,
-    /// [`Shared::raise_epoch`].
-    RaiseEpoch,
-    /// [`Shared::reseed`].
-    Reseed,
-    /// [`Journal::head`].
-    Head,
-    /// [`Journal::mint_term`].
-    MintTerm,
-    /// [`Journal::put_piece`].
-    PutPiece,
-    /// [`Journal::piece`].
-    Piece,
-    /// [`Journal::install`].
-    Install,
-    /// [`Journal::newest_snapshot`].
-    NewestSnapshot,
-    /// [`Journal::trim`].
-    Trim,
-    /// [`Shared::leave`].
-    Leave,
-    /// [`Shared::report`].
-    Report,
-    /// [`Shared::reports`].
-    Reports,
-}
 
 /// What goes wrong with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,12 +1,13 @@
-//! A journal opened for reading, beside those who write it or without anybody.
+//! Read-only access to a journal, whether other processes write it or not.
 
 mod entries;
 
 pub use entries::Entries;
-pub(crate) use entries::{Found, Kept};
 
-use crate::{Failure, Head, sqlite};
-use firstcome_core::snapshot::PieceName;
+use crate::entry::Head;
+use crate::failure::Failure;
+use crate::sqlite;
+use firstcome_core::names::PieceName;
 
 #[cfg(feature = "redis")]
 use crate::redis;

@@ -1,73 +1,70 @@
 //! The journal in Redis or Valkey, which several nodes share.
 //!
 //! An append is one script on two keys, and what comes back is read with a plain command sent right
-//! behind it. Two connections take turns where an append is followed by a WAIT; a third one waits
+//! after it. Two connections take turns where an append is followed by a WAIT; a third one waits
 //! for news; a fourth does the rest. The keys are described in `docs/reference/redis-keys.md`.
 //!
 //! | File | Subject |
 //! |---|---|
 //! | `append.lua`, `append` | the step that stores an entry |
 //! | `confirm` | when it is durable |
-//! | `follow`, `kept` | reading and waiting for more |
+//! | `follow`, `first_kept` | reading, waiting for more, and noticing what was trimmed |
 //! | `opening` | whether a store is fit to hold a journal |
 //! | `incarnation` | whether the server is the one that was there before |
-//! | `healing` | what a store lost, put back |
-//! | `head` | what its head says |
+//! | `healing` | repairs after the store lost entries |
+//! | `headroom` | how much memory the server has left |
+//! | `connection` | the connections that appends take in turn |
+//! | `head` | reading the head of the journal |
 //! | `read_only` | reading beside the nodes that write |
-//! | `roll` | who is there |
+//! | `membership` | heartbeats, and reports of forks |
 //! | `snapshots`, `trimming` | pieces, manifests, and what nobody needs any more |
 
 mod append;
 mod confirm;
+mod connection;
+mod first_kept;
 mod follow;
 mod head;
+mod headroom;
 mod healing;
 mod incarnation;
-mod kept;
+mod info;
 mod keys;
+mod membership;
 mod opening;
 mod options;
 mod read_only;
-mod roll;
-mod room;
 mod scripts;
 mod snapshots;
 mod trimming;
 mod trouble;
 mod value;
 
-pub use opening::Room;
+pub use headroom::MemoryUse;
 pub use options::{Durability, Options, Warning};
 pub use read_only::ReadOnly;
 
 use crate::archive::Archive;
-use crate::entry::Sealer;
-use crate::{Failure, Head, Name};
-use append::Lane;
+use crate::entry::{Head, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
+use connection::AppendConnection;
+use first_kept::FirstKept;
 use firstcome_core::Timestamp;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
+use headroom::Headroom;
 use incarnation::Incarnation;
 use keys::Keys;
 use opening::Server;
+use options::Waits;
 use scripts::{Scripts, Step, done};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use trouble::{looked, trouble};
-
-/// What an append waits for before its entry counts as durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    /// Its answer says it all.
-    No,
-    /// So many replicas having it.
-    Copies(u32),
-    /// The server's own disk having it.
-    Aof,
-}
 
 /// A journal in Redis.
 ///
@@ -79,9 +76,12 @@ pub struct Redis {
 
 #[derive(Debug)]
 struct Inner {
-    lanes: Vec<Lane>,
-    turn: AtomicUsize,
-    ear: Wire,
+    append_connections: Vec<AppendConnection>,
+    /// Counts appends, which take the connections in turn.
+    next_connection: AtomicUsize,
+    /// Waits for news.
+    subscriber: Wire,
+    /// Everything else.
     rest: Wire,
     keys: Keys,
     scripts: &'static Scripts,
@@ -90,8 +90,8 @@ struct Inner {
     space_text: String,
     options: Options,
     waits: Waits,
-    room: room::Watch,
-    kept: kept::Kept,
+    headroom: Headroom,
+    first_kept: FirstKept,
     incarnation: Incarnation,
     archive: Arc<Mutex<Option<Archive>>>,
     warnings: Vec<Warning>,
@@ -122,11 +122,12 @@ impl Redis {
 
         // Only a connection on which somebody waits is in anybody's way.
         let count = if waits == Waits::No { 1 } else { 2 };
-        let mut lanes = Vec::new();
+        let mut append_connections = Vec::new();
         for _ in 0..count {
-            lanes.push(Lane::new(rest.another().await.map_err(looked)?, waits));
+            append_connections
+                .push(AppendConnection::new(rest.another().await.map_err(looked)?, waits));
         }
-        let ear = rest.another().await.map_err(looked)?;
+        let subscriber = rest.another().await.map_err(looked)?;
         let scripts = if inject(Mistake::PredecessorIgnored) {
             Scripts::without_names()
         } else {
@@ -136,17 +137,17 @@ impl Redis {
         let scripts = if options.clock.is_some() { Scripts::with_clock() } else { scripts };
         Ok(Self {
             inner: Arc::new(Inner {
-                lanes,
-                turn: AtomicUsize::new(0),
-                ear,
+                append_connections,
+                next_connection: AtomicUsize::new(0),
+                subscriber,
                 rest,
                 keys,
                 scripts,
                 space,
                 space_text: space.to_string(),
                 waits,
-                room: room::Watch::default(),
-                kept: kept::Kept::default(),
+                headroom: Headroom::default(),
+                first_kept: FirstKept::default(),
                 incarnation: Incarnation::new(server.run()),
                 archive: Arc::default(),
                 warnings,
@@ -170,22 +171,31 @@ impl Redis {
         opening::promise(self.inner.options.durability, self.inner.waits)
     }
 
-    /// Closes all connections and waits for the tasks behind them. Calls from now on answer unavailable.
+    /// Closes all connections and waits for their tasks. Calls from now on answer unavailable.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: it closes all the same, unless it was dropped before its first poll.
     pub async fn close(&self) {
-        let Inner { lanes, ear, rest, .. } = &*self.inner;
-        for lane in lanes {
-            lane.close().await;
+        let Inner { append_connections, subscriber, rest, .. } = &*self.inner;
+        for connection in append_connections {
+            connection.close().await;
         }
-        ear.close().await;
+        subscriber.close().await;
         rest.close().await;
     }
 
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
         self.inner.incarnation.times()
+    }
+
+    /// Gives how much memory the server uses of what it may.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach, or of the user not being allowed to ask.
+    pub async fn memory_use(&self) -> Result<MemoryUse, Failure> {
+        self.inner.headroom.ask(&self.inner.rest).await
     }
 
     pub(crate) fn confirms_at_once(&self) -> bool {

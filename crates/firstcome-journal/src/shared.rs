@@ -1,11 +1,14 @@
-//! What several nodes on one journal need beyond it.
+//! What several nodes on one journal need: news, heartbeats, backfill, reseeding.
+
+pub use crate::cluster::{Announcement, News, Roll, Seed};
 
 use crate::distant::Distant;
+use crate::entry::{Entry, Head};
+use crate::failure::Failure;
 use crate::faulty::Faulty;
 use crate::memory::Memory;
-use crate::{Entry, Failure, Head, Name};
-use firstcome_core::snapshot::PieceName;
-use firstcome_core::{NodeId, Timestamp};
+use crate::name::Name;
+use firstcome_core::NodeId;
 use std::time::Duration;
 use tokio::sync::watch;
 
@@ -25,66 +28,8 @@ pub enum Shared {
     Redis(crate::redis::Redis),
     /// One of the others with faults.
     Faulty(Faulty),
-    /// One in memory, at the end of a way.
+    /// One in memory, over a simulated network.
     Distant(Distant),
-}
-
-/// What there was to read.
-#[derive(Clone, Debug)]
-pub struct News {
-    /// Entries beyond the position asked for, in order, at most 64; none if the time ran out.
-    pub entries: Vec<Entry>,
-    /// The store's clock at a moment after it was asked.
-    pub now: Timestamp,
-}
-
-/// What a node says of itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announcement {
-    /// Who it is, as long as it runs.
-    pub node: NodeId,
-    /// The position it applied last.
-    pub position: u64,
-    /// The position up to which it knows the journal to be durable.
-    pub durable: u64,
-    /// How many forks were resolved before what it applied last.
-    pub epoch: u32,
-    /// The digest of its state there.
-    pub digest: u64,
-    /// The newest level it can read.
-    pub level: u32,
-    /// How many bytes of memory campaigns may take on it.
-    pub memory: u64,
-    /// Since when it runs.
-    pub since: Timestamp,
-    /// Where it can be reached, 0 to 255 bytes.
-    pub address: Box<str>,
-}
-
-/// Who is there, and where the journal stands.
-#[derive(Clone, Debug)]
-pub struct Roll {
-    /// Where the journal stands.
-    pub head: Head,
-    /// The nodes that announced themselves in the last ten seconds, each with when it last did.
-    pub nodes: Vec<(Announcement, Timestamp)>,
-}
-
-/// A state to go on from where a store lost more than the nodes' entries can put back.
-#[derive(Clone, Debug)]
-pub struct Seed {
-    /// The position the state is as of; the next entry is one more.
-    pub position: u64,
-    /// The name of the entry there.
-    pub name: Name,
-    /// Its time.
-    pub at: Timestamp,
-    /// How many forks were resolved before it.
-    pub epoch: u32,
-    /// The manifest of the snapshot of that state.
-    pub manifest: Vec<u8>,
-    /// The pieces the manifest names; they must be stored already.
-    pub pieces: Vec<PieceName>,
 }
 
 macro_rules! each {
@@ -128,13 +73,13 @@ impl Shared {
     ///
     /// # Errors
     ///
-    /// Those of [`Journal::read`](crate::Journal::read). Where nothing at all is left behind a position that was
+    /// Those of [`Journal::read`](crate::Journal::read). Where nothing at all is left after a position that was
     /// trimmed, [`Failure::Trimmed`] may come up to two seconds late.
     pub async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         each!(self, store => store.follow(after, timeout))
     }
 
-    /// Says that a node is there, and learns who else is and where the journal stands.
+    /// Sends a heartbeat; gives which nodes sent one lately and where the journal stands.
     ///
     /// # Errors
     ///
@@ -144,7 +89,7 @@ impl Shared {
         each!(self, store => store.announce(me))
     }
 
-    /// Takes a node off the roll.
+    /// Takes a node out of the membership.
     ///
     /// # Errors
     ///
@@ -153,7 +98,7 @@ impl Shared {
         each!(self, store => store.leave(node))
     }
 
-    /// Puts entries back whole, store part included, behind the entry with this position and name,
+    /// Backfills entries whole, store part included, after the entry with this position and name,
     /// if that is the last one.
     ///
     /// The entries follow it and one another. They are stored together or not at all.
@@ -164,7 +109,7 @@ impl Shared {
     ///
     /// # Panics
     ///
-    /// The first entry does not have the position behind that one.
+    /// The first entry does not have the position after that one.
     pub async fn put_back(
         &self,
         head: u64,
@@ -174,7 +119,7 @@ impl Shared {
         let first = entries.first().map(|entry| entry.position);
         assert!(
             first.is_none_or(|first| first == head + 1),
-            "entries are put back behind the head"
+            "entries are backfilled after the head"
         );
         each!(self, store => store.put_back(head, name, entries))
     }
@@ -188,7 +133,7 @@ impl Shared {
         each!(self, store => store.raise_epoch(seen))
     }
 
-    /// Has the journal go on behind a state, in the place of all entries and snapshots it has, if it
+    /// Has the journal go on after a state, in the place of all entries and snapshots it has, if it
     /// stands where the caller saw it; `None` where the store was seen to have nothing of the space.
     ///
     /// # Errors

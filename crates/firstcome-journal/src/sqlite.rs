@@ -9,6 +9,7 @@
 //! before it is called not done: see [`durable`].
 
 pub mod durable;
+mod options;
 mod read_only;
 mod rows;
 mod snapshots;
@@ -16,55 +17,17 @@ mod trimming;
 mod trouble;
 mod writer;
 
+pub use options::{KEEP_FOR, Options, QUEUE};
 pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
+use crate::entry::{Append, Entry, Exchange, Head};
+use crate::failure::Failure;
 use crate::folder::DataFolder;
+use crate::name::Tip;
 use crate::worker::{Lost, Worker};
-use crate::{Append, Clock, Entry, Exchange, Failure, Head, Tip};
-use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
-use std::time::Duration;
+use firstcome_core::names::PieceName;
 use writer::Writer;
-
-/// How long entries and unnamed pieces are kept at least.
-pub const KEEP_FOR: Duration = Duration::from_secs(600);
-/// How many calls wait for the writer's thread at most, unless chosen otherwise.
-pub const QUEUE: usize = 64;
-
-/// How a journal is opened.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Where the time comes from.
-    pub clock: Clock,
-    /// The space the journal must be of; any, if none.
-    pub space: Option<SpaceId>,
-    /// The space of a journal that is made now, unless `space` says which.
-    pub fresh_space: SpaceId,
-    /// The number of the journal in its space.
-    pub shard: u32,
-    /// Whether what is trimmed goes into the folder's archive.
-    pub archive: bool,
-    /// How many calls may wait for the writer's thread; one more is refused as unavailable.
-    pub queue: usize,
-    /// How long entries and unnamed pieces are kept at least: [`KEEP_FOR`], shorter in tests.
-    pub keep_for: Duration,
-}
-
-impl Options {
-    /// Gives what applies unless chosen otherwise: the system's clock, any space, shard 0, an archive.
-    pub fn new(fresh_space: SpaceId) -> Self {
-        Self {
-            clock: Clock::system(),
-            space: None,
-            fresh_space,
-            shard: 0,
-            archive: true,
-            queue: QUEUE,
-            keep_for: KEEP_FOR,
-        }
-    }
-}
 
 /// A journal in a SQLite file.
 ///

@@ -1,6 +1,6 @@
-//! Everything stored, checked from the first entry to the last.
+//! Checks everything that is stored, from the first entry to the last.
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::sqlite::ReadOnly;
 
 /// Entries between two calls of the progress callback.

@@ -1,4 +1,4 @@
-//! A thread that owns something which blocks, and does what it is asked in order.
+//! A thread that owns a blocking resource and runs jobs on it in order.
 
 use std::fmt;
 use std::sync::Arc;

@@ -132,7 +132,7 @@ pub(crate) struct Kept {
 /// The body is not one that was applied or written here.
 pub(crate) fn keep_unbound(name: Name, body: &[u8]) -> Kept {
     keep(name, body, |command| {
-        !command.is_bound_to_its_history() || inject(Mistake::MarksCarriedOver)
+        !command.is_bound_to_its_branch() || inject(Mistake::MarksCarriedOver)
     })
 }
 

@@ -28,9 +28,9 @@ pub use postgres::Postgres;
 pub use sqlite::{Reader, Sqlite};
 
 use crate::ledger::choice::Ledger as Named;
+use firstcome_core::campaign::ResultRow;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
-use firstcome_core::state::ResultRow;
 use firstcome_core::{SpaceId, Timestamp};
 use firstcome_journal::folder::DataFolder;
 use std::fmt;

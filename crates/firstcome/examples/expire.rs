@@ -17,9 +17,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::{Election, Leader, Pace};
-use firstcome_node::{
-    Given, Limits, Node, on_stderr,
-};
+use firstcome_node::{Given, Limits, Node, on_stderr};
 use prometheus_client::registry::Registry;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};

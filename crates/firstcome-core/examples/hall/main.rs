@@ -10,7 +10,7 @@
 mod house;
 
 use firstcome_core::hall::{Hall, Orphans};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_core::wire::Reader;
 use house::{Asked, KINDS, KindOfHouse, MOST, RULES, ask, focal, house, resident, sell_half};
 use std::time::Instant;

@@ -1,9 +1,9 @@
-//! Which units a hold gets: all it asks for, or none.
+//! Sets units aside for a hold: all it asks for, or none.
 
 use super::Campaign;
-use super::asked::Asked;
+use super::select::Selection;
 use crate::hall::{Best, Hall, NoBest, Orphans, Standing};
-use crate::hold::{Fate, Place, Take};
+use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Outcome, Refusal};
 use firstcome_inject::{Mistake, inject};
 
@@ -16,8 +16,8 @@ impl Campaign {
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Asked<'_>,
-    ) -> Result<Vec<Take>, Outcome> {
+        asked: &Selection<'_>,
+    ) -> Result<Vec<Allocation>, Outcome> {
         let taken = self.taken(asked);
         let mut rest;
         let mut asked = asked;
@@ -26,22 +26,22 @@ impl Campaign {
             rest.seats.retain(|seat| !taken.contains(seat));
             asked = &rest;
         } else if !taken.is_empty() {
-            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
+            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, UnitId::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
         }
-        for (pool, place, count) in &asked.quantities {
-            if self.pools[usize::from(*pool)].free(*place) < *count {
+        for (pool, unit, count) in &asked.quantities {
+            if self.pools[usize::from(*pool)].free(*unit) < *count {
                 return Err(Refusal::SoldOut.into());
             }
         }
         let mut takes = Vec::with_capacity(asked.units() as usize);
-        let take = |pool, place| Take { pool, place, fate: Fate::Held };
-        takes.extend(asked.seats.iter().map(|(pool, seat)| take(*pool, Place::Seat(*seat))));
-        for (pool, place, count) in &asked.quantities {
-            takes.extend((0..*count).map(|_| take(*pool, *place)));
+        let take = |pool, unit| Allocation { pool, unit, fate: Fate::Held };
+        takes.extend(asked.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))));
+        for (pool, unit, count) in &asked.quantities {
+            takes.extend((0..*count).map(|_| take(*pool, *unit)));
         }
         for take in &takes {
-            self.pools[usize::from(take.pool)].hold(take.place, number);
+            self.pools[usize::from(take.pool)].hold(take.unit, number);
         }
         let named = asked.seats.len();
         match self.choose_best(subject, number, asked, &mut takes) {
@@ -58,12 +58,12 @@ impl Campaign {
             self.give_back(&takes);
             return Err(outcome);
         }
-        takes.sort_unstable_by_key(|take| (take.pool, take.place));
+        takes.sort_unstable_by_key(|take| (take.pool, take.unit));
         Ok(takes)
     }
 
     /// Gives the seats asked for by name that are not free.
-    pub(super) fn taken(&self, asked: &Asked<'_>) -> Vec<(u16, u32)> {
+    pub(super) fn taken(&self, asked: &Selection<'_>) -> Vec<(u16, u32)> {
         let hall = |pool: u16| self.pools[usize::from(pool)].hall();
         let is_free = |pool, seat| {
             let standing = hall(pool).map(|hall| hall.standing(seat));
@@ -79,8 +79,8 @@ impl Campaign {
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Asked<'_>,
-        takes: &mut Vec<Take>,
+        asked: &Selection<'_>,
+        takes: &mut Vec<Allocation>,
     ) -> Result<(), Outcome> {
         let orphans =
             if self.holding.allow_orphans { Orphans::Allowed } else { Orphans::LastResort };
@@ -94,16 +94,16 @@ impl Campaign {
                 adjacent: best.adjacent,
                 orphans,
             };
-            let at = usize::from(*pool);
-            let hall = self.pools[at].hall().expect("the best of a seated pool was asked for");
+            let index = usize::from(*pool);
+            let hall = self.pools[index].hall().expect("the best of a seated pool was asked for");
             let seats = hall.best(&wanted).map_err(|why| match why {
                 NoBest::TooFew { .. } | NoBest::Apart => Refusal::SoldOut,
                 NoBest::Orphan => Refusal::OrphanLeft,
             })?;
             for seat in seats {
-                let place = Place::Seat(seat);
-                self.pools[at].hold(place, number);
-                takes.push(Take { pool: *pool, place, fate: Fate::Held });
+                let unit = UnitId::Seat(seat);
+                self.pools[index].hold(unit, number);
+                takes.push(Allocation { pool: *pool, unit, fate: Fate::Held });
             }
         }
         if !asked.best.is_empty() && !self.grades_allow(subject, takes) {
@@ -113,20 +113,20 @@ impl Campaign {
     }
 
     /// Looks whether seats that were set aside leave a single one between them and others.
-    fn leaves_no_orphan(&mut self, number: u32, takes: &[Take]) -> Result<(), Outcome> {
-        for at in 0..self.pools.len() {
-            let seats: Vec<u32> = takes.iter().filter_map(|take| seat_of(take, at)).collect();
+    fn leaves_no_orphan(&mut self, number: u32, takes: &[Allocation]) -> Result<(), Outcome> {
+        for index in 0..self.pools.len() {
+            let seats: Vec<u32> = takes.iter().filter_map(|take| seat_of(take, index)).collect();
             if seats.is_empty() {
                 continue;
             }
-            let pool = &mut self.pools[at];
+            let pool = &mut self.pools[index];
             // The hall is asked about seats that are still free.
-            seats.iter().for_each(|seat| pool.give_back(Place::Seat(*seat)));
+            seats.iter().for_each(|seat| pool.give_back(UnitId::Seat(*seat)));
             let orphan =
                 pool.hall().and_then(|hall: &Hall| hall.orphan(&seats, Orphans::LastResort));
-            seats.iter().for_each(|seat| pool.hold(Place::Seat(*seat), number));
+            seats.iter().for_each(|seat| pool.hold(UnitId::Seat(*seat), number));
             if let Some(orphan) = orphan {
-                let name = self.unit_name(at as u16, Place::Seat(orphan));
+                let name = self.unit_name(index as u16, UnitId::Seat(orphan));
                 return Err(Outcome::refused_for(Refusal::OrphanLeft, vec![name]));
             }
         }
@@ -134,16 +134,16 @@ impl Campaign {
     }
 
     /// Makes units free that were set aside.
-    pub(super) fn give_back(&mut self, takes: &[Take]) {
+    pub(super) fn give_back(&mut self, takes: &[Allocation]) {
         for take in takes {
-            self.pools[usize::from(take.pool)].give_back(take.place);
+            self.pools[usize::from(take.pool)].give_back(take.unit);
         }
     }
 }
 
-fn seat_of(take: &Take, pool: usize) -> Option<u32> {
-    match take.place {
-        Place::Seat(seat) if usize::from(take.pool) == pool => Some(seat),
-        Place::Seat(_) | Place::Counted | Place::Area(_) => None,
+fn seat_of(take: &Allocation, pool: usize) -> Option<u32> {
+    match take.unit {
+        UnitId::Seat(seat) if usize::from(take.pool) == pool => Some(seat),
+        UnitId::Seat(_) | UnitId::Counted | UnitId::Area(_) => None,
     }
 }

@@ -1,24 +1,14 @@
-//! The ladders of confirming and of giving back.
+//! Rules of confirming and releasing units of a hold.
 
-use super::Campaign;
-use super::asked::{Asked, For};
 use super::hold::held_of;
-use crate::Timestamp;
+use super::select::{Reach, Selection};
+use super::{Campaign, Refunded};
 use crate::command::{Late, Pick, Step};
-use crate::hold::{Fate, Hold, Place, Take};
+use crate::context::{ApplyContext, NewResult};
+use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::outcome::{Outcome, Refusal};
 use crate::results::Kind;
-use crate::turn::{Deed, Turn};
 use firstcome_inject::{Mistake, inject};
-
-/// A unit that was paid for too late.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refunded {
-    pub(crate) place: Place,
-    pub(crate) subject: Box<str>,
-    pub(crate) hold: Box<str>,
-    pub(crate) at: Timestamp,
-}
 
 impl Campaign {
     /// Makes units of a hold the subject's for good, each with the next rank of its pool.
@@ -31,18 +21,18 @@ impl Campaign {
     /// `confirmed` as it was; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`.
     pub(crate) fn confirm(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (units, late): (&[Pick<'_>], Late),
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_confirm(turn, step, (units, late), content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_confirm(context, step, (units, late), content).unwrap_or_else(|no| no)
     }
 
     fn try_confirm(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (units, late): (&[Pick<'_>], Late),
         content: u64,
@@ -54,17 +44,17 @@ impl Campaign {
         let number = hold.number;
         let repeated = self.is_repeated(hold, step, content)?;
         let which = match units {
-            [] => {
-                (0..hold.takes.len()).filter(|at| hold.takes[*at].fate != Fate::Released).collect()
-            }
-            units => self.parts(hold, &self.asked(units, For::Anything)?, repeated)?,
+            [] => (0..hold.takes.len())
+                .filter(|index| hold.takes[*index].fate != Fate::Released)
+                .collect(),
+            units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
         let mut which: Vec<usize> = which;
         if repeated {
             // Units that came later were not meant.
-            which.retain(|at| !matches!(hold.takes[*at].fate, Fate::Held | Fate::Expired));
+            which.retain(|index| !matches!(hold.takes[*index].fate, Fate::Held | Fate::Expired));
         }
-        let fate = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
+        let fate = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let expired = fate(|fate| fate == Fate::Expired);
         let barred = self.barred.contains(step.subject);
         if hold.takes.iter().all(|take| take.fate == Fate::Released) {
@@ -75,7 +65,7 @@ impl Campaign {
             return Err(Outcome::refused_for(Refusal::NotHeld, names));
         }
         if fate(|fate| fate == Fate::Refunded) {
-            return Ok(self.refund_expired(turn, number, &which));
+            return Ok(self.refund_expired(context, number, &which));
         }
         if !expired && !fate(|fate| fate == Fate::Held) {
             return Ok(self.confirmed(hold, &which, hold.retaken));
@@ -84,17 +74,17 @@ impl Campaign {
             return Err(Refusal::HoldExpired.into());
         }
         if expired && (barred || !self.can_retake(hold, &which)) {
-            return Ok(self.refund_expired(turn, number, &which));
+            return Ok(self.refund_expired(context, number, &which));
         }
         if barred {
             return Err(Refusal::NotAdmitted.into());
         }
-        self.give_for_good(turn, number, &which);
+        self.give_for_good(context, number, &which);
         let hold = self.holds.at_mut(number);
         hold.remember(step.id, content);
         hold.retaken |= expired;
         if hold.is_live() && hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
         let hold = self.holds.at(number);
         Ok(self.confirmed(hold, &which, hold.retaken))
@@ -102,52 +92,63 @@ impl Campaign {
 
     /// Says whether all units that expired are free and the subject may have them.
     fn can_retake(&self, hold: &Hold, which: &[usize]) -> bool {
-        let takes: Vec<Take> =
-            which.iter().map(|at| hold.takes[*at]).filter(|t| t.fate == Fate::Expired).collect();
-        let free = |take: &Take| {
-            if inject(Mistake::RetakeFromOthers) && matches!(take.place, Place::Seat(_)) {
+        let takes: Vec<Allocation> = which
+            .iter()
+            .map(|index| hold.takes[*index])
+            .filter(|t| t.fate == Fate::Expired)
+            .collect();
+        let free = |take: &Allocation| {
+            if inject(Mistake::RetakeFromOthers) && matches!(take.unit, UnitId::Seat(_)) {
                 return true;
             }
-            let wanted = takes.iter().filter(|t| (t.pool, t.place) == (take.pool, take.place));
-            self.pools[usize::from(take.pool)].free(take.place) >= wanted.count() as u32
+            let wanted = takes.iter().filter(|t| (t.pool, t.unit) == (take.pool, take.unit));
+            self.pools[usize::from(take.pool)].free(take.unit) >= wanted.count() as u32
         };
         takes.iter().all(free) && self.may_have_again(hold, &takes)
     }
 
-    fn give_for_good(&mut self, turn: &mut Turn<'_>, number: u32, which: &[usize]) {
+    fn give_for_good(&mut self, context: &mut ApplyContext<'_>, number: u32, which: &[usize]) {
         let Self { holds, pools, .. } = self;
         let hold = holds.at_mut(number);
         let mut has = Vec::with_capacity(which.len());
-        for at in which {
-            let take = &mut hold.takes[*at];
+        for index in which {
+            let take = &mut hold.takes[*index];
             let pool = &mut pools[usize::from(take.pool)];
             match take.fate {
                 Fate::Held => {}
-                Fate::Expired => pool.hold(take.place, number),
+                Fate::Expired => pool.hold(take.unit, number),
                 Fate::Confirmed(_) | Fate::Refunded | Fate::Released => continue,
             }
-            let rank = pool.confirm(take.place, (&hold.subject, &hold.id), turn.at);
+            let rank = pool.confirm(take.unit, (&hold.subject, &hold.id), context.at);
             take.fate = Fate::Confirmed(rank);
-            has.push((take.pool, take.place));
-            turn.made(&hold.subject, Deed { kind: Kind::Claim, pool: take.pool, rank });
+            has.push((take.pool, take.unit));
+            context.emit(&hold.subject, NewResult { kind: Kind::Claim, pool: take.pool, rank });
         }
         let subject = hold.subject.clone();
         holds.holder_mut(&subject).has.extend(has);
     }
 
     /// Makes a refund due for those units that expired, once for each, and answers with all of which it is due.
-    fn refund_expired(&mut self, turn: &mut Turn<'_>, number: u32, which: &[usize]) -> Outcome {
+    fn refund_expired(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        number: u32,
+        which: &[usize],
+    ) -> Outcome {
         let Self { holds, refunds, .. } = self;
         let hold = holds.at_mut(number);
-        for at in which {
-            let take = &mut hold.takes[*at];
+        for index in which {
+            let take = &mut hold.takes[*index];
             if take.fate == Fate::Expired {
                 take.fate = Fate::Refunded;
                 let (subject, id) = (hold.subject.clone(), hold.id.clone());
-                refunds.push(Refunded { place: take.place, subject, hold: id, at: turn.at });
+                refunds.push(Refunded { unit: take.unit, subject, hold: id, at: context.at });
                 let rank = refunds.len() as u32;
-                turn.made(&hold.subject, Deed { kind: Kind::RefundDue, pool: take.pool, rank });
-                hold.refunded_at.get_or_insert(turn.at);
+                context.emit(
+                    &hold.subject,
+                    NewResult { kind: Kind::RefundDue, pool: take.pool, rank },
+                );
+                hold.refunded_at.get_or_insert(context.at);
             }
         }
         self.refund(self.holds.at(number), which)
@@ -160,18 +161,18 @@ impl Campaign {
     /// `not_for_sale` (a seat of a group by itself), `not_held`, `hold_expired`, `already_confirmed`.
     pub(crate) fn release(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         units: &[Pick<'_>],
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_release(turn, step, units, content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_release(context, step, units, content).unwrap_or_else(|no| no)
     }
 
     fn try_release(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         units: &[Pick<'_>],
         content: u64,
@@ -184,9 +185,9 @@ impl Campaign {
         let repeated = self.is_repeated(hold, step, content)?;
         let which: Vec<usize> = match units {
             [] => (0..hold.takes.len()).collect(),
-            units => self.parts(hold, &self.asked(units, For::Anything)?, repeated)?,
+            units => self.parts(hold, &self.select(units, Reach::Any)?, repeated)?,
         };
-        let any = |is: fn(Fate) -> bool| which.iter().any(|at| is(hold.takes[*at].fate));
+        let any = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let given_back = any(|fate| matches!(fate, Fate::Held | Fate::Released));
         if any(|fate| matches!(fate, Fate::Expired | Fate::Refunded)) {
             return Err(Refusal::HoldExpired.into());
@@ -199,16 +200,16 @@ impl Campaign {
             return Ok(self.released(hold, &which));
         }
         let hold = self.holds.at_mut(number);
-        for at in &which {
-            let take = &mut hold.takes[*at];
+        for index in &which {
+            let take = &mut hold.takes[*index];
             if take.fate == Fate::Held {
                 take.fate = Fate::Released;
-                self.pools[usize::from(take.pool)].give_back(take.place);
+                self.pools[usize::from(take.pool)].give_back(take.unit);
             }
         }
         hold.remember(step.id, content);
         if hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
         Ok(self.released(self.holds.at(number), &which))
     }
@@ -216,23 +217,28 @@ impl Campaign {
     /// Gives which of a hold's takes are asked for: held ones first, else whatever became of them.
     ///
     /// Refuses with `not_held` what the hold never had, or not so much of.
-    fn parts(&self, hold: &Hold, asked: &Asked<'_>, repeated: bool) -> Result<Vec<usize>, Outcome> {
+    fn parts(
+        &self,
+        hold: &Hold,
+        asked: &Selection<'_>,
+        repeated: bool,
+    ) -> Result<Vec<usize>, Outcome> {
         let mut found = if repeated { Vec::new() } else { held_of(hold, asked) };
         let mut missing = Vec::new();
-        let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, Place::Seat(*seat), 1));
-        for (pool, place, count) in wanted.chain(asked.quantities.iter().copied()) {
-            let is = |at: &usize| {
-                let take = &hold.takes[*at];
-                (take.pool, take.place) == (pool, place)
+        let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, UnitId::Seat(*seat), 1));
+        for (pool, unit, count) in wanted.chain(asked.quantities.iter().copied()) {
+            let is = |index: &usize| {
+                let take = &hold.takes[*index];
+                (take.pool, take.unit) == (pool, unit)
             };
-            let got = found.iter().filter(|at| is(at)).count();
-            let others =
-                (0..hold.takes.len()).filter(|at| is(at) && hold.takes[*at].fate != Fate::Held);
+            let got = found.iter().filter(|index| is(index)).count();
+            let others = (0..hold.takes.len())
+                .filter(|index| is(index) && hold.takes[*index].fate != Fate::Held);
             // A repeated step may show more than it did: which of a quantity it was is not remembered.
             let most = if repeated { usize::MAX } else { count as usize - got };
             let others: Vec<usize> = others.take(most).collect();
             if !repeated && got + others.len() < count as usize {
-                missing.push(self.unit_name(pool, place));
+                missing.push(self.unit_name(pool, unit));
             }
             found.extend(others);
         }

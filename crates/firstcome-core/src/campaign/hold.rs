@@ -1,16 +1,16 @@
-//! The ladders of holding units, changing what is held, and extending.
+//! Rules of holding units, changing what is held, extending and expiry.
 
 use super::Campaign;
-use super::asked::{Asked, For};
-use crate::Timestamp;
+use super::select::{Reach, Selection};
 use crate::command::{Pick, Step};
+use crate::context::ApplyContext;
 use crate::hall::Standing;
-use crate::hold::{Fate, Hold, HoldStanding, Place, Take};
+use crate::hold::{Allocation, Fate, Hold, HoldStanding, UnitId};
 use crate::outcome::{
     Confirmation, Holding, Outcome, RankedUnit, Refund, Refusal, RefusedFor, Release, UnitName,
 };
 use crate::settings::HoldsEach;
-use crate::turn::Turn;
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 /// What a command to hold asks.
@@ -32,28 +32,32 @@ impl Campaign {
     /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
     /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
-    pub(crate) fn hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_hold(turn, ask).unwrap_or_else(|no| no)
+    pub(crate) fn hold(&mut self, context: &mut ApplyContext<'_>, ask: &ToHold<'_>) -> Outcome {
+        self.holds.forget(context.service);
+        self.try_hold(context, ask).unwrap_or_else(|no| no)
     }
 
-    fn try_hold(&mut self, turn: &mut Turn<'_>, ask: &ToHold<'_>) -> Result<Outcome, Outcome> {
-        let asked = self.may_hold(turn, ask)?;
+    fn try_hold(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        ask: &ToHold<'_>,
+    ) -> Result<Outcome, Outcome> {
+        let asked = self.may_hold(context, ask)?;
         let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
         let takes = self.choose(ask.subject, number, &asked)?;
         if self.holds.holder(ask.subject).is_none() {
             self.holds.add_holder(self.new_holder(ask.subject));
         }
-        let deadline = turn.service + self.holding.ttl_us;
-        turn.deadlines.insert((deadline, self.number, number));
+        let deadline = context.service + self.holding.ttl_us;
+        context.deadlines.insert((deadline, self.number, number));
         self.holds.add(Hold {
             number,
             id: ask.id.into(),
             subject: ask.subject.into(),
             holder: 0,
             content: ask.content,
-            at: turn.at,
-            started: turn.service,
+            at: context.at,
+            started: context.service,
             deadline,
             ended: None,
             steps: Vec::new(),
@@ -62,7 +66,7 @@ impl Campaign {
             refunded_at: None,
             limit: ask.limit,
         });
-        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+        Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
 
     /// Says what a hold would get without being given anything; nothing if it may well be held.
@@ -70,12 +74,12 @@ impl Campaign {
     /// A unit counts as taken, and a hold as held, only if that lasts for longer than `margin` of service time.
     pub(crate) fn judge_hold(
         &self,
-        turn: &Turn<'_>,
+        context: &ApplyContext<'_>,
         ask: &ToHold<'_>,
         margin: i64,
     ) -> Option<Outcome> {
-        let lasts = |hold: &Hold| hold.deadline - turn.service > margin;
-        let asked = match self.may_hold(turn, ask) {
+        let lasts = |hold: &Hold| hold.deadline - context.service > margin;
+        let asked = match self.may_hold(context, ask) {
             Ok(asked) => asked,
             Err(Outcome::AlreadyHeld(held)) if !self.holds.find(&held.hold).is_some_and(lasts) => {
                 return None;
@@ -98,19 +102,23 @@ impl Campaign {
             if !lasts {
                 return None;
             }
-            taken.push(self.unit_name(*pool, Place::Seat(*seat)));
+            taken.push(self.unit_name(*pool, UnitId::Seat(*seat)));
         }
         if !taken.is_empty() {
             return Some(Outcome::refused_for(Refusal::UnitTaken, taken));
         }
-        let enough = |(pool, place, count): &(u16, Place, u32)| {
-            self.pools[usize::from(*pool)].free(*place) >= *count
+        let enough = |(pool, unit, count): &(u16, UnitId, u32)| {
+            self.pools[usize::from(*pool)].free(*unit) >= *count
         };
         (!asked.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
     }
 
     /// Gives what is asked for, if nothing speaks against it but that it may be taken.
-    fn may_hold<'a>(&self, turn: &Turn<'_>, ask: &ToHold<'a>) -> Result<Asked<'a>, Outcome> {
+    fn may_hold<'a>(
+        &self,
+        context: &ApplyContext<'_>,
+        ask: &ToHold<'a>,
+    ) -> Result<Selection<'a>, Outcome> {
         for pick in ask.picks {
             self.pool_of(pick)?;
         }
@@ -119,19 +127,19 @@ impl Campaign {
             if known.content != ask.content {
                 return Err(Refusal::IdReused.into());
             }
-            return Err(self.as_it_stands(turn, known));
+            return Err(self.as_it_stands(context, known));
         }
         for pick in ask.picks {
             self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
         }
-        self.admit(turn.at, ask.subject)?;
-        let asked = self.asked(ask.picks, For::Holding);
+        self.admit(context.at, ask.subject)?;
+        let asked = self.select(ask.picks, Reach::ForSale);
         let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
         if let Ok(asked) = &asked
             && let Some(same) =
                 live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
         {
-            return Err(Outcome::AlreadyHeld(self.holding(turn, self.holds.at(*same))));
+            return Err(Outcome::AlreadyHeld(self.holding(context, self.holds.at(*same))));
         }
         if let (HoldsEach::One, [first, ..]) = (self.holding.each, live) {
             let hold = Some(self.holds.at(*first).id.clone());
@@ -142,7 +150,7 @@ impl Campaign {
         let asked = asked?;
         check_size(0, &asked)?;
         self.check_limits(ask.subject, &asked, ask.limit)?;
-        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(turn.service));
+        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(context.service));
         if recently >= self.holding.per_hour as usize {
             return Err(Refusal::TooManyHolds.into());
         }
@@ -158,19 +166,19 @@ impl Campaign {
     /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
     pub(crate) fn change(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
         limit: Option<u32>,
         content: u64,
     ) -> Outcome {
-        self.holds.forget(turn.service);
-        self.try_change(turn, step, (add, drop), limit, content).unwrap_or_else(|no| no)
+        self.holds.forget(context.service);
+        self.try_change(context, step, (add, drop), limit, content).unwrap_or_else(|no| no)
     }
 
     fn try_change(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         (add, drop): (&[Pick<'_>], &[Pick<'_>]),
         limit: Option<u32>,
@@ -182,34 +190,34 @@ impl Campaign {
         let hold = self.own(step)?;
         let number = hold.number;
         if self.is_repeated(hold, step, content)? {
-            return Ok(self.as_it_stands(turn, hold));
+            return Ok(self.as_it_stands(context, hold));
         }
         self.check_live(hold)?;
         if !add.is_empty() {
-            self.admit(turn.at, step.subject)?;
+            self.admit(context.at, step.subject)?;
         }
-        let dropped = self.asked(drop, For::Anything)?;
+        let dropped = self.select(drop, Reach::Any)?;
         let gone = held_of(hold, &dropped);
-        let stays: Vec<Take> = hold
+        let stays: Vec<Allocation> = hold
             .takes
             .iter()
             .enumerate()
-            .filter(|(at, _)| !gone.contains(at))
+            .filter(|(index, _)| !gone.contains(index))
             .map(|t| *t.1)
             .collect();
-        let before: Vec<Take> = gone.iter().map(|at| hold.takes[*at]).collect();
-        let mut added = self.asked(add, For::Anything)?;
+        let before: Vec<Allocation> = gone.iter().map(|index| hold.takes[*index]).collect();
+        let mut added = self.select(add, Reach::Any)?;
         added.seats.retain(|(pool, seat)| {
-            let same = |take: &Take| (take.pool, take.place) == (*pool, Place::Seat(*seat));
+            let same = |take: &Allocation| (take.pool, take.unit) == (*pool, UnitId::Seat(*seat));
             !stays.iter().any(|take| same(take) && take.fate == Fate::Held)
         });
         // Only what is really new must be for sale now.
-        let new = self.asked(add, For::Holding);
+        let new = self.select(add, Reach::ForSale);
         if added.units() > 0 {
             new?;
         }
         if before.is_empty() && added.units() == 0 {
-            return Ok(Outcome::AlreadyHeld(self.holding(turn, hold)));
+            return Ok(Outcome::AlreadyHeld(self.holding(context, hold)));
         }
         let kept = stays.iter().filter(|take| take.fate != Fate::Released).count();
         check_size(kept, &added)?;
@@ -224,7 +232,7 @@ impl Campaign {
             Ok(chosen) => chosen,
             Err(outcome) => {
                 for take in &before {
-                    self.pools[usize::from(take.pool)].hold(take.place, number);
+                    self.pools[usize::from(take.pool)].hold(take.unit, number);
                 }
                 self.holds.at_mut(number).takes = all;
                 return Err(outcome);
@@ -235,9 +243,9 @@ impl Campaign {
         hold.limit = limit.or(hold.limit);
         hold.remember(step.id, content);
         if hold.held() == 0 {
-            self.end(turn, number);
+            self.end(context, number);
         }
-        Ok(Outcome::Held(self.holding(turn, self.holds.at(number))))
+        Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
 
     /// Moves a hold's deadline on, at most to `hold_max` after its start. It never comes earlier.
@@ -246,7 +254,7 @@ impl Campaign {
     /// `hold_released`, `already_confirmed`.
     pub(crate) fn extend(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         by_us: Option<i64>,
     ) -> Outcome {
@@ -255,14 +263,14 @@ impl Campaign {
             Err(no) => return no,
         };
         let (number, before) = (hold.number, hold.deadline);
-        let wanted = turn.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
+        let wanted = context.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
         let deadline = wanted.min(hold.started + self.holding.max_us).max(before);
         if deadline != before {
-            assert!(turn.deadlines.remove(&(before, self.number, number)), "a live hold is due");
-            turn.deadlines.insert((deadline, self.number, number));
+            assert!(context.deadlines.remove(&(before, self.number, number)), "a live hold is due");
+            context.deadlines.insert((deadline, self.number, number));
             self.holds.at_mut(number).deadline = deadline;
         }
-        Outcome::Extended { expires_at: turn.moment(deadline) }
+        Outcome::Extended { expires_at: context.moment(deadline) }
     }
 
     /// Frees what a hold still has, because its time is over.
@@ -272,17 +280,17 @@ impl Campaign {
         for take in &mut hold.takes {
             if take.fate == Fate::Held {
                 take.fate = Fate::Expired;
-                self.pools[usize::from(take.pool)].give_back(take.place);
+                self.pools[usize::from(take.pool)].give_back(take.unit);
             }
         }
         self.holds.end(number, service);
     }
 
     /// Notes that nothing of a hold is held any more.
-    pub(super) fn end(&mut self, turn: &mut Turn<'_>, number: u32) {
+    pub(super) fn end(&mut self, context: &mut ApplyContext<'_>, number: u32) {
         let deadline = self.holds.at(number).deadline;
-        assert!(turn.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
-        self.holds.end(number, turn.service);
+        assert!(context.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
+        self.holds.end(number, context.service);
     }
 
     /// Gives the hold a step is about.
@@ -317,10 +325,10 @@ impl Campaign {
     }
 
     /// Gives the answer to asking for a hold again.
-    fn as_it_stands(&self, turn: &Turn<'_>, hold: &Hold) -> Outcome {
+    fn as_it_stands(&self, context: &ApplyContext<'_>, hold: &Hold) -> Outcome {
         let all: Vec<usize> = (0..hold.takes.len()).collect();
         match hold.standing() {
-            HoldStanding::Live => Outcome::AlreadyHeld(self.holding(turn, hold)),
+            HoldStanding::Live => Outcome::AlreadyHeld(self.holding(context, hold)),
             HoldStanding::Confirmed => self.confirmed(hold, &all, hold.retaken),
             HoldStanding::RefundDue => self.refund(hold, &all),
             HoldStanding::Expired => Refusal::HoldExpired.into(),
@@ -328,12 +336,12 @@ impl Campaign {
         }
     }
 
-    pub(super) fn holding(&self, turn: &Turn<'_>, hold: &Hold) -> Box<Holding> {
+    pub(super) fn holding(&self, context: &ApplyContext<'_>, hold: &Hold) -> Box<Holding> {
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
             hold: hold.id.clone(),
-            units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
-            expires_at: turn.moment(hold.deadline),
+            units: held.map(|take| self.unit_name(take.pool, take.unit)).collect(),
+            expires_at: context.moment(hold.deadline),
         })
     }
 
@@ -343,8 +351,8 @@ impl Campaign {
         which: &[usize],
         is: fn(Fate) -> bool,
     ) -> Vec<UnitName> {
-        let takes = which.iter().map(|at| hold.takes[*at]).filter(|take| is(take.fate));
-        takes.map(|take| self.unit_name(take.pool, take.place)).collect()
+        let takes = which.iter().map(|index| hold.takes[*index]).filter(|take| is(take.fate));
+        takes.map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
     pub(super) fn released(&self, hold: &Hold, which: &[usize]) -> Outcome {
@@ -362,12 +370,12 @@ impl Campaign {
     pub(super) fn confirmed(&self, hold: &Hold, which: &[usize], retaken: bool) -> Outcome {
         let mut latest = Timestamp::from_micros(0);
         let mut units = Vec::with_capacity(which.len());
-        for take in which.iter().map(|at| hold.takes[*at]) {
+        for take in which.iter().map(|index| hold.takes[*index]) {
             if let Fate::Confirmed(rank) = take.fate {
                 let pool = &self.pools[usize::from(take.pool)];
                 let claim = pool.claim(rank).expect("a confirmed unit has its claim");
                 latest = latest.max(claim.at);
-                units.push(RankedUnit { unit: self.unit_name(take.pool, take.place), rank });
+                units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
             }
         }
         let (hold, left) = (hold.id.clone(), hold.held());
@@ -376,34 +384,36 @@ impl Campaign {
 }
 
 /// Refuses with `too_many_units` what one hold cannot have.
-fn check_size(has: usize, asked: &Asked<'_>) -> Result<(), Refusal> {
+fn check_size(has: usize, asked: &Selection<'_>) -> Result<(), Refusal> {
     let most = crate::limits::HOLD_UNITS as u64;
     if has as u64 + asked.units() > most { Err(Refusal::TooManyUnits) } else { Ok(()) }
 }
 
 /// Says whether a hold has exactly the units that were named.
-fn has_exactly(hold: &Hold, asked: &Asked<'_>) -> bool {
+fn has_exactly(hold: &Hold, asked: &Selection<'_>) -> bool {
     let mut quantities = asked.quantities.iter().map(|(_, _, count)| *count as usize);
     let units = asked.seats.len() + quantities.by_ref().sum::<usize>();
-    let held = |pool: u16, place: Place| {
-        let is = |take: &&Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+    let held = |pool: u16, unit: UnitId| {
+        let is =
+            |take: &&Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
         hold.takes.iter().filter(is).count()
     };
     asked.only_names
         && hold.held() as usize == units
-        && asked.seats.iter().all(|(pool, seat)| held(*pool, Place::Seat(*seat)) == 1)
-        && asked.quantities.iter().all(|(pool, place, n)| held(*pool, *place) == *n as usize)
+        && asked.seats.iter().all(|(pool, seat)| held(*pool, UnitId::Seat(*seat)) == 1)
+        && asked.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
 }
 
 /// Gives which of a hold's takes are held and asked for, as far as there are.
-pub(super) fn held_of(hold: &Hold, asked: &Asked<'_>) -> Vec<usize> {
+pub(super) fn held_of(hold: &Hold, asked: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
-    let mut pick = |pool: u16, place: Place, count: usize| {
-        let is = |take: &Take| (take.pool, take.place) == (pool, place) && take.fate == Fate::Held;
+    let mut pick = |pool: u16, unit: UnitId, count: usize| {
+        let is =
+            |take: &Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
         let takes = hold.takes.iter().enumerate().filter(|(_, take)| is(take));
-        found.extend(takes.map(|(at, _)| at).take(count));
+        found.extend(takes.map(|(index, _)| index).take(count));
     };
-    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, Place::Seat(*seat), 1));
-    asked.quantities.iter().for_each(|(pool, place, n)| pick(*pool, *place, *n as usize));
+    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, UnitId::Seat(*seat), 1));
+    asked.quantities.iter().for_each(|(pool, unit, n)| pick(*pool, *unit, *n as usize));
     found
 }

@@ -1,8 +1,8 @@
 //! How many units one subject may have: held and live claims together.
 
 use super::Campaign;
-use super::asked::Asked;
-use crate::hold::{Fate, Hold, Place, Take};
+use super::select::Selection;
+use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::holds::Holder;
 use crate::outcome::Refusal;
 use crate::settings::GradeLimit;
@@ -12,18 +12,18 @@ impl Campaign {
     pub(super) fn units_of<'a>(
         &'a self,
         holder: &'a Holder,
-    ) -> impl Iterator<Item = (u16, Place)> + 'a {
+    ) -> impl Iterator<Item = (u16, UnitId)> + 'a {
         let held = holder.live.iter().flat_map(|number| &self.holds.at(*number).takes);
-        let held = held.filter(|take| take.fate == Fate::Held).map(|take| (take.pool, take.place));
+        let held = held.filter(|take| take.fate == Fate::Held).map(|take| (take.pool, take.unit));
         held.chain(holder.has.iter().copied())
     }
 
     /// Gives what a subject nobody knows as a holder has: at most one claim in each pool.
     pub(super) fn new_holder(&self, subject: &str) -> Holder {
         let mut holder = Holder::new(subject);
-        for (place, pool) in self.pools.iter().enumerate() {
+        for (index, pool) in self.pools.iter().enumerate() {
             if pool.latest(subject).is_some_and(|rank| pool.is_live(rank)) {
-                holder.has.push((place as u16, Place::Counted));
+                holder.has.push((index as u16, UnitId::Counted));
             }
         }
         holder
@@ -62,7 +62,7 @@ impl Campaign {
     pub(super) fn check_limits(
         &self,
         subject: &str,
-        asked: &Asked<'_>,
+        asked: &Selection<'_>,
         said: Option<u32>,
     ) -> Result<(), Refusal> {
         // Who gives back only has less then, even where a limit went down below it.
@@ -77,10 +77,10 @@ impl Campaign {
         if self.most(said).is_some_and(|most| all > u64::from(most)) {
             return Err(Refusal::LimitReached);
         }
-        let over = |(place, count): (usize, u64)| {
-            self.pools[place].limit.is_some_and(|limit| count > u64::from(limit))
+        let over = |(index, count): (usize, u64)| {
+            self.pools[index].limit.is_some_and(|limit| count > u64::from(limit))
         };
-        let asked_of = |place: usize| asked.by_pool().any(|(pool, _)| usize::from(pool) == place);
+        let asked_of = |index: usize| asked.by_pool().any(|(pool, _)| usize::from(pool) == index);
         // Where a limit went down, what one has already is no reason to refuse something else.
         if pools.into_iter().enumerate().any(|pool| asked_of(pool.0) && over(pool)) {
             return Err(Refusal::LimitReached);
@@ -88,20 +88,20 @@ impl Campaign {
         if self.holding.grades.is_empty() {
             return Ok(());
         }
-        let take = |pool, place| Take { pool, place, fate: Fate::Held };
-        let mut takes: Vec<Take> =
-            asked.seats.iter().map(|(pool, seat)| take(*pool, Place::Seat(*seat))).collect();
-        for (pool, place, count) in &asked.quantities {
-            takes.extend((0..*count).map(|_| take(*pool, *place)));
+        let take = |pool, unit| Allocation { pool, unit, fate: Fate::Held };
+        let mut takes: Vec<Allocation> =
+            asked.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))).collect();
+        for (pool, unit, count) in &asked.quantities {
+            takes.extend((0..*count).map(|_| take(*pool, *unit)));
         }
         if self.grades_allow(subject, &takes) { Ok(()) } else { Err(Refusal::LimitReached) }
     }
 
     /// Says whether units in addition to those a subject has keep every limit of a grade.
-    pub(super) fn grades_allow(&self, subject: &str, takes: &[Take]) -> bool {
+    pub(super) fn grades_allow(&self, subject: &str, takes: &[Allocation]) -> bool {
         self.holding.grades.iter().all(|GradeLimit { grade, limit }| {
-            let of_grade = |(pool, place): &(u16, Place)| self.grade(*pool, *place) == Some(grade);
-            let more = takes.iter().map(|take| (take.pool, take.place)).filter(of_grade).count();
+            let of_grade = |(pool, unit): &(u16, UnitId)| self.grade(*pool, *unit) == Some(grade);
+            let more = takes.iter().map(|take| (take.pool, take.unit)).filter(of_grade).count();
             let has = match self.holds.holder(subject) {
                 Some(holder) if more > 0 => self.units_of(holder).filter(of_grade).count(),
                 Some(_) | None => 0,
@@ -111,25 +111,25 @@ impl Campaign {
     }
 
     /// Says whether units of a hold that expired keep every limit if the subject has them again.
-    pub(super) fn may_have_again(&self, hold: &Hold, takes: &[Take]) -> bool {
-        let mut asked = Asked::default();
+    pub(super) fn may_have_again(&self, hold: &Hold, takes: &[Allocation]) -> bool {
+        let mut asked = Selection::default();
         for take in takes {
-            match take.place {
-                Place::Seat(seat) => asked.seats.push((take.pool, seat)),
-                Place::Counted | Place::Area(_) => {
-                    asked.quantities.push((take.pool, take.place, 1))
+            match take.unit {
+                UnitId::Seat(seat) => asked.seats.push((take.pool, seat)),
+                UnitId::Counted | UnitId::Area(_) => {
+                    asked.quantities.push((take.pool, take.unit, 1))
                 }
             }
         }
         self.check_limits(&hold.subject, &asked, hold.limit).is_ok()
     }
 
-    fn grade(&self, pool: u16, place: Place) -> Option<&str> {
+    fn grade(&self, pool: u16, unit: UnitId) -> Option<&str> {
         let hall = self.pools[usize::from(pool)].hall()?;
-        match place {
-            Place::Counted => None,
-            Place::Seat(seat) => Some(hall.grade_of(seat)),
-            Place::Area(area) => Some(hall.area(area).grade),
+        match unit {
+            UnitId::Counted => None,
+            UnitId::Seat(seat) => Some(hall.grade_of(seat)),
+            UnitId::Area(area) => Some(hall.area(area).grade),
         }
     }
 }

@@ -1,12 +1,43 @@
-//! What readers see of a campaign's holds and results.
+//! Reads a campaign: its holds, its results, and when seats become free.
 
+use super::select::Reach;
 use super::{Campaign, Moved};
+use crate::command::Command;
+use crate::hall::Standing;
 use crate::hold::Hold;
 use crate::outcome::UnitName;
 use crate::pool::Claim;
 use crate::results::{Kind, Record};
 use crate::settings::HoldSettings;
-use crate::state::ResultRow;
+
+/// One result with its content.
+#[derive(Clone, Debug)]
+pub struct ResultRow<'a> {
+    /// Its number: 1, 2, 3 over the whole shard.
+    pub number: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// In which campaign.
+    pub campaign: &'a Campaign,
+    /// In which pool.
+    pub pool: &'a str,
+    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
+    pub claim: Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
+}
 
 impl Campaign {
     /// Gives how units are held.
@@ -42,7 +73,7 @@ impl Campaign {
 
     /// Gives the names of the units a hold has, whatever became of them, in its order.
     pub fn units_named(&self, hold: &Hold) -> Vec<UnitName> {
-        hold.takes.iter().map(|take| self.unit_name(take.pool, take.place)).collect()
+        hold.takes.iter().map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
     /// Gives the seats that were exchanged, in order.
@@ -70,18 +101,18 @@ impl Campaign {
                 let claim = pool.claim(record.rank)?;
                 let grant = pool.grants.of(record.rank);
                 // A claim shows the unit it was won with, a cancel the one that was given up.
-                let place = match kind {
-                    Kind::Cancel => pool.grants.place(record.rank),
-                    Kind::Claim | Kind::RefundDue | Kind::Moved => grant.map(|grant| grant.place),
+                let unit = match kind {
+                    Kind::Cancel => pool.grants.unit(record.rank),
+                    Kind::Claim | Kind::RefundDue | Kind::Moved => grant.map(|grant| grant.unit),
                 };
-                let unit = place.and_then(|place| pool.unit_name(place));
+                let unit = unit.and_then(|unit| pool.unit_name(unit));
                 row(claim, unit, grant.map(|grant| grant.hold))
             }
             Kind::RefundDue => {
                 let refund = self.refunds.get(nth)?;
                 let subject = &*refund.subject;
                 let claim = Claim { rank: 0, subject, at: refund.at, cancel: None };
-                row(claim, pool.unit_name(refund.place), Some(&*refund.hold))
+                row(claim, pool.unit_name(refund.unit), Some(&*refund.hold))
             }
             Kind::Moved => {
                 let moved = self.moves.get(nth)?;
@@ -96,5 +127,23 @@ impl Campaign {
     /// Gives the name of the seat that became free by a move.
     pub fn moved_from(&self, moved: &Moved) -> Option<&str> {
         self.pools.get(usize::from(moved.pool))?.unit_name(moved.from)
+    }
+
+    /// Gives the service time, in microseconds, from which on every seat a command names is free if nobody does
+    /// anything until then: long ago where all are. None where one is somebody's for good, or blocked.
+    ///
+    /// # Panics
+    ///
+    /// The command is not a hold.
+    pub fn free_from(&self, command: &Command<'_>) -> Option<i64> {
+        let Command::Hold { picks, .. } = command else { panic!("only a hold is judged") };
+        let Ok(asked) = self.select(picks, Reach::Any) else { return Some(i64::MIN) };
+        let mut deadlines = self.taken(&asked).into_iter().map(|(pool, seat)| {
+            match self.pools[usize::from(pool)].hall()?.standing(seat) {
+                Standing::Held(number) => Some(self.holds.at(number).deadline),
+                Standing::Free | Standing::Confirmed(_) | Standing::Blocked => None,
+            }
+        });
+        deadlines.try_fold(i64::MIN, |latest, deadline| Some(latest.max(deadline?)))
     }
 }

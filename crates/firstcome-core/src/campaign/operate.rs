@@ -1,37 +1,20 @@
-//! What an operator does to units: adds them, takes them out of sale, exchanges one for another.
+//! Rules of operator commands on units: adding seats, blocking, moving.
 
-use super::Campaign;
-use super::asked::For;
-use crate::Timestamp;
+use super::select::Reach;
+use super::{Campaign, Moved};
 use crate::command::Pick;
+use crate::context::{ApplyContext, NewResult};
 use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
-use crate::hold::{Fate, Place, Take};
+use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
 use crate::results::Kind;
-use crate::turn::{Deed, Turn};
-
-/// A seat that was exchanged for another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moved {
-    pub(crate) pool: u16,
-    pub(crate) from: Place,
-    pub(crate) to: Place,
-    pub(crate) rank: u32,
-    pub(crate) subject: Box<str>,
-    pub(crate) hold: Box<str>,
-    /// When.
-    pub at: Timestamp,
-    /// Why, as the operator gave it.
-    pub reason: Box<str>,
-    /// The name of the key it was given with.
-    pub who: Box<str>,
-}
+use crate::time::Timestamp;
 
 impl Campaign {
     fn seated(&mut self, name: &str) -> Result<usize, Refusal> {
-        let place = self.pools.iter().position(|pool| *pool.name == *name);
-        let place = place.ok_or(Refusal::NotFound(Missing::Pool))?;
-        if self.pools[place].hall().is_some() { Ok(place) } else { Err(Refusal::NotSeated) }
+        let index = self.pools.iter().position(|pool| *pool.name == *name);
+        let index = index.ok_or(Refusal::NotFound(Missing::Pool))?;
+        if self.pools[index].hall().is_some() { Ok(index) } else { Err(Refusal::NotSeated) }
     }
 
     /// Adds seats and areas to a seated pool; those that are there just so are left out.
@@ -39,12 +22,12 @@ impl Campaign {
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `not_seated`,
     /// `closed` where there is something to add, `bad_seat` naming the first that cannot be.
     pub(crate) fn add_seats(&mut self, at: Timestamp, pool: &str, chunk: &Chunk<'_>) -> Outcome {
-        let place = match self.seated(pool) {
-            Ok(place) => place,
+        let index = match self.seated(pool) {
+            Ok(index) => index,
             Err(refusal) => return refusal.into(),
         };
         let closed = self.closed_since(at).is_some();
-        let hall = self.pools[place].hall_mut();
+        let hall = self.pools[index].hall_mut();
         let new_seat = |(_, seat): &(usize, &SeatSettings<'_>)| !matches!(hall.find(seat.name), Some(Unit::Seat(n)) if hall.seat(n) == **seat);
         let new_area = |(_, area): &(usize, &AreaSettings<'_>)| !matches!(hall.find(area.name), Some(Unit::Area(n)) if hall.area(n) == **area);
         let seats: Vec<_> = chunk.seats.iter().enumerate().filter(new_seat).collect();
@@ -86,7 +69,7 @@ impl Campaign {
                 return Err(Refusal::NotSeated.into());
             }
         }
-        let asked = self.asked(units, For::Anything)?;
+        let asked = self.select(units, Reach::Any)?;
         let (from, to) = match blocked {
             true => (UnitKind::Free, UnitKind::Blocked),
             false => (UnitKind::Blocked, UnitKind::Free),
@@ -98,11 +81,11 @@ impl Campaign {
         };
         let taken: Vec<_> = asked.seats.iter().filter(taken).collect();
         if blocked && !taken.is_empty() {
-            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
+            let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, UnitId::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
         }
-        let enough = |(pool, place, count): &(u16, Place, u32)| {
-            self.pools[usize::from(*pool)].free(*place) >= *count
+        let enough = |(pool, unit, count): &(u16, UnitId, u32)| {
+            self.pools[usize::from(*pool)].free(*unit) >= *count
         };
         if blocked && !asked.quantities.iter().all(enough) {
             return Err(Refusal::SoldOut.into());
@@ -115,8 +98,8 @@ impl Campaign {
                 units += 1;
             }
         }
-        for (pool, place, count) in asked.quantities {
-            let Place::Area(area) = place else { continue };
+        for (pool, unit, count) in asked.quantities {
+            let UnitId::Area(area) = unit else { continue };
             let hall = self.pools[usize::from(pool)].hall_mut();
             // Of what is to be free again there may be less than asked.
             let count = if blocked { count } else { count.min(hall.area_counts(area).blocked) };
@@ -133,20 +116,20 @@ impl Campaign {
     /// claim was cancelled), `unit_taken`.
     pub(crate) fn move_seat(
         &mut self,
-        turn: &mut Turn<'_>,
+        context: &mut ApplyContext<'_>,
         pool: &str,
         (from, to): (&str, &str),
         (reason, who): (&str, &str),
     ) -> Outcome {
-        let place = match self.seated(pool) {
-            Ok(place) => place,
+        let index = match self.seated(pool) {
+            Ok(index) => index,
             Err(refusal) => return refusal.into(),
         };
         let refused = |refusal, name: &str| {
             let unit = UnitName { pool: pool.into(), unit: Some(name.into()) };
             Outcome::refused_for(refusal, vec![unit])
         };
-        let hall = self.pools[place].hall_mut();
+        let hall = self.pools[index].hall_mut();
         let single = |hall: &Hall, name: &str| match hall.find(name) {
             None => Err(refused(Refusal::NoSuchUnit, name)),
             Some(Unit::Seat(seat)) if hall.group_of(seat).is_none() => Ok(seat),
@@ -163,23 +146,24 @@ impl Campaign {
         let cancelled = match standing {
             Standing::Free | Standing::Blocked => true,
             Standing::Held(_) => false,
-            Standing::Confirmed(rank) => !self.pools[place].is_live(rank),
+            Standing::Confirmed(rank) => !self.pools[index].is_live(rank),
         };
         if cancelled {
             return refused(Refusal::NotHeld, from);
         }
-        let hall = self.pools[place].hall_mut();
+        let hall = self.pools[index].hall_mut();
         if !hall.standing(new).is_free() {
             return refused(Refusal::UnitTaken, to);
         }
         hall.set(old, Standing::Free);
         hall.set(new, standing);
-        let (old, new) = ((place as u16, Place::Seat(old)), (place as u16, Place::Seat(new)));
-        let moved = self.hand_over(turn.at, standing, (old, new), (reason, who));
+        let (old, new) = ((index as u16, UnitId::Seat(old)), (index as u16, UnitId::Seat(new)));
+        let moved = self.hand_over(context.at, standing, (old, new), (reason, who));
         let (subject, rank) = (moved.subject.clone(), moved.rank);
         self.moves.push(moved);
-        let deed = Deed { kind: Kind::Moved, pool: place as u16, rank: self.moves.len() as u32 };
-        turn.made(&subject, deed);
+        let result =
+            NewResult { kind: Kind::Moved, pool: index as u16, rank: self.moves.len() as u32 };
+        context.emit(&subject, result);
         let (pool, from, to) = (pool.into(), from.into(), to.into());
         Outcome::Moved(Box::new(Move { pool, from, to, rank }))
     }
@@ -189,11 +173,11 @@ impl Campaign {
         &mut self,
         at: Timestamp,
         standing: Standing,
-        (old, new): ((u16, Place), (u16, Place)),
+        (old, new): ((u16, UnitId), (u16, UnitId)),
         (reason, who): (&str, &str),
     ) -> Moved {
-        let ((place, from), (_, to)) = (old, new);
-        let pool = &mut self.pools[usize::from(place)];
+        let ((index, from), (_, to)) = (old, new);
+        let pool = &mut self.pools[usize::from(index)];
         let (hold, subject, rank) = match standing {
             Standing::Held(number) => {
                 let hold = self.holds.at(number);
@@ -220,15 +204,15 @@ impl Campaign {
             *had.expect("whoever has a seat is known to") = new;
         }
         // The hold may be forgotten, and its id given anew.
-        let had = Take { pool: place, place: from, fate };
+        let had = Allocation { pool: index, unit: from, fate };
         let takes = hold.map(|number| &mut self.holds.at_mut(number).takes);
         if let Some(takes) = takes
             && let Some(take) = takes.iter_mut().find(|take| **take == had)
         {
-            take.place = to;
-            takes.sort_by_key(|take| (take.pool, take.place));
+            take.unit = to;
+            takes.sort_by_key(|take| (take.pool, take.unit));
         }
         let (reason, who) = (reason.into(), who.into());
-        Moved { pool: place, from, to, rank, subject, hold: id, at, reason, who }
+        Moved { pool: index, from, to, rank, subject, hold: id, at, reason, who }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::pick::{Pick, picks_fields};
 use super::{Command, Expect, Late, Mark, Order, Steer, Step};
-use crate::Settings;
 use crate::hall::Chunk;
+use crate::settings::Settings;
 use crate::wire::Write;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 

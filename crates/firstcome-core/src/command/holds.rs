@@ -1,8 +1,9 @@
-//! Commands about holds and seats, out of their bytes.
+//! Reads commands about holds and seats.
 
 use super::content::{BLOCK, CHANGE, CONFIRM, EXTEND, HOLD, MOVE, RELEASE, SEATS};
+use super::field::{Target, at_least_one, bounded, name};
+use super::order::order_field;
 use super::pick::{Wanted, push};
-use super::read::{Target, at_least_one, bounded, name, order_field};
 use super::{Command, Late, Order, Step};
 use crate::hall::Chunk;
 use crate::hall::settings::check_unit_name;

@@ -1,6 +1,6 @@
-//! Which units a command is about, and how that is stored.
+//! Which units a command asks for, and how that is stored.
 
-use super::read::name;
+use super::field::name;
 use crate::hall::Price;
 use crate::hall::settings::check_unit_name;
 use crate::limits::{HOLD_UNITS, PICKS};

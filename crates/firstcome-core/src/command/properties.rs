@@ -1,9 +1,9 @@
-//! What is true of a command whatever it asks.
+//! Properties of a command, whatever the state: each once, with a row for every kind.
 
 use super::{Command, Mark};
 
 impl Command<'_> {
-    /// Gives what the sender knew of its own state, where the command carries it.
+    /// Gives the digest that the sender had at a position, if the command carries one.
     pub fn mark(&self) -> Option<Mark> {
         match self {
             Self::Tick { mark } | Self::Settled { mark, .. } => Some(*mark),
@@ -22,13 +22,27 @@ impl Command<'_> {
         }
     }
 
-    /// Says whether it means something only in the history it was written in: ticks carry that history's digest, settle
-    /// marks the number up to which a ledger has its results.
-    pub fn is_bound_to_its_history(&self) -> bool {
-        self.mark().is_some()
+    /// Says whether the command is only true on the branch of the journal it was written for, so that it is never
+    /// proposed again on another one: a tick carries a digest of that branch, a settle mark also a number of its results.
+    pub fn is_bound_to_its_branch(&self) -> bool {
+        match self {
+            Self::Tick { .. } | Self::Settled { .. } => true,
+            Self::Claim { .. }
+            | Self::Cancel { .. }
+            | Self::Put { .. }
+            | Self::Steer { .. }
+            | Self::Hold { .. }
+            | Self::Change { .. }
+            | Self::Extend { .. }
+            | Self::Release { .. }
+            | Self::Confirm { .. }
+            | Self::Seats { .. }
+            | Self::Block { .. }
+            | Self::Move { .. } => false,
+        }
     }
 
-    /// Says whether a yes to it makes results, which wait for the ledger.
+    /// Says whether a yes to the command may make results, which are kept until a ledger has them.
     pub fn makes_results(&self) -> bool {
         match self {
             Self::Claim { .. } | Self::Cancel { .. } | Self::Confirm { .. } | Self::Move { .. } => {

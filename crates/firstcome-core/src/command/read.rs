@@ -1,14 +1,16 @@
-//! The bytes of a body into commands.
+//! Reads the commands of a body.
 
 use super::content::{CANCEL, CLAIM, CLAIM_WITHIN, HOLD, MOVE, PUT, SETTLED, STEER, TICK};
+use super::field::{Target, at_least_one, bounded, name};
 use super::holds;
+use super::order::order_field;
 use super::write::{CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
-use crate::names::{check_command_id, check_name, check_subject, check_text};
+use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
-use crate::wire::{Malformed, Reader, Value};
-use crate::{LEVEL, NodeId, Settings};
+use crate::settings::Settings;
+use crate::wire::{LEVEL, Malformed, Reader, Value};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The part of a body before its commands.
@@ -146,22 +148,6 @@ fn numbered<'a>(reader: &mut Reader<'a>, expected: u32) -> Result<Value<'a>, Mal
     }
 }
 
-pub(super) type Target<'a> = (&'a str, Option<&'a str>);
-
-pub(super) fn name<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
-    let text = value.text()?;
-    check_name(text).map_err(|_| value.wrong("a name outside its bounds"))?;
-    Ok(text)
-}
-
-pub(super) fn bounded<'a>(value: Value<'a>, most: usize) -> Result<&'a str, Malformed> {
-    let text = value.text()?;
-    if text.len() > most || check_text(text).is_err() {
-        return Err(value.wrong("a text outside its bounds"));
-    }
-    Ok(text)
-}
-
 fn target<'a>(value: Value<'a>) -> Result<Target<'a>, Malformed> {
     let mut read = ("", None);
     value.nested()?.fields(|field, value| {
@@ -191,37 +177,29 @@ fn claim<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Ma
 }
 
 fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
-    let (mut place, mut subject, mut limit) = (None, "", None);
+    let (mut target, mut subject, mut limit) = (None, "", None);
     value.nested()?.fields(|field, value| {
         match field {
-            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
             2 => subject = value.text()?,
             3 => limit = Some(at_least_one(value)?),
             _ => return Err(value.wrong("an unknown field of a claim")),
         }
         Ok(())
     })?;
-    let (Some((campaign, pool)), Some(_)) = (place.copied(), limit) else {
+    let (Some((campaign, pool)), Some(_)) = (target.copied(), limit) else {
         return Err(value.wrong("a claim without its target or its limit"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
     Ok(Command::Claim { campaign, pool, subject, limit })
 }
 
-/// Reads the limit that comes with a command.
-pub(super) fn at_least_one(value: Value<'_>) -> Result<u32, Malformed> {
-    match value.number32()? {
-        0 => Err(value.wrong("a limit of nothing")),
-        limit => Ok(limit),
-    }
-}
-
 fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
-    let (mut place, mut subject, mut rank) = (None, "", 0);
+    let (mut target, mut subject, mut rank) = (None, "", 0);
     let (mut by, mut reason, mut who) = (By::Subject, "", "");
     value.nested()?.fields(|field, value| {
         match field {
-            1 => place = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
+            1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
             2 => subject = value.text()?,
             3 => rank = value.number32()?,
             4 => by = By::of(value.number()?).ok_or_else(|| value.wrong("an unknown canceller"))?,
@@ -231,28 +209,11 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
         }
         Ok(())
     })?;
-    let Some((campaign, Some(pool))) = place.copied() else {
+    let Some((campaign, Some(pool))) = target.copied() else {
         return Err(value.wrong("a target that was not given"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
     Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
-}
-
-pub(super) fn order_field<'a>(
-    order: &mut Order<'a>,
-    field: u32,
-    value: Value<'a>,
-) -> Result<(), Malformed> {
-    match field {
-        6 => {
-            let id = value.text()?;
-            check_command_id(id).map_err(|_| value.wrong("an id outside its bounds"))?;
-            order.id = Some(id);
-        }
-        7 => order.who = bounded(value, WHO_BYTES)?,
-        _ => return Err(value.wrong("an unknown field of an operator command")),
-    }
-    Ok(())
 }
 
 fn put<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {

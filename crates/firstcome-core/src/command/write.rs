@@ -3,8 +3,8 @@
 use super::Command;
 use super::encoded::Encoded;
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS};
-use crate::wire::{Write, varint_bytes};
-use crate::{LEVEL, NodeId};
+use crate::names::NodeId;
+use crate::wire::{LEVEL, Write, varint_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
 pub(super) const LEVEL_FIELD: u32 = 1;

@@ -1,4 +1,4 @@
-//! Taking in seats and areas, all or nothing.
+//! Adds seats and areas, all or none.
 
 use super::row::Row;
 use super::run::SeatRun;
@@ -175,19 +175,19 @@ impl Hall {
             marks |= if yes { mark } else { 0 };
         }
         let of_row = &mut self.rows[row as usize];
-        let place = of_row.seats.len();
+        let index = of_row.seats.len();
         of_row.push(seat, wanted.quality);
         let known = Seat {
             quality: wanted.quality,
             row,
             group,
-            place: place as u16,
+            index: index as u16,
             grade: grade as u16,
             price: self.prices.number(&wanted.price) as u16,
             channel: self.channels.number(wanted.channel) as u16,
             marks,
         };
-        of_row.set_open(place, known.is_single());
+        of_row.set_open(index, known.is_single());
         self.seats.push(known);
         self.standings.push();
         self.counts.come(1, wanted.for_sale);

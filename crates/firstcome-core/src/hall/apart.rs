@@ -1,6 +1,6 @@
-//! Seats that are not next to each other, as near as is reasonable.
+//! Chooses seats that are not next to each other, as near as is reasonable.
 
-use super::best::Wanted;
+use super::criteria::Criteria;
 use super::{ACCESSIBLE, Hall};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,7 +13,7 @@ type Amounts = u128;
 struct Patch {
     section: u32,
     row: u32,
-    places: Range<usize>,
+    range: Range<usize>,
     can_give: Amounts,
 }
 
@@ -34,9 +34,9 @@ impl Hall {
     /// They are of one row, if a row has as many: of the first such row, by its best seat. Otherwise they are of one section,
     /// if a section has as many: of the first, in the order of adding. Within the row, the section or the
     /// hall it begins where most can be had at once, and goes on with what is nearest to there: in the same section before
-    /// others, then by rows between, then by places, then in the order of adding. From each it takes as many as it
+    /// others, then by rows between, then by index, then in the order of adding. From each it takes as many as it
     /// can without spoiling the rest.
-    pub(super) fn apart(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn apart(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
         if wanted.accessible {
             return self.near_accessible(wanted);
         }
@@ -74,7 +74,7 @@ impl Hall {
     }
 
     /// Gives the best accessible seat and those nearest to it.
-    fn near_accessible(&self, wanted: &Wanted) -> Option<Vec<u32>> {
+    fn near_accessible(&self, wanted: &Criteria) -> Option<Vec<u32>> {
         let mut seats = Vec::new();
         for row in &self.rows {
             let mut from = 0;
@@ -92,10 +92,10 @@ impl Hall {
         let section = |row: u32| self.rows[row as usize].section;
         seats.sort_unstable_by_key(|number| {
             let seat = &self.seats[*number as usize];
-            let itself = (seat.row, seat.place) != (best.row, best.place);
+            let itself = (seat.row, seat.index) != (best.row, best.index);
             let elsewhere = section(seat.row) != section(best.row);
             let rows = seat.row.abs_diff(best.row);
-            (itself, elsewhere, rows, seat.place.abs_diff(best.place), *number)
+            (itself, elsewhere, rows, seat.index.abs_diff(best.index), *number)
         });
         seats.truncate(wanted.quantity);
         seats.sort_unstable();
@@ -103,7 +103,7 @@ impl Hall {
     }
 
     /// Adds the patches of a row that can give a seat.
-    fn patches(&self, number: u32, wanted: &Wanted, strict: bool, found: &mut Vec<Patch>) {
+    fn patches(&self, number: u32, wanted: &Criteria, strict: bool, found: &mut Vec<Patch>) {
         let row = &self.rows[number as usize];
         let mut from = 0;
         while let Some(run) = row.next_run(from) {
@@ -111,25 +111,25 @@ impl Hall {
             let mut start = run.start;
             while start < run.end {
                 let grade = self.stretch(number, start);
-                let other = |place: &usize| self.stretch(number, *place) != grade;
+                let other = |index: &usize| self.stretch(number, *index) != grade;
                 let end = (start + 1..run.end).find(other).unwrap_or(run.end);
-                let places = start..end;
+                let range = start..end;
                 start = end;
                 let can_give = match grade {
-                    Some(_) => self.can_give(number, places.clone(), wanted, strict),
+                    Some(_) => self.can_give(number, range.clone(), wanted, strict),
                     None => 1,
                 };
                 if can_give != 1 {
-                    found.push(Patch { section: row.section, row: number, places, can_give });
+                    found.push(Patch { section: row.section, row: number, range, can_give });
                 }
             }
         }
     }
 
     /// Gives how many seats a stretch can give.
-    fn can_give(&self, row: u32, places: Range<usize>, wanted: &Wanted, strict: bool) -> Amounts {
-        let many = places.len();
-        let fitting = places.clone().filter(|place| self.fits_at(row, *place, wanted)).count();
+    fn can_give(&self, row: u32, range: Range<usize>, wanted: &Criteria, strict: bool) -> Amounts {
+        let many = range.len();
+        let fitting = range.clone().filter(|index| self.fits_at(row, *index, wanted)).count();
         if !strict || fitting == 0 {
             return up_to(fitting);
         }
@@ -139,26 +139,26 @@ impl Hall {
             return up_to(many) & !alone;
         }
         let mut after = Left::end(many, strict);
-        for place in places.rev() {
-            after = after.before(self.fits_at(row, place, wanted), strict);
+        for index in range.rev() {
+            after = after.before(self.fits_at(row, index, wanted), strict);
         }
         after.none
     }
 
     /// Takes as many as are wanted from patches that can give as many together.
-    fn gather(&self, patches: &mut [Patch], wanted: &Wanted, strict: bool) -> Vec<u32> {
+    fn gather(&self, patches: &mut [Patch], wanted: &Criteria, strict: bool) -> Vec<u32> {
         let quantity = wanted.quantity;
-        let first = |patch: &Patch| self.rows[patch.row as usize].seats[patch.places.start];
+        let first = |patch: &Patch| self.rows[patch.row as usize].seats[patch.range.start];
         let anchor = patches
             .iter()
             .max_by_key(|patch| (patch.most(quantity), std::cmp::Reverse(first(patch))))
             .expect("patches that give something are some")
             .clone();
         let distance = |patch: &Patch| {
-            let itself = (patch.row, patch.places.start) != (anchor.row, anchor.places.start);
+            let itself = (patch.row, patch.range.start) != (anchor.row, anchor.range.start);
             let rows = patch.row.abs_diff(anchor.row);
-            let places = patch.places.start.abs_diff(anchor.places.start);
-            (itself, patch.section != anchor.section, rows, places, first(patch))
+            let apart = patch.range.start.abs_diff(anchor.range.start);
+            (itself, patch.section != anchor.section, rows, apart, first(patch))
         };
         let (mut taken, mut missing, mut near) = (Vec::with_capacity(quantity), quantity, NEAR);
         let mut later = patches;
@@ -184,7 +184,7 @@ impl Hall {
         patches: &[Patch],
         later: &[Patch],
         missing: usize,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         taken: &mut Vec<u32>,
     ) -> usize {
@@ -213,30 +213,30 @@ impl Hall {
         &self,
         patch: &Patch,
         quantity: usize,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         taken: &mut Vec<u32>,
     ) {
         let seats = &self.rows[patch.row as usize].seats;
-        let some = Wanted { quantity, ..*wanted };
-        if let Some((_, place)) =
-            self.best_window(patch.row, patch.places.clone(), &some, strict, None)
+        let some = Criteria { quantity, ..*wanted };
+        if let Some((_, index)) =
+            self.best_window(patch.row, patch.range.clone(), &some, strict, None)
         {
-            taken.extend_from_slice(&seats[place..place + quantity]);
+            taken.extend_from_slice(&seats[index..index + quantity]);
             return;
         }
-        let mut after = vec![Left::end(patch.places.len(), strict)];
-        for place in patch.places.clone().rev() {
+        let mut after = vec![Left::end(patch.range.len(), strict)];
+        for index in patch.range.clone().rev() {
             let next =
-                after[after.len() - 1].before(self.fits_at(patch.row, place, wanted), strict);
+                after[after.len() - 1].before(self.fits_at(patch.row, index, wanted), strict);
             after.push(next);
         }
         after.pop();
         let (mut left, mut missing) = (0, quantity);
-        for (place, after) in patch.places.clone().zip(after.iter().rev()) {
-            let fits = self.fits_at(patch.row, place, wanted) && !(strict && left == 1);
+        for (index, after) in patch.range.clone().zip(after.iter().rev()) {
+            let fits = self.fits_at(patch.row, index, wanted) && !(strict && left == 1);
             if fits && missing > 0 && after.none >> (missing - 1) & 1 == 1 {
-                taken.push(seats[place]);
+                taken.push(seats[index]);
                 (left, missing) = (0, missing - 1);
             } else {
                 left = 2.min(left + 1);
@@ -245,8 +245,8 @@ impl Hall {
         assert_eq!(missing, 0, "a patch gives what it can give");
     }
 
-    fn fits_at(&self, row: u32, place: usize, wanted: &Wanted) -> bool {
-        wanted.fits(&self.seats[self.rows[row as usize].seats[place] as usize])
+    fn fits_at(&self, row: u32, index: usize, wanted: &Criteria) -> bool {
+        wanted.fits(&self.seats[self.rows[row as usize].seats[index] as usize])
     }
 }
 

@@ -1,6 +1,7 @@
-//! The best seats there are.
+//! Chooses the best free seats.
 
-use super::{ACCESSIBLE, Hall, Orphans, Price, Seat};
+use super::criteria::Criteria;
+use super::{ACCESSIBLE, Hall, Orphans, Price};
 use crate::limits::BEST_SEATS;
 use std::ops::Range;
 
@@ -58,26 +59,6 @@ pub enum NoBest {
 /// What a choice of neighbours is measured by, less is better: the sum of their qualities, and the first of them.
 pub(super) type Measure = (u64, u32);
 
-/// What is asked, in the hall's own numbers.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) quantity: usize,
-    pub(super) grade: Option<u16>,
-    pub(super) price: Option<u16>,
-    pub(super) channel: u16,
-    pub(super) accessible: bool,
-}
-
-impl Wanted {
-    /// Says whether a seat that can be taken fits.
-    pub(super) fn fits(&self, seat: &Seat) -> bool {
-        self.accessible != seat.is_ordinary()
-            && self.grade.is_none_or(|grade| grade == seat.grade)
-            && self.price.is_none_or(|price| price == seat.price)
-            && (seat.channel == 0 || seat.channel == self.channel)
-    }
-}
-
 impl Hall {
     /// Gives the best seats, in ascending order of their numbers. All are free, for sale and of no group.
     ///
@@ -128,7 +109,7 @@ impl Hall {
     }
 
     /// Translates what is asked, unless it names what the hall does not have.
-    fn wanted(&self, ask: &Best<'_>) -> Option<Wanted> {
+    fn wanted(&self, ask: &Best<'_>) -> Option<Criteria> {
         let grade = match ask.grade {
             Some(grade) => Some(self.grades.find(grade)? as u16),
             None => None,
@@ -139,11 +120,11 @@ impl Hall {
         };
         let channel = ask.channel.and_then(|channel| self.channels.find(channel)).unwrap_or(0);
         let (quantity, channel) = (ask.quantity as usize, channel as u16);
-        Some(Wanted { quantity, grade, price, channel, accessible: ask.accessible })
+        Some(Criteria { quantity, grade, price, channel, accessible: ask.accessible })
     }
 
     /// Gives how many seats fit and can be taken; none, if one must be accessible and none is.
-    fn left(&self, wanted: &Wanted) -> u32 {
+    fn left(&self, wanted: &Criteria) -> u32 {
         let (mut left, mut accessible) = (0, false);
         for row in &self.rows {
             let mut from = 0;
@@ -162,7 +143,7 @@ impl Hall {
     }
 
     /// Gives the best seats next to each other; with `strict`, of those that leave no orphan.
-    pub(super) fn together(&self, wanted: &Wanted, strict: bool) -> Option<Vec<u32>> {
+    pub(super) fn together(&self, wanted: &Criteria, strict: bool) -> Option<Vec<u32>> {
         let mut best: Option<(Measure, u32, usize)> = None;
         for number in &self.rows_by_best {
             let row = &self.rows[*number as usize];
@@ -175,19 +156,19 @@ impl Hall {
                 continue;
             }
             let known = best.map(|(key, ..)| key);
-            if let Some((key, place)) = self.together_in(*number, wanted, strict, known) {
-                best = Some((key, *number, place));
+            if let Some((key, index)) = self.together_in(*number, wanted, strict, known) {
+                best = Some((key, *number, index));
             }
         }
-        let (_, row, place) = best?;
-        Some(self.rows[row as usize].seats[place..place + wanted.quantity].to_vec())
+        let (_, row, index) = best?;
+        Some(self.rows[row as usize].seats[index..index + wanted.quantity].to_vec())
     }
 
-    /// Gives the best choice in one row that is better than `known`: what it is measured by, and its first place.
+    /// Gives the best choice in one row that is better than `known`: what it is measured by, and the index of its first seat.
     fn together_in(
         &self,
         number: u32,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {
@@ -205,21 +186,21 @@ impl Hall {
         found
     }
 
-    /// Gives the best choice of neighbours within open places, as [`Hall::together_in`] does.
+    /// Gives the best choice of neighbours within a run of open seats, as [`Hall::together_in`] does.
     pub(super) fn best_window(
         &self,
         number: u32,
         run: Range<usize>,
-        wanted: &Wanted,
+        wanted: &Criteria,
         strict: bool,
         known: Option<Measure>,
     ) -> Option<(Measure, usize)> {
         let seats = &self.rows[number as usize].seats;
-        let seat = |place: usize| &self.seats[seats[place] as usize];
+        let seat = |index: usize| &self.seats[seats[index] as usize];
         let (mut best, mut found) = (known, None);
         let (mut fitting, mut sum, mut accessible) = (0, 0, 0);
-        for place in run {
-            let coming = seat(place);
+        for index in run {
+            let coming = seat(index);
             if !wanted.fits(coming) {
                 (fitting, sum, accessible) = (0, 0, 0);
                 continue;
@@ -228,17 +209,17 @@ impl Hall {
             sum += u64::from(coming.quality);
             accessible += u32::from(coming.marks & ACCESSIBLE);
             if fitting > wanted.quantity {
-                let going = seat(place - wanted.quantity);
+                let going = seat(index - wanted.quantity);
                 sum -= u64::from(going.quality);
                 accessible -= u32::from(going.marks & ACCESSIBLE);
             }
             if fitting < wanted.quantity || (wanted.accessible && accessible == 0) {
                 continue;
             }
-            let first = place + 1 - wanted.quantity;
+            let first = index + 1 - wanted.quantity;
             let measure = (sum, seats[first]);
             if best.is_none_or(|best| measure < best)
-                && !(strict && self.orphans_beside(number, first..place + 1))
+                && !(strict && self.orphans_beside(number, first..index + 1))
             {
                 (best, found) = (Some(measure), Some((measure, first)));
             }
@@ -246,9 +227,9 @@ impl Hall {
         found
     }
 
-    /// Says whether taking a run of places leaves an orphan at either side.
+    /// Says whether taking a run of seats leaves an orphan at either side.
     fn orphans_beside(&self, row: u32, run: Range<usize>) -> bool {
-        let taken = |place: usize| run.contains(&place);
+        let taken = |index: usize| run.contains(&index);
         self.leaves_alone(row, run.start.wrapping_sub(1), taken)
             || self.leaves_alone(row, run.end, taken)
     }

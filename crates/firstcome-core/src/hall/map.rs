@@ -1,4 +1,4 @@
-//! Everything in a hall, for whoever draws it.
+//! Lists all seats and areas, for drawing a map.
 
 use super::{Hall, Kind, Standings};
 

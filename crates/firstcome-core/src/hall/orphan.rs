@@ -1,7 +1,7 @@
 //! The orphan rule: no single seat is left that nobody would want.
 
 use super::Hall;
-use super::best::Wanted;
+use super::criteria::Criteria;
 
 /// What is said to a choice of seats that leaves an orphan.
 ///
@@ -34,18 +34,18 @@ impl Hall {
         if orphans == Orphans::Allowed {
             return None;
         }
-        let place = |seat: &u32| (self.seats[*seat as usize].row, self.seats[*seat as usize].place);
-        let mut places: Vec<(u32, u16)> = taken.iter().map(place).collect();
-        places.sort_unstable();
-        let beside = |(row, place): &(u32, u16)| {
-            let (row, place) = (*row, usize::from(*place));
-            let taken = |row: u32, place: usize| places.binary_search(&(row, place as u16)).is_ok();
-            let left = [place.wrapping_sub(1), place + 1]
+        let index = |seat: &u32| (self.seats[*seat as usize].row, self.seats[*seat as usize].index);
+        let mut seats: Vec<(u32, u16)> = taken.iter().map(index).collect();
+        seats.sort_unstable();
+        let beside = |(row, index): &(u32, u16)| {
+            let (row, index) = (*row, usize::from(*index));
+            let taken = |row: u32, index: usize| seats.binary_search(&(row, index as u16)).is_ok();
+            let left = [index.wrapping_sub(1), index + 1]
                 .into_iter()
-                .filter(|place| self.leaves_alone(row, *place, |place| taken(row, place)));
-            left.map(|place| self.rows[row as usize].seats[place]).min()
+                .filter(|index| self.leaves_alone(row, *index, |index| taken(row, index)));
+            left.map(|index| self.rows[row as usize].seats[index]).min()
         };
-        let orphan = places.iter().filter_map(beside).min()?;
+        let orphan = seats.iter().filter_map(beside).min()?;
         if orphans == Orphans::LastResort && self.together(&self.like(taken), true).is_none() {
             return None;
         }
@@ -56,30 +56,30 @@ impl Hall {
     pub(super) fn leaves_alone(
         &self,
         row: u32,
-        place: usize,
+        index: usize,
         taken: impl Fn(usize) -> bool,
     ) -> bool {
-        let Some(grade) = self.stretch(row, place).filter(|_| !taken(place)) else { return false };
-        let with = |place: &usize| self.stretch(row, *place) == Some(grade);
-        let mut neighbours = [place.wrapping_sub(1), place + 1].into_iter().filter(with).peekable();
+        let Some(grade) = self.stretch(row, index).filter(|_| !taken(index)) else { return false };
+        let with = |index: &usize| self.stretch(row, *index) == Some(grade);
+        let mut neighbours = [index.wrapping_sub(1), index + 1].into_iter().filter(with).peekable();
         neighbours.peek().is_some() && neighbours.all(taken)
     }
 
-    /// Gives the grade of the stretch a place is in, if it is in one.
-    pub(super) fn stretch(&self, row: u32, place: usize) -> Option<u16> {
+    /// Gives the grade of the stretch that a seat of a row is in, if it is in one.
+    pub(super) fn stretch(&self, row: u32, index: usize) -> Option<u16> {
         let row = &self.rows[row as usize];
-        let seat = row.seats.get(place).filter(|_| row.is_open(place))?;
+        let seat = row.seats.get(index).filter(|_| row.is_open(index))?;
         let seat = &self.seats[*seat as usize];
         seat.is_ordinary().then_some(seat.grade)
     }
 
     /// Gives what as many seats like these would be.
-    fn like(&self, taken: &[u32]) -> Wanted {
+    fn like(&self, taken: &[u32]) -> Criteria {
         let mut taken: Vec<u32> = taken.to_vec();
         taken.sort_unstable();
         let seats = || taken.iter().map(|seat| &self.seats[*seat as usize]);
         let grade = seats().next().map(|seat| seat.grade);
-        Wanted {
+        Criteria {
             quantity: taken.len(),
             grade: grade.filter(|grade| seats().all(|seat| seat.grade == *grade)),
             price: None,

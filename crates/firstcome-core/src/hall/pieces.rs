@@ -1,4 +1,4 @@
-//! The hall in a snapshot.
+//! Writes and reads the seats of a pool in a snapshot.
 //!
 //! A hall comes in parts, each one field. A part that is [sealed](HallPart::is_sealed) never changes again: its bytes are
 //! the same in every snapshot, so it stands alone in its piece and is written once in its life. Whoever
@@ -8,7 +8,7 @@ use super::bytes::Chunk;
 use super::run::SeatRun;
 use super::standing::{Run, Standing};
 use super::{AreaSettings, Hall, Kind};
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use crate::wire::{Malformed, Reader, Value, Write};
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ pub struct HallPart(Part);
 enum Part {
     /// Seats as they were added.
     Seats { run: Arc<SeatRun>, sealed: bool },
-    /// An area and how its places stand, as fields.
+    /// An area and how its units stand, as fields.
     Area(Vec<u8>),
     /// How neighbouring seats stand.
     Standings { first: u32, run: Arc<Run> },
@@ -148,10 +148,10 @@ impl Hall {
         let area: AreaSettings<'_> = *area;
         self.add(&[], &[area]).map_err(|_| value.wrong("an area that does not fit the hall"))?;
         let number = self.areas() - 1;
-        for (places, to) in
+        for (count, to) in
             [(held, Kind::Held), (confirmed, Kind::Confirmed), (blocked, Kind::Blocked)]
         {
-            if !self.shift(number, places, Kind::Free, to) {
+            if !self.shift(number, count, Kind::Free, to) {
                 return Err(value.wrong("an area with more places taken than it has"));
             }
         }

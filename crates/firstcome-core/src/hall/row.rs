@@ -35,8 +35,8 @@ impl Row {
         self.best = self.best.min(quality);
     }
 
-    pub(super) fn set_open(&mut self, place: usize, open: bool) {
-        let (word, bit) = (&mut self.open[place / 64], 1 << (place % 64));
+    pub(super) fn set_open(&mut self, index: usize, open: bool) {
+        let (word, bit) = (&mut self.open[index / 64], 1 << (index % 64));
         if (*word & bit != 0) != open {
             *word ^= bit;
             if open {
@@ -47,23 +47,23 @@ impl Row {
         }
     }
 
-    pub(super) fn is_open(&self, place: usize) -> bool {
-        self.open.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+    pub(super) fn is_open(&self, index: usize) -> bool {
+        self.open.get(index / 64).is_some_and(|word| word >> (index % 64) & 1 == 1)
     }
 
-    /// Gives the next longest run of open places that begins at `from` or later.
+    /// Gives the next longest run of open seats that begins at `from` or later.
     pub(super) fn next_run(&self, from: usize) -> Option<std::ops::Range<usize>> {
         let start = self.next(from, |word| word)?;
         let end = self.next(start, |word| !word).unwrap_or(self.seats.len());
         Some(start..end.min(self.seats.len()))
     }
 
-    /// Says whether so many neighbouring places are open.
-    pub(super) fn has_run(&self, places: usize) -> bool {
+    /// Says whether so many neighbouring seats are open.
+    pub(super) fn has_run(&self, count: usize) -> bool {
         let mut before = 0;
         for word in &self.open {
             let begins = word.trailing_ones() as usize;
-            if before + begins >= places || longest_is(*word, places) {
+            if before + begins >= count || longest_is(*word, count) {
                 return true;
             }
             before = if begins == 64 { before + 64 } else { word.leading_ones() as usize };
@@ -71,7 +71,7 @@ impl Row {
         false
     }
 
-    /// Gives the first place from `from` on whose bit is set in what `of` makes of its word.
+    /// Gives the first index from `from` on whose bit is set in what `of` makes of its word.
     fn next(&self, from: usize, of: impl Fn(u64) -> u64) -> Option<usize> {
         let mut mask = u64::MAX << (from % 64);
         for (i, word) in self.open.iter().enumerate().skip(from / 64) {

@@ -1,9 +1,9 @@
-//! What is written of seats once, in runs that never change after the next has begun.
+//! Seats in the bytes of a snapshot, in runs that never change once full.
 
 use super::bytes::{ChunkWriter, own_fields, own_name};
 use super::settings::SeatSettings;
 use crate::limits::{CHUNK_SEATS, PIECE_BYTES};
-use crate::snapshot::PieceName;
+use crate::names::PieceName;
 use std::sync::OnceLock;
 
 /// What stands around the seats of a run in a piece, at most.

@@ -1,4 +1,4 @@
-//! What an operator says of seats and areas, and what makes it acceptable.
+//! What an operator says of seats and areas, and its checks.
 
 use crate::limits::{CHUNK_SEATS, EXTRA_BYTES, UNIT_NAME_BYTES};
 use crate::names::{BadName, check_length, check_text};
@@ -38,7 +38,7 @@ pub struct SeatSettings<'a> {
     pub price: Option<Price>,
     /// Through which channel it is sold; through any, if empty.
     pub channel: &'a str,
-    /// Whether it is a place for a wheelchair or otherwise kept accessible.
+    /// Whether it is for a wheelchair or otherwise kept accessible.
     pub accessible: bool,
     /// Whether it is for who comes along with somebody in an accessible seat.
     pub companion: bool,
@@ -94,16 +94,16 @@ impl<'a> SeatSettings<'a> {
     }
 }
 
-/// One area of general admission: many places that are not told apart.
+/// One area of general admission: many units that are not told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AreaSettings<'a> {
     /// Its name, unique among the seats, areas and groups of its pool: see [`check_unit_name`].
     pub name: &'a str,
-    /// How many places it has: at least 1.
+    /// How many units it has: at least 1.
     pub capacity: u32,
     /// Its grade. Empty is a grade like any other.
     pub grade: &'a str,
-    /// The price of a place.
+    /// The price of a unit.
     pub price: Option<Price>,
     /// Through which channel it is sold; through any, if empty.
     pub channel: &'a str,

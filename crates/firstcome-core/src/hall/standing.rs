@@ -1,4 +1,4 @@
-//! How seats stand, and how many stand how.
+//! The status of each seat, and counts by status.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Outcomes into the bytes the digest and snapshots take in.
+//! Writes outcomes for the digest, and reads those in snapshots.
 
 use super::{Clamped, Holding, Move, Outcome, UnitName};
 use crate::wire::{Malformed, Reader, Write};

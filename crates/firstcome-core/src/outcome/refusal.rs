@@ -1,6 +1,6 @@
-//! Why the rules say no, with its stable strings and numbers.
+//! Refusals: why the rules say no, with stable strings and numbers.
 
-use crate::Timestamp;
+use crate::time::Timestamp;
 
 /// What was not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! The units of a pool: set aside, given back, given for good.
+//! The units of a pool: holding, giving back, confirming.
 
 use super::Pool;
-use crate::Timestamp;
 use crate::hall::{Counts, Hall, Kind, Standing};
-use crate::hold::Place;
+use crate::hold::UnitId;
 use crate::settings::{PoolKind, PoolSettings};
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl Pool {
@@ -46,98 +46,98 @@ impl Pool {
     }
 
     /// Gives a unit's name; none of a counted pool.
-    pub fn unit_name(&self, place: Place) -> Option<&str> {
-        let unit = match place {
-            Place::Counted => return None,
-            Place::Seat(seat) => crate::hall::Unit::Seat(seat),
-            Place::Area(area) => crate::hall::Unit::Area(area),
+    pub fn unit_name(&self, unit: UnitId) -> Option<&str> {
+        let unit = match unit {
+            UnitId::Counted => return None,
+            UnitId::Seat(seat) => crate::hall::Unit::Seat(seat),
+            UnitId::Area(area) => crate::hall::Unit::Area(area),
         };
         self.hall().map(|hall| hall.name(unit))
     }
 
     /// Gives the unit a claim was given and the id of the hold it came from, if it came from one.
-    pub fn granted(&self, rank: u32) -> Option<(Place, &str)> {
-        self.grants.of(rank).map(|grant| (grant.place, grant.hold))
+    pub fn granted(&self, rank: u32) -> Option<(UnitId, &str)> {
+        self.grants.of(rank).map(|grant| (grant.unit, grant.hold))
     }
 
     /// Gives the unit a claim has now, if it came from a hold.
-    pub fn place_of(&self, rank: u32) -> Option<Place> {
-        self.grants.place(rank)
+    pub fn unit_of(&self, rank: u32) -> Option<UnitId> {
+        self.grants.unit(rank)
     }
 
     /// Gives how many units like this one are free.
-    pub(crate) fn free(&self, place: Place) -> u32 {
-        match (place, self.hall()) {
-            (Place::Counted, _) => self.capacity - self.taken,
-            (Place::Seat(seat), Some(hall)) => u32::from(hall.standing(seat).is_free()),
-            (Place::Area(area), Some(hall)) => hall.area_counts(area).free,
-            (Place::Seat(_) | Place::Area(_), None) => 0,
+    pub(crate) fn free(&self, unit: UnitId) -> u32 {
+        match (unit, self.hall()) {
+            (UnitId::Counted, _) => self.capacity - self.taken,
+            (UnitId::Seat(seat), Some(hall)) => u32::from(hall.standing(seat).is_free()),
+            (UnitId::Area(area), Some(hall)) => hall.area_counts(area).free,
+            (UnitId::Seat(_) | UnitId::Area(_), None) => 0,
         }
     }
 
     /// Sets a free unit aside for the hold of a number.
-    pub(crate) fn hold(&mut self, place: Place, number: u32) {
-        assert!(self.free(place) > 0 || gives_twice(), "only what is free is held");
-        match place {
-            Place::Counted => {
+    pub(crate) fn hold(&mut self, unit: UnitId, number: u32) {
+        assert!(self.free(unit) > 0 || gives_twice(), "only what is free is held");
+        match unit {
+            UnitId::Counted => {
                 self.taken += 1;
                 self.held += 1;
             }
-            Place::Seat(seat) => self.hall_mut().set(seat, Standing::Held(number)),
-            Place::Area(area) => self.shift(area, Kind::Free, Kind::Held),
+            UnitId::Seat(seat) => self.hall_mut().set(seat, Standing::Held(number)),
+            UnitId::Area(area) => self.shift(area, Kind::Free, Kind::Held),
         }
     }
 
     /// Makes a unit free that was set aside.
-    pub(crate) fn give_back(&mut self, place: Place) {
-        match place {
-            Place::Counted => {
+    pub(crate) fn give_back(&mut self, unit: UnitId) {
+        match unit {
+            UnitId::Counted => {
                 self.taken -= 1;
                 self.held -= 1;
             }
-            Place::Seat(seat) => {
+            UnitId::Seat(seat) => {
                 let hall = self.hall_mut();
                 let held = matches!(hall.standing(seat), Standing::Held(_));
                 assert!(held || gives_twice(), "it was held");
                 hall.set(seat, Standing::Free);
             }
-            Place::Area(area) => self.shift(area, Kind::Held, Kind::Free),
+            UnitId::Area(area) => self.shift(area, Kind::Held, Kind::Free),
         }
     }
 
     /// Gives a unit that was set aside for good, with the next rank. `whose` is the subject and the hold's id.
     pub(crate) fn confirm(
         &mut self,
-        place: Place,
+        unit: UnitId,
         (subject, hold): (&str, &str),
         at: Timestamp,
     ) -> u32 {
         let rank = self.rank(subject, at);
-        match place {
-            Place::Counted => self.held -= 1,
-            Place::Seat(seat) => {
+        match unit {
+            UnitId::Counted => self.held -= 1,
+            UnitId::Seat(seat) => {
                 let hall = self.hall_mut();
                 let held = matches!(hall.standing(seat), Standing::Held(_));
                 assert!(held || gives_twice(), "it was held");
                 hall.set(seat, Standing::Confirmed(rank));
             }
-            Place::Area(area) => self.shift(area, Kind::Held, Kind::Confirmed),
+            UnitId::Area(area) => self.shift(area, Kind::Held, Kind::Confirmed),
         }
-        self.grants.push(rank, place, hold);
+        self.grants.push(rank, unit, hold);
         rank
     }
 
     /// Makes the unit of a cancelled claim free.
     pub(super) fn free_confirmed(&mut self, rank: u32) {
-        match self.grants.place(rank).unwrap_or(Place::Counted) {
-            Place::Counted => self.taken -= 1,
-            Place::Seat(seat) => {
+        match self.grants.unit(rank).unwrap_or(UnitId::Counted) {
+            UnitId::Counted => self.taken -= 1,
+            UnitId::Seat(seat) => {
                 let hall = self.hall_mut();
                 let has = hall.standing(seat) == Standing::Confirmed(rank);
                 assert!(has || gives_twice(), "the claim has its seat");
                 hall.set(seat, Standing::Free);
             }
-            Place::Area(area) => self.shift(area, Kind::Confirmed, Kind::Free),
+            UnitId::Area(area) => self.shift(area, Kind::Confirmed, Kind::Free),
         }
     }
 

@@ -1,6 +1,6 @@
-//! What an operator chooses about holds.
+//! Settings of holds.
 
-use super::BadSettings;
+use super::invalid::BadSettings;
 use crate::limits::{
     GRADE_LIMITS, HOLD_LEAST_US, HOLD_MAX_US, HOLD_MOST_US, HOLD_TTL_US, HOLDS_PER_HOUR,
     HOLDS_PER_HOUR_MOST, UNIT_NAME_BYTES,

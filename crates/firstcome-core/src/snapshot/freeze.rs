@@ -1,17 +1,17 @@
-//! From the state to pieces.
+//! Writes a snapshot: takes the state apart into pieces.
 
-use super::{Manifest, PieceName, field, holds};
-use crate::State;
+use super::{Manifest, field, holds};
 use crate::campaign::Campaign;
 use crate::grants::GrantRun;
 use crate::hall::Hall;
 use crate::hall::pieces::HallPart;
 use crate::holds::{NeighbourHolders, Neighbours};
 use crate::limits::PIECE_BYTES;
+use crate::names::PieceName;
 use crate::pool::{Note, Notes};
 use crate::results::Record;
 use crate::segment::Segment;
-use crate::state::Named;
+use crate::state::{Named, State};
 use crate::wire::Write;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -130,22 +130,22 @@ impl State {
             let mut out = Vec::new();
             out.nested(field::CAMPAIGN, |out| campaign_fields(out, campaign));
             parts.push_back(Part::Fields(out));
-            for (place, pool) in campaign.pools.iter().enumerate() {
-                let (campaign, place) = (campaign.number, place as u32);
+            for (index, pool) in campaign.pools.iter().enumerate() {
+                let (campaign, index) = (campaign.number, index as u32);
                 let last = pool.segments.len().wrapping_sub(1);
                 parts.extend(pool.segments.iter().enumerate().map(|(i, segment)| {
                     let segment = Arc::clone(segment);
-                    Part::Segment { campaign, pool: place, segment, sealed: i != last }
+                    Part::Segment { campaign, pool: index, segment, sealed: i != last }
                 }));
                 parts.extend(pool.notes.values().map(|notes| Part::Notes {
                     campaign,
-                    pool: place,
+                    pool: index,
                     notes: Arc::clone(notes),
                 }));
                 let hall = pool.hall().into_iter().flat_map(Hall::freeze);
-                parts.extend(hall.map(|part| Part::Hall { campaign, pool: place, part }));
+                parts.extend(hall.map(|part| Part::Hall { campaign, pool: index, part }));
                 let runs = pool.grants.runs.iter().map(Arc::clone);
-                parts.extend(runs.map(|run| Part::Grants { campaign, pool: place, run }));
+                parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
             }
             let number = campaign.number;
             let holders = campaign.holds.holders.values().map(Arc::clone);

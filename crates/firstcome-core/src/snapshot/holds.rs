@@ -1,15 +1,15 @@
-//! Holds and halls, out and in.
+//! The parts of a snapshot about holds and seats, written and read.
 
 use super::Restore;
-use crate::Timestamp;
 use crate::campaign::{Campaign, Moved, Refunded};
 use crate::grants::GrantRun;
 use crate::hall::Standing;
-use crate::hold::{Fate, Hold, Place, Take};
+use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::holds::Holder;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
 use crate::names::{check_hold_id, check_subject};
 use crate::pool::Pool;
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Value, Write, zigzag};
 
 /// What a confirmed unit's rank is stored with, so that other fates have the numbers below.
@@ -40,7 +40,7 @@ impl Fate {
 pub(super) fn grant_rows(out: &mut Vec<u8>, run: &GrantRun) {
     for (rank, grant) in run.iter() {
         out.varint(u64::from(rank));
-        out.varint(grant.place.code());
+        out.varint(grant.unit.code());
         out.varint(grant.hold.len() as u64);
         out.extend_from_slice(grant.hold.as_bytes());
     }
@@ -80,7 +80,7 @@ pub(super) fn hold_fields(out: &mut Vec<u8>, campaign: u32, hold: &Hold) {
     out.nested(11, |out| {
         for take in &hold.takes {
             out.varint(u64::from(take.pool));
-            out.varint(take.place.code());
+            out.varint(take.unit.code());
             out.varint(take.fate.code());
         }
     });
@@ -97,7 +97,7 @@ pub(super) fn hold_fields(out: &mut Vec<u8>, campaign: u32, hold: &Hold) {
 
 pub(super) fn refund_fields(out: &mut Vec<u8>, campaign: u32, refund: &Refunded) {
     out.number(1, u64::from(campaign));
-    out.number(2, refund.place.code());
+    out.number(2, refund.unit.code());
     out.text(3, &refund.subject);
     out.text(4, &refund.hold);
     out.time(5, refund.at);
@@ -116,8 +116,8 @@ pub(super) fn moved_fields(out: &mut Vec<u8>, campaign: u32, moved: &Moved) {
     out.text(10, &moved.who);
 }
 
-fn place(value: Value<'_>) -> Result<Place, Malformed> {
-    Place::of(value.number()?).ok_or_else(|| value.wrong("a unit that is none"))
+fn unit_id(value: Value<'_>) -> Result<UnitId, Malformed> {
+    UnitId::of(value.number()?).ok_or_else(|| value.wrong("a unit that is none"))
 }
 
 fn subject<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
@@ -133,12 +133,12 @@ fn id<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
 }
 
 /// Says whether a pool has a unit.
-fn has(pool: &Pool, place: Place) -> bool {
-    match (place, pool.hall()) {
-        (Place::Counted, None) => true,
-        (Place::Seat(seat), Some(hall)) => seat < hall.seats(),
-        (Place::Area(area), Some(hall)) => area < hall.areas(),
-        (Place::Counted, Some(_)) | (Place::Seat(_) | Place::Area(_), None) => false,
+fn has(pool: &Pool, unit: UnitId) -> bool {
+    match (unit, pool.hall()) {
+        (UnitId::Counted, None) => true,
+        (UnitId::Seat(seat), Some(hall)) => seat < hall.seats(),
+        (UnitId::Area(area), Some(hall)) => area < hall.areas(),
+        (UnitId::Counted, Some(_)) | (UnitId::Seat(_) | UnitId::Area(_), None) => false,
     }
 }
 
@@ -179,17 +179,17 @@ impl Restore {
         let pool =
             self.pool(campaign, pool).ok_or_else(|| value.wrong("grants of an unknown pool"))?;
         while !rows.is_empty() {
-            let (rank, place) = (rows.varint()?, Place::of(rows.varint()?));
+            let (rank, unit) = (rows.varint()?, UnitId::of(rows.varint()?));
             let hold =
                 std::str::from_utf8(rows.take()?).ok().filter(|id| check_hold_id(id).is_ok());
             let rank = u32::try_from(rank).ok().filter(|rank| *rank > pool.grants.last_rank());
-            let (Some(rank), Some(place), Some(hold)) = (rank, place, hold) else {
+            let (Some(rank), Some(unit), Some(hold)) = (rank, unit, hold) else {
                 return Err(rows.wrong("a grant outside its bounds"));
             };
-            if pool.claim(rank).is_none() || !has(pool, place) {
+            if pool.claim(rank).is_none() || !has(pool, unit) {
                 return Err(rows.wrong("a grant without its claim or its unit"));
             }
-            pool.grants.push(rank, place, hold);
+            pool.grants.push(rank, unit, hold);
         }
         Ok(())
     }
@@ -264,12 +264,12 @@ impl Restore {
         })?;
         let campaign = self.of(campaign, value)?;
         while !rows.is_empty() {
-            let (pool, place) = (rows.varint()?, Place::of(rows.varint()?));
+            let (pool, unit) = (rows.varint()?, UnitId::of(rows.varint()?));
             let (pool, fate) = (u16::try_from(pool).ok(), Fate::of(rows.varint()?));
-            let (Some(pool), Some(place), Some(fate)) = (pool, place, fate) else {
+            let (Some(pool), Some(unit), Some(fate)) = (pool, unit, fate) else {
                 return Err(rows.wrong("a unit of a hold outside its bounds"));
             };
-            let take = Take { pool, place, fate };
+            let take = Allocation { pool, unit, fate };
             if !stands(campaign, hold.number, &take) {
                 return Err(rows.wrong("a unit of a hold that does not stand so"));
             }
@@ -300,7 +300,7 @@ impl Restore {
         value.nested()?.fields(|field, value| {
             match field {
                 1 => campaign = value.number32()?,
-                2 => unit = Some(place(value)?),
+                2 => unit = Some(unit_id(value)?),
                 3 => whose = subject(value)?,
                 4 => hold = id(value)?,
                 5 => at = value.time()?,
@@ -308,10 +308,10 @@ impl Restore {
             }
             Ok(())
         })?;
-        let place = unit.ok_or_else(|| value.wrong("a refund of no unit"))?;
+        let unit = unit.ok_or_else(|| value.wrong("a refund of no unit"))?;
         let campaign = self.of(campaign, value)?;
         let (subject, hold) = (whose.into(), hold.into());
-        campaign.refunds.push(Refunded { place, subject, hold, at });
+        campaign.refunds.push(Refunded { unit, subject, hold, at });
         Ok(())
     }
 
@@ -323,8 +323,8 @@ impl Restore {
             match field {
                 1 => campaign = value.number32()?,
                 2 => pool = value.number32()?,
-                3 => from = Some(place(value)?),
-                4 => to = Some(place(value)?),
+                3 => from = Some(unit_id(value)?),
+                4 => to = Some(unit_id(value)?),
                 5 => rank = value.number32()?,
                 6 => whose = subject(value)?,
                 7 => hold = id(value)?,
@@ -336,10 +336,10 @@ impl Restore {
             Ok(())
         })?;
         let campaign = self.of(campaign, value)?;
-        let (Ok(place), Some(from), Some(to)) = (u16::try_from(pool), from, to) else {
+        let (Ok(index), Some(from), Some(to)) = (u16::try_from(pool), from, to) else {
             return Err(value.wrong("a move of no unit"));
         };
-        let Some(pool) = campaign.pools.get_mut(usize::from(place)).filter(|pool| {
+        let Some(pool) = campaign.pools.get_mut(usize::from(index)).filter(|pool| {
             let granted = rank == 0 || pool.grants.of(rank).is_some();
             granted && has(pool, from) && has(pool, to)
         }) else {
@@ -349,7 +349,7 @@ impl Restore {
             pool.grants.moved.insert(rank, to);
         }
         campaign.moves.push(Moved {
-            pool: place,
+            pool: index,
             from,
             to,
             rank,
@@ -377,11 +377,11 @@ fn step(value: Value<'_>) -> Result<(Box<str>, u64), Malformed> {
 }
 
 /// Says whether a unit stands as a hold of this number has it.
-fn stands(campaign: &Campaign, number: u32, take: &Take) -> bool {
+fn stands(campaign: &Campaign, number: u32, take: &Allocation) -> bool {
     let Some(pool) = campaign.pools.get(usize::from(take.pool)) else { return false };
-    let standing = match (take.place, pool.hall()) {
-        _ if !has(pool, take.place) => return false,
-        (Place::Seat(seat), Some(hall)) => Some(hall.standing(seat)),
+    let standing = match (take.unit, pool.hall()) {
+        _ if !has(pool, take.unit) => return false,
+        (UnitId::Seat(seat), Some(hall)) => Some(hall.standing(seat)),
         _ => None,
     };
     match take.fate {
@@ -389,53 +389,4 @@ fn stands(campaign: &Campaign, number: u32, take: &Take) -> bool {
         Fate::Confirmed(rank) => pool.claim(rank).is_some(),
         Fate::Expired | Fate::Refunded | Fate::Released => true,
     }
-}
-
-/// Puts together what follows from the parts of a campaign, once all are there, and looks whether they agree.
-///
-/// # Errors
-///
-/// What does not fit together.
-pub(super) fn finish(campaign: &mut Campaign) -> Result<(), &'static str> {
-    let mut held = vec![0_u32; campaign.pools.len()];
-    for take in campaign.holds.iter().flat_map(|hold| &hold.takes) {
-        held[usize::from(take.pool)] += u32::from(take.fate == Fate::Held);
-    }
-    let Campaign { pools, holds, units_return, .. } = campaign;
-    for (place, pool) in pools.iter().enumerate() {
-        let counts = match pool.hall() {
-            None if pool.taken > pool.capacity || pool.held > pool.taken => {
-                return Err("a pool with more units taken than it has");
-            }
-            None | Some(_) => pool.counts(),
-        };
-        if (counts.held, counts.confirmed) != (held[place], pool.owed(*units_return)) {
-            return Err("a pool whose free units are not what its claims and holds leave");
-        }
-        if !seats_fit(pool) {
-            return Err("a seat that is not the one of its claim");
-        }
-        if holds.is_empty() {
-            continue;
-        }
-        for rank in (1..=pool.last_rank()).filter(|rank| pool.is_live(*rank)) {
-            let claim = pool.claim(rank).ok_or("ranks with a gap")?;
-            if let Some(holder) = holds.find_holder_mut(claim.subject) {
-                let unit = pool.grants.place(rank).unwrap_or(Place::Counted);
-                holder.has.push((place as u16, unit));
-            } else if pool.grants.of(rank).is_some() {
-                return Err("a claim from a hold of a subject that is not known");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Says whether every confirmed seat is that of its claim.
-fn seats_fit(pool: &Pool) -> bool {
-    let Some(hall) = pool.hall() else { return true };
-    (0..hall.seats()).all(|seat| match hall.standing(seat) {
-        Standing::Confirmed(rank) => pool.grants.place(rank) == Some(Place::Seat(seat)),
-        Standing::Free | Standing::Held(_) | Standing::Blocked => true,
-    })
 }

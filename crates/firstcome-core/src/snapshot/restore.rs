@@ -1,19 +1,19 @@
-//! From pieces to the state.
+//! Reads a snapshot: puts the state together from pieces.
 
-use super::{BadSnapshot, Manifest, PieceName, field, holds};
-use crate::State;
-use crate::Timestamp;
+use super::finish::finish;
+use super::{BadSnapshot, Manifest, field};
 use crate::campaign::Campaign;
 use crate::holds::Holds;
-use crate::outcome::By;
+use crate::names::{NodeId, PieceName};
+use crate::outcome::{By, Outcome};
 use crate::pool::{Cancel, Note, Pool};
 use crate::remembered::{Answered, LastBatch};
 use crate::results::{Kind, Record};
 use crate::segment::Segment;
 use crate::settings::{Opens, Settings};
-use crate::state::{Archived, Named};
+use crate::state::{Archived, Named, State};
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Value};
-use crate::{NodeId, Outcome};
 
 /// A state being put together from pieces.
 ///
@@ -83,15 +83,15 @@ impl Restore {
         if self.wanted().is_some() {
             return Err(BadSnapshot::Unfit("pieces are missing"));
         }
-        for (campaign, place, last_rank) in &self.last_ranks {
-            let pool = &self.state.campaigns[campaign].pools[*place];
+        for (campaign, index, last_rank) in &self.last_ranks {
+            let pool = &self.state.campaigns[campaign].pools[*index];
             if pool.last_rank() != *last_rank {
                 return Err(BadSnapshot::Unfit("a pool without all its claims"));
             }
         }
         let mut state = self.state;
         for campaign in state.campaigns.values_mut() {
-            holds::finish(campaign).map_err(BadSnapshot::Unfit)?;
+            finish(campaign).map_err(BadSnapshot::Unfit)?;
             let live = campaign.holds.iter().filter(|hold| hold.is_live());
             let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
             state.deadlines.extend(due);
@@ -183,13 +183,13 @@ impl Restore {
             moves: Vec::new(),
         };
         (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
-        for (place, (wanted, (taken, last_rank, held))) in
+        for (index, (wanted, (taken, last_rank, held))) in
             settings.pools.iter().zip(pools).enumerate()
         {
             let mut pool = Pool::new(wanted);
             (pool.taken, pool.held) = (taken, held);
             campaign.pools.push(pool);
-            self.last_ranks.push((number, place, last_rank));
+            self.last_ranks.push((number, index, last_rank));
         }
         let named = self.state.names.insert(name.into(), Named::Live(number));
         if named.is_some() || self.state.campaigns.insert(number, campaign).is_some() {
@@ -216,30 +216,30 @@ impl Restore {
         })?;
         let rows = rows.ok_or_else(|| value.wrong("a segment without rows"))?;
         let segment = Segment::decode(first_rank, rows)?;
-        let place = pool;
+        let index = pool;
         let pool = self
-            .pool(campaign, place)
+            .pool(campaign, index)
             .ok_or_else(|| value.wrong("a segment of an unknown pool"))?;
         let sealed = pool.segments.last().cloned();
         if !pool.restore_segment(segment) {
             return Err(value.wrong("a segment that does not follow the one before it"));
         }
         if let (Some(sealed), Some((c, p, piece))) = (sealed, self.before)
-            && (c, p) == (campaign, place)
+            && (c, p) == (campaign, index)
         {
             sealed.stored.get_or_init(|| piece);
         }
-        self.before = Some((campaign, place, self.piece));
+        self.before = Some((campaign, index, self.piece));
         Ok(())
     }
 
     fn note(&mut self, value: Value<'_>) -> Result<(), Malformed> {
-        let (mut number, mut place, mut rank, mut earlier) = (0, 0, 0, None);
+        let (mut number, mut index, mut rank, mut earlier) = (0, 0, 0, None);
         let (mut at, mut by, mut reason, mut who) = (None, By::Subject, "", "");
         value.nested()?.fields(|field, value| {
             match field {
                 1 => number = value.number32()?,
-                2 => place = value.number32()?,
+                2 => index = value.number32()?,
                 3 => rank = value.number32()?,
                 4 => earlier = Some(value.number32()?),
                 5 => at = Some(value.time()?),
@@ -256,7 +256,7 @@ impl Restore {
         let cancel = at.map(|at| Cancel { at, by, reason: reason.into(), who: who.into() });
         let barred = cancel.as_ref().is_some_and(|c| c.by == By::Operator);
         let pool =
-            self.pool(number, place).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
+            self.pool(number, index).ok_or_else(|| value.wrong("a note of an unknown pool"))?;
         let claim = pool.claim(rank).ok_or_else(|| value.wrong("a note of an unknown claim"))?;
         // Whoever follows the ranks from the latest to the earliest must come to an end.
         if earlier.is_some_and(|earlier| earlier >= rank) {

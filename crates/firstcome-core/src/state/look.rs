@@ -1,13 +1,13 @@
-//! What readers see of the state.
+//! Reads the state.
 
-use super::{Archived, Named, ResultRow, Stamp, State};
-use crate::Timestamp;
-use crate::campaign::{Campaign, ToHold};
+use super::{Archived, Named, Stamp, State};
+use crate::campaign::{Campaign, ResultRow, ToHold};
 use crate::command::{Command, Mark};
+use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::Record;
-use crate::turn::{Deadlines, Deeds, Turn};
+use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 impl State {
@@ -33,10 +33,13 @@ impl State {
             Err(refusal) => return Some((refusal.into(), false)),
         };
         let ask = ToHold { id, subject, picks, limit: *limit, content: command.content() };
-        let (mut deadlines, mut deeds) = (Deadlines::new(), Deeds::default());
+        let (mut deadlines, mut results) = (Deadlines::new(), NewResults::default());
         let (at, service) = (self.at(), self.service());
-        let turn = Turn { at, service, deadlines: &mut deadlines, deeds: &mut deeds };
-        campaign.judge_hold(&turn, &ask, margin_us).map(|outcome| (outcome, campaign.claim_again))
+        let context =
+            ApplyContext { at, service, deadlines: &mut deadlines, results: &mut results };
+        campaign
+            .judge_hold(&context, &ask, margin_us)
+            .map(|outcome| (outcome, campaign.claim_again))
     }
 
     /// Gives the campaigns in memory, in order of creation.
@@ -130,8 +133,8 @@ impl State {
     /// Gives the digest as it was at a position, if that is among the last 4,096.
     pub fn digest_at(&self, position: u64) -> Option<u64> {
         let back = usize::try_from(self.position().checked_sub(position)?).ok()?;
-        let place = self.digests.len().checked_sub(back + 1)?;
-        self.digests.get(place).copied()
+        let index = self.digests.len().checked_sub(back + 1)?;
+        self.digests.get(index).copied()
     }
 
     /// Gives the opening, the closing or the end of a hold that lies next after the last entry.

@@ -24,11 +24,11 @@
 use crate::play::{cut, target, time, within};
 use crate::say::{shown_time, unit};
 use crate::world::START;
+use firstcome_core::campaign::ResultRow;
 use firstcome_core::command::{BestPick, Late, Order, Pick, Step, Wanted};
 use firstcome_core::hall::{AreaSettings, Chunk, Price, SeatSettings};
 use firstcome_core::hold::Fate;
 use firstcome_core::settings::{GradeLimit, HoldsEach, PoolSettings};
-use firstcome_core::state::ResultRow;
 use firstcome_core::{Command, Settings, State};
 
 /// Takes in a word of a put's settings, if it is about holds.

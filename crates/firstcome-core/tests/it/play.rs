@@ -220,7 +220,7 @@ fn look(world: &World, what: &str) -> String {
         "service" => format!("{}s", state.service() / SECOND),
         "next" => state.next_deadline().map_or("nothing".into(), shown_time),
         "results" => {
-            let row = |row: firstcome_core::state::ResultRow<'_>| {
+            let row = |row: firstcome_core::campaign::ResultRow<'_>| {
                 let (kind, claim) = (row.kind.as_str(), &row.claim);
                 let unit = holding::result(&row);
                 format!("{} {kind} {} {}{unit}", row.number, claim.subject, claim.rank)

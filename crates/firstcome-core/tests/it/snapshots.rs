@@ -4,9 +4,10 @@ use crate::play::{play, play_on};
 use crate::world::{START, World, node};
 use firstcome_core::command::{Late, Order, Pick, Step};
 use firstcome_core::limits::PIECE_BYTES;
+use firstcome_core::names::PieceName;
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::snapshot::{BadSnapshot, Frozen, Manifest, PieceName, Restore};
+use firstcome_core::snapshot::{BadSnapshot, Frozen, Manifest, Restore};
 use firstcome_core::{Command, Expect, Settings, State};
 use proptest::prelude::*;
 

@@ -1,11 +1,12 @@
-//! Entries out of archive files.
+//! Reads entries from archive files.
 
 use super::{
     BODY_BYTES, FRONT_BYTES, HEADER_BYTES, Part, SEAL_BYTES, parts, read_front, refuse_header,
     trouble,
 };
-use crate::entry::Sealer;
-use crate::{Entry, Failure, Name};
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
@@ -51,8 +52,8 @@ impl Frames {
     /// As [`Frames::open`].
     pub fn holding(folder: &Path, position: u64, sealer: Sealer) -> Result<Option<Self>, Failure> {
         let parts = parts(folder)?;
-        let behind = parts.partition_point(|part| part.first <= position);
-        let Some(part) = behind.checked_sub(1).map(|last| &parts[last]) else { return Ok(None) };
+        let after = parts.partition_point(|part| part.first <= position);
+        let Some(part) = after.checked_sub(1).map(|last| &parts[last]) else { return Ok(None) };
         Self::open(part, sealer).map(Some)
     }
 

@@ -1,9 +1,10 @@
-//! Entries into archive files.
+//! Writes entries to archive files.
 
 use super::{EXTENSION, Frames, HEADER_BYTES, Part, header, parts, trouble, write_entry};
-use crate::entry::Sealer;
+use crate::entry::{Entry, Sealer};
+use crate::failure::Failure;
 use crate::folder::sync_folder;
-use crate::{Entry, Failure, Name};
+use crate::name::Name;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ impl Archive {
     /// A trim that was cut short leaves entries in both, the last of them perhaps torn here: what is
     /// whole is compared with the journal by `seal_of`, which gives the checksum an entry has there,
     /// and what is torn is cut off. Damage before that is left as it is, for the verifier to report,
-    /// and a new file will begin behind it.
+    /// and a new file will begin after it.
     ///
     /// # Errors
     ///
@@ -57,8 +58,8 @@ impl Archive {
         }
         let mut archive = Self { folder: folder.to_owned(), sealer, end: None };
         let parts = parts(folder)?;
-        let behind = parts.partition_point(|part| part.first <= kept_from);
-        for part in &parts[behind.saturating_sub(1)..] {
+        let after = parts.partition_point(|part| part.first <= kept_from);
+        for part in &parts[after.saturating_sub(1)..] {
             archive.end = archive.resume(part, kept_from, &seal_of)?;
         }
         Ok(archive)
@@ -166,7 +167,7 @@ fn begin(folder: &Path, sealer: &Sealer, first: u64) -> Result<End, Failure> {
 }
 
 impl End {
-    /// Writes behind what is good; what an earlier failure left there is overwritten.
+    /// Writes after what is good; what an earlier failure left there is overwritten.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let write = |file: &mut File| {
             file.seek(SeekFrom::Start(self.bytes))?;

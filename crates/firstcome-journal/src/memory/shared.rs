@@ -1,17 +1,19 @@
-//! What several nodes on a journal in memory need.
+//! What several nodes on one journal need, in memory.
 
-use super::snapshots::Manifest;
-use super::{Inside, Memory};
+use super::Memory;
+use super::state::{Manifest, State};
+use crate::entry::{Entry, Head};
+use crate::failure::Failure;
+use crate::name::Name;
 use crate::shared::{Announcement, News, Roll, Seed};
-use crate::{Entry, Failure, Head, Name};
 use firstcome_core::NodeId;
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// How long a node is on the roll after it announced itself, in microseconds.
-const ON_THE_ROLL: i64 = 10_000_000;
+/// How long a node counts as a member after its last heartbeat, in microseconds.
+const MEMBER_FOR: i64 = 10_000_000;
 
 impl Memory {
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
@@ -32,16 +34,16 @@ impl Memory {
 
     pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
         let now = self.clock.now();
-        self.with(|inside| {
-            inside.check_there()?;
-            inside.nodes.insert(me.node, (me, now));
-            inside.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < ON_THE_ROLL);
-            Ok(Roll { head: inside.head(now), nodes: inside.nodes.values().cloned().collect() })
+        self.with(|state| {
+            state.check_there()?;
+            state.nodes.insert(me.node, (me, now));
+            state.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < MEMBER_FOR);
+            Ok(Roll { head: state.head(now), nodes: state.nodes.values().cloned().collect() })
         })
     }
 
     pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
-        self.with(|inside| inside.nodes.remove(&node));
+        self.with(|state| state.nodes.remove(&node));
         Ok(())
     }
 
@@ -51,54 +53,54 @@ impl Memory {
         name: Name,
         entries: Vec<Entry>,
     ) -> Result<(), Failure> {
-        self.with(|inside| {
-            inside.check_there()?;
-            let checked = inside.check_end(head, name);
+        self.with(|state| {
+            state.check_there()?;
+            let checked = state.check_end(head, name);
             if !inject(Mistake::BackfillAnywhere) {
                 checked?;
             }
             for entry in entries {
                 let name = entry.name()?;
-                inside.epoch = inside.epoch.max(entry.epoch);
-                Arc::make_mut(&mut inside.entries).push((entry, name));
+                state.epoch = state.epoch.max(entry.epoch);
+                Arc::make_mut(&mut state.entries).push((entry, name));
             }
-            self.head.send_replace(inside.position());
+            self.head.send_replace(state.position());
             Ok(())
         })
     }
 
     pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
-        self.with(|inside| {
-            inside.check_there()?;
-            inside.check_seen(seen)?;
-            inside.epoch += 1;
-            Ok(inside.epoch)
+        self.with(|state| {
+            state.check_there()?;
+            state.check_seen(seen)?;
+            state.epoch += 1;
+            Ok(state.epoch)
         })
     }
 
     pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        self.with(|inside| {
+        self.with(|state| {
             match seen {
                 Some(seen) => {
-                    inside.check_there()?;
-                    inside.check_seen(seen)?;
+                    state.check_there()?;
+                    state.check_seen(seen)?;
                 }
-                None if inside.gone => {}
-                None => return Err(inside.moved()),
+                None if state.gone => {}
+                None => return Err(state.moved()),
             }
-            inside.check_pieces(&seed.pieces)?;
-            if inside.gone {
+            state.check_pieces(&seed.pieces)?;
+            if state.gone {
                 // Terms were lost, and go on from the clock: nobody's was ever that high.
-                inside.term = u64::try_from(self.clock.now().as_micros() / 1_000_000).unwrap_or(0);
+                state.term = u64::try_from(self.clock.now().as_micros() / 1_000_000).unwrap_or(0);
             }
-            inside.gone = false;
-            inside.entries = Arc::default();
-            inside.base = (seed.position, seed.name, Some(seed.at));
-            inside.epoch = seed.epoch;
-            inside.manifests.clear();
+            state.gone = false;
+            state.entries = Arc::default();
+            state.base = (seed.position, seed.name, Some(seed.at));
+            state.epoch = seed.epoch;
+            state.manifests.clear();
             let Seed { position, manifest: bytes, pieces, .. } = seed;
-            inside.add_manifest(Manifest { position, bytes, pieces }, self.clock.now());
-            self.head.send_replace(inside.position());
+            state.add_manifest(Manifest { position, bytes, pieces }, self.clock.now());
+            self.head.send_replace(state.position());
             Ok(())
         })
     }
@@ -109,19 +111,19 @@ impl Memory {
         node: NodeId,
         text: String,
     ) -> Result<(), Failure> {
-        self.with(|inside| inside.reports.insert((epoch, node), text));
+        self.with(|state| state.reports.insert((epoch, node), text));
         Ok(())
     }
 
     pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
-        Ok(self.with(|inside| {
-            let reports = inside.reports.iter();
+        Ok(self.with(|state| {
+            let reports = state.reports.iter();
             reports.map(|((epoch, node), text)| (*epoch, *node, text.clone())).collect()
         }))
     }
 }
 
-impl Inside {
+impl State {
     fn check_end(&self, head: u64, name: Name) -> Result<(), Failure> {
         if self.position() == head && self.name_at(head) == Some(name) {
             return Ok(());

@@ -1,44 +1,30 @@
-//! Snapshots of a journal in memory, and dropping what no reader needs any more.
+//! Snapshots and trimming of a journal in memory.
 
-use super::{Inside, Memory};
-use crate::{Failure, Tip};
+use super::Memory;
+use super::state::{Manifest, Piece, State};
+use crate::failure::Failure;
+use crate::name::Tip;
 use firstcome_core::Timestamp;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 
 /// How long entries and pieces are kept that no reader needs, in microseconds.
 const KEEP_FOR: i64 = 600_000_000;
 
-/// A piece of a snapshot.
-#[derive(Clone, Debug)]
-pub(super) struct Piece {
-    bytes: Vec<u8>,
-    /// Since when no kept manifest names it; `None` while one does.
-    idle: Option<Timestamp>,
-}
-
-/// A manifest that was installed.
-#[derive(Clone, Debug)]
-pub(super) struct Manifest {
-    pub(super) position: u64,
-    pub(super) bytes: Vec<u8>,
-    pub(super) pieces: Vec<PieceName>,
-}
-
 impl Memory {
     pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
-        self.with(|inside| {
-            inside.check_there()?;
-            inside.term += 1;
-            Ok(inside.term)
+        self.with(|state| {
+            state.check_there()?;
+            state.term += 1;
+            Ok(state.term)
         })
     }
 
     pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
         let now = self.clock.now();
-        self.with(|inside| {
-            let pieces = Arc::make_mut(&mut inside.pieces);
+        self.with(|state| {
+            let pieces = Arc::make_mut(&mut state.pieces);
             let piece = pieces.entry(name).or_insert(Piece { bytes, idle: Some(now) });
             piece.idle = piece.idle.map(|_| now);
         });
@@ -46,7 +32,7 @@ impl Memory {
     }
 
     pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(self.with(|inside| inside.pieces.get(&name).map(|piece| piece.bytes.clone())))
+        Ok(self.with(|state| state.pieces.get(&name).map(|piece| piece.bytes.clone())))
     }
 
     pub(crate) async fn install(
@@ -57,55 +43,55 @@ impl Memory {
         term: u64,
     ) -> Result<(), Failure> {
         let now = self.clock.now();
-        self.with(|inside| {
-            inside.check_term(term)?;
-            let (head, position) = (inside.position(), tip.position);
+        self.with(|state| {
+            state.check_term(term)?;
+            let (head, position) = (state.position(), tip.position);
             if position > head {
                 return Err(Failure::Behind { head, applied: position });
             }
-            let at = position.checked_sub(inside.base.0 + 1).and_then(|place| {
-                inside.entries.get(usize::try_from(place).ok()?).map(|(entry, _)| entry.at)
+            let at = position.checked_sub(state.base.0 + 1).and_then(|index| {
+                state.entries.get(usize::try_from(index).ok()?).map(|(entry, _)| entry.at)
             });
-            let Some(found) = inside.name_at(position) else {
-                let first = inside.base.0 + 1;
+            let Some(found) = state.name_at(position) else {
+                let first = state.base.0 + 1;
                 return Err(Failure::Trimmed { wanted: position, first });
             };
             if found != tip.name || at.is_some_and(|at| at != tip.at) {
                 return Err(Failure::Forked { position, found, applied: tip.name });
             }
-            inside.check_pieces(&pieces)?;
-            inside.add_manifest(Manifest { position, bytes: manifest, pieces }, now);
+            state.check_pieces(&pieces)?;
+            state.add_manifest(Manifest { position, bytes: manifest, pieces }, now);
             Ok(())
         })
     }
 
     pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(self.with(|inside| inside.manifests.first().map(|newest| newest.bytes.clone())))
+        Ok(self.with(|state| state.manifests.first().map(|newest| newest.bytes.clone())))
     }
 
     pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
         let now = self.clock.now();
-        self.with(|inside| {
-            inside.check_term(term)?;
-            let cutoff = inside.head(now).at.max(now).plus_micros(-KEEP_FOR);
-            let covered = inside.manifests.get(1).map_or(0, |before| before.position);
+        self.with(|state| {
+            state.check_term(term)?;
+            let cutoff = state.head(now).at.max(now).plus_micros(-KEEP_FOR);
+            let covered = state.manifests.get(1).map_or(0, |before| before.position);
             let covered = if inject(Mistake::TrimPastSnapshot) { u64::MAX } else { covered };
-            inside.drop_entries(covered, cutoff);
+            state.drop_entries(covered, cutoff);
             if inject(Mistake::PiecesDroppedAtOnce) {
-                let newest = inside.manifests.first().map(|newest| newest.pieces.clone());
+                let newest = state.manifests.first().map(|newest| newest.pieces.clone());
                 let newest = newest.unwrap_or_default();
-                Arc::make_mut(&mut inside.pieces).retain(|name, _| newest.contains(name));
+                Arc::make_mut(&mut state.pieces).retain(|name, _| newest.contains(name));
             }
             let old = |piece: &Piece| piece.idle.is_some_and(|since| since <= cutoff);
-            if inside.pieces.values().any(old) {
-                Arc::make_mut(&mut inside.pieces).retain(|_, piece| !old(piece));
+            if state.pieces.values().any(old) {
+                Arc::make_mut(&mut state.pieces).retain(|_, piece| !old(piece));
             }
-            Ok(inside.base.0 + 1)
+            Ok(state.base.0 + 1)
         })
     }
 }
 
-impl Inside {
+impl State {
     pub(super) fn check_pieces(&self, pieces: &[PieceName]) -> Result<(), Failure> {
         let missing = pieces.iter().find(|name| !self.pieces.contains_key(name));
         missing.map_or(Ok(()), |missing| Err(Failure::PieceMissing(*missing)))

@@ -1,8 +1,10 @@
-//! Entries in order, out of the archive and then out of the store.
+//! Iterates over entries in order: from the archive, then from the store.
 
 use crate::archive::Frames;
-use crate::entry::{Chain, Sealer};
-use crate::{Entry, Failure, Name, sqlite};
+use crate::entry::{Chain, Entry, EntryRun, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
+use crate::sqlite;
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
@@ -12,19 +14,12 @@ use crate::redis;
 /// How often the store and the archive are looked into for one entry: a trim may move it meanwhile.
 const LOOKS: u32 = 4;
 
-/// Where entries are that were not trimmed.
+/// The store of a journal that is read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept<'a> {
+enum Store<'a> {
     Sqlite(&'a sqlite::ReadOnly),
     #[cfg(feature = "redis")]
     Redis(&'a redis::ReadOnly),
-}
-
-/// Entries that follow each other, and why there are no more where the next one is not good.
-#[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) good: VecDeque<(Entry, Name)>,
-    pub(crate) bad: Option<Failure>,
 }
 
 macro_rules! each {
@@ -37,7 +32,7 @@ macro_rules! each {
     };
 }
 
-impl<'a> Kept<'a> {
+impl<'a> Store<'a> {
     fn sealer(self) -> Sealer {
         each!(self, store => store.sealer())
     }
@@ -46,8 +41,8 @@ impl<'a> Kept<'a> {
         each!(self, store => store.archives())
     }
 
-    fn kept(self, next: u64) -> Result<Found, Failure> {
-        each!(self, store => store.kept(next))
+    fn stored(self, next: u64) -> Result<EntryRun, Failure> {
+        each!(self, store => store.stored(next))
     }
 
     fn first(self) -> Result<u64, Failure> {
@@ -62,23 +57,23 @@ impl<'a> Kept<'a> {
 /// Entries in order, out of the archive and then out of the store.
 #[derive(Debug)]
 pub struct Entries<'a> {
-    kept: Kept<'a>,
+    store: Store<'a>,
     next: u64,
     chain: Chain,
     /// Files of the archive that may hold the next entry.
     frames: VecDeque<Frames>,
-    read: Found,
+    read: EntryRun,
     ended: bool,
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(kept: Kept<'a>, from: u64) -> Self {
+    fn new(store: Store<'a>, from: u64) -> Self {
         Self {
-            kept,
+            store,
             next: from.max(1),
             chain: Chain::default(),
             frames: VecDeque::new(),
-            read: Found::default(),
+            read: EntryRun::default(),
             ended: false,
         }
     }
@@ -100,7 +95,7 @@ impl<'a> Entries<'a> {
             if let Some(found) = self.out_of_the_store()? {
                 return Ok(Some(found));
             }
-            if self.next > self.kept.last_position()? {
+            if self.next > self.store.last_position()? {
                 return Ok(None);
             }
             if !self.frames.is_empty() {
@@ -109,11 +104,11 @@ impl<'a> Entries<'a> {
             if let Some(failure) = damaged.take() {
                 return Err(failure);
             }
-            for folder in self.kept.archives() {
-                self.frames.extend(Frames::holding(folder, self.next, self.kept.sealer())?);
+            for folder in self.store.archives() {
+                self.frames.extend(Frames::holding(folder, self.next, self.store.sealer())?);
             }
         }
-        let first = self.kept.first()?;
+        let first = self.store.first()?;
         if self.next < first {
             return Err(Failure::Trimmed { wanted: self.next, first });
         }
@@ -139,7 +134,7 @@ impl<'a> Entries<'a> {
 
     fn out_of_the_store(&mut self) -> Result<Option<(Entry, Name)>, Failure> {
         if self.read.good.is_empty() && self.read.bad.is_none() {
-            self.read = self.kept.kept(self.next)?;
+            self.read = self.store.stored(self.next)?;
         }
         match self.read.good.pop_front() {
             Some(found) => Ok(Some(found)),
@@ -162,5 +157,24 @@ impl Iterator for Entries<'_> {
         self.next += 1;
         self.ended = !matches!(next, Ok(Some(_)));
         next.transpose()
+    }
+}
+
+impl sqlite::ReadOnly {
+    /// Gives the entries from a position on, those in the archive first, each checked.
+    ///
+    /// It ends at the head of the moment it gets there, or after the first failure.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        Entries::new(Store::Sqlite(self), from)
+    }
+}
+
+#[cfg(feature = "redis")]
+impl redis::ReadOnly {
+    /// Gives the entries from a position on, those in the archives first, each checked.
+    ///
+    /// It ends at the head of the moment it gets there, or after the first failure.
+    pub fn entries(&self, from: u64) -> Entries<'_> {
+        Entries::new(Store::Redis(self), from)
     }
 }

@@ -1,11 +1,11 @@
--- Appends a batch behind the last entry, if what its node applied is what is stored.
+-- Appends a batch after the last entry, if what its node applied is what is stored.
 --
 -- KEYS  1 journal  2 head
 -- ARGV  1 space  2 position the node applied last  3 name of the entry there  4 name of the new entry  5 its body
 --       6 that position modulo 32
 -- Gives {0, position, time} of the new entry; and where nothing was stored:
 --       {1} no head  {2, space} another space  {3, head} the head is lower than what was applied
---       {4, name} another entry stands there  {5, first} the entry behind it is no longer kept
+--       {4, name} another entry stands there  {5, first} the entry after it is no longer kept
 --
 -- This is what every accepted claim costs, so it makes three calls and asks for the time, and copies the body once
 -- only: what is minted here is the name of the stream's field, and the body its value. The head has the names of the
@@ -33,7 +33,7 @@ if head[1] ~= ARGV[2] then
     end
     found = head[7]
     if position - applied >= 32 or not found then
-        -- The entry behind it says who stands there: bytes 14 to 37 of its field are the name of the one before.
+        -- The entry after it says who stands there: bytes 14 to 37 of its field are the name of the one before.
         local next = format('%.0f', applied + 1)
         local range = call('XRANGE', KEYS[1], next, next)
         if not range[1] then

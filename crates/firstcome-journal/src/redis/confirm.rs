@@ -1,12 +1,11 @@
-//! When an entry is durable: a task for each connection that appends.
+//! Confirms that entries are durable: a task for each connection that appends.
 //!
 //! A WAIT speaks of what was written on its own connection before it, so it is only ever asked and
 //! believed there. One that comes back with too few copies is sent again for as long as the
 //! connection lives, somebody listens, and [`PATIENCE`] lasts.
 
-use super::Waits;
-use super::append::WAIT;
-use crate::Confirm;
+use super::options::{WAIT, Waits};
+use crate::entry::Confirm;
 use firstcome_store::{Answer, Pinned, Reply};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many entries wait at most on one connection; of more, the oldest are given up.
 const MOST: usize = 1_024;
 
-/// An entry that was appended, and the WAIT that was sent right behind it.
+/// An entry that was appended, and the WAIT that was sent right after it.
 pub(super) struct Waiting {
     pub(super) pinned: Pinned,
     pub(super) answer: Answer,
@@ -98,7 +97,7 @@ impl Work {
         loop {
             let next = match late.take() {
                 None => adding.recv().await,
-                // Answers come in the order of asking: that of an entry behind these speaks for them, too.
+                // Answers come in the order of asking: that of a later entry speaks for them, too.
                 Some(mut known) => match adding.try_recv() {
                     Ok(next) => {
                         late = Some(known);
@@ -125,7 +124,7 @@ impl Work {
             }
             let reached = self.reached(answer.await);
             self.under_way.fetch_sub(1, Ordering::Relaxed);
-            if settle(&mut known, reached) {
+            if answer_waiting(&mut known, reached) {
                 late = Some(known);
             }
         }
@@ -141,7 +140,7 @@ impl Work {
         self.under_way.fetch_add(1, Ordering::Relaxed);
         let answer = late.pinned.send(command, now + WAIT + self.answer_within).await;
         self.under_way.fetch_sub(1, Ordering::Relaxed);
-        settle(late, self.reached(answer))
+        answer_waiting(late, self.reached(answer))
     }
 
     /// Says whether a WAIT was answered with as many as wanted; `None` if it never will be.
@@ -155,8 +154,8 @@ impl Work {
     }
 }
 
-/// Tells those who wait what came of it; says whether anybody still waits.
-fn settle(late: &mut Late, reached: Option<bool>) -> bool {
+/// Answers those who wait; says whether anybody still waits.
+fn answer_waiting(late: &mut Late, reached: Option<bool>) -> bool {
     match reached {
         Some(true) => {
             for (confirmed, _) in late.entries.drain(..) {

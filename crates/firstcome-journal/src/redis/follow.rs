@@ -1,10 +1,11 @@
-//! Reading, and waiting for more.
+//! Reads entries, and waits for new ones.
 
-use super::Redis;
 use super::trouble::{looked, unexpected};
 use super::value::Entries;
+use super::{Inner, Redis};
+use crate::entry::Entry;
+use crate::failure::Failure;
 use crate::shared::News;
-use crate::{Entry, Failure};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::{Command, Reply};
 use std::time::Duration;
@@ -25,20 +26,20 @@ impl Redis {
         let reply = self.inner.rest.send(&command).await.map_err(looked)?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
         if rows.is_empty() {
-            self.check_nothing_is_gone(after).await?;
+            self.inner.first_kept.check(&self.inner.rest, &self.inner.keys, after).await?;
         }
         Self::entries(after, rows)
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        let wire = &self.inner.ear;
+        let wire = &self.inner.subscriber;
         let end = Instant::now() + timeout;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             // A time of 0 would mean for ever.
             let block = left.min(BLOCK).max(Duration::from_millis(1));
             let deadline = Instant::now() + block + wire.answer_within();
-            let pinned = self.pin(wire, deadline).await?;
+            let pinned = self.inner.incarnation.pin(wire, deadline).await?;
             let command = Command::new("XREAD")
                 .arg("BLOCK")
                 .arg(block.as_millis() as u64)
@@ -55,13 +56,14 @@ impl Redis {
                 return Ok(News { entries: Self::entries(after, rows)?, now });
             }
             if Instant::now() >= end {
-                self.check_nothing_is_known_gone(after).await?;
+                let Inner { rest, keys, first_kept, .. } = &*self.inner;
+                first_kept.check_if_known(rest, keys, after).await?;
                 return Ok(News { entries: Vec::new(), now });
             }
         }
     }
 
-    /// Reads entries that should go on behind a position.
+    /// Reads entries that should go on after a position.
     fn entries(after: u64, rows: &[Reply]) -> Result<Vec<Entry>, Failure> {
         let entries = Entries::of(rows).front()?;
         if let Some((entry, _)) = entries.first().filter(|(entry, _)| entry.position > after + 1) {

@@ -1,8 +1,9 @@
-//! What the head of a journal says.
+//! Reads the head of the journal.
 
 use super::keys::Keys;
 use super::scripts;
-use crate::{Failure, Head};
+use crate::entry::Head;
+use crate::failure::Failure;
 use firstcome_core::Timestamp;
 use firstcome_store::{Command, Reply};
 

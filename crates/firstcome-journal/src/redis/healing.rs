@@ -1,10 +1,12 @@
-//! What a store lost, put back.
+//! Repairs after the store lost entries: backfill, raising the epoch, reseeding.
 
 use super::scripts::{name_bytes, small};
 use super::trouble::unexpected;
 use super::{Redis, value};
+use crate::entry::{Entry, Head};
+use crate::failure::Failure;
+use crate::name::Name;
 use crate::shared::Seed;
-use crate::{Entry, Failure, Head, Name};
 use firstcome_core::LEVEL;
 use firstcome_store::Reply;
 
@@ -69,7 +71,7 @@ impl Redis {
     }
 }
 
-/// Checks that entries follow one another behind an entry; gives the name of the last, if there is one.
+/// Checks that entries follow one another after an entry; gives the name of the last, if there is one.
 fn check_chain(head: u64, name: Name, entries: &[Entry]) -> Result<Option<Name>, Failure> {
     let (mut position, mut before, mut last) = (head, name, None);
     for entry in entries {

@@ -1,11 +1,11 @@
-//! Whether the server behind a connection is the one that was there before.
+//! Checks whether a connection leads to the same run of the same server as before.
 //!
 //! A copy that took over, or a server that was started again, may lack what its predecessor had. Each
 //! connection is asked once which run of which server it leads to, before anything rests on it.
 
-use super::Redis;
+use super::info::run_of;
 use super::trouble::looked;
-use crate::Failure;
+use crate::failure::Failure;
 use firstcome_store::{Command, Failure as Store, Pinned, Wire};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
@@ -39,19 +39,16 @@ impl Incarnation {
     fn lock(&self) -> MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl Redis {
     /// Gives the connection there is, if it leads to the server that was there before.
     ///
     /// Fails with [`Failure::Changed`] once for each time that it does not.
     pub(super) async fn pin(&self, wire: &Wire, deadline: Instant) -> Result<Pinned, Failure> {
         let pinned = wire.pin(deadline).await.map_err(looked)?;
-        let incarnation = &self.inner.incarnation;
-        if incarnation.lock().asked.iter().any(|asked| asked.is_same(&pinned)) {
+        if self.lock().asked.iter().any(|asked| asked.is_same(&pinned)) {
             return Ok(pinned);
         }
-        let first = incarnation.lock().asked.is_empty();
+        let first = self.lock().asked.is_empty();
         let info = pinned.send(Command::new("INFO").arg("server"), deadline).await;
         let run = match info.and_then(|reply| reply.text()) {
             Ok(text) => run_of(&text),
@@ -59,7 +56,7 @@ impl Redis {
             // A connection that was lost meanwhile says nothing about the server.
             Err(failure) => return Err(looked(failure)),
         };
-        let mut seen = incarnation.lock();
+        let mut seen = self.lock();
         seen.asked.retain(Pinned::is_up);
         seen.asked.push(pinned.clone());
         let same = seen.run == run && (run.is_some() || first);
@@ -68,12 +65,7 @@ impl Redis {
         if same {
             return Ok(pinned);
         }
-        incarnation.times.send_modify(|times| *times += 1);
+        self.times.send_modify(|times| *times += 1);
         Err(Failure::Changed)
     }
-}
-
-/// Gives the run that a server says it is.
-pub(super) fn run_of(info: &str) -> Option<String> {
-    info.lines().find_map(|line| line.strip_prefix("run_id:")).map(|run| run.trim().to_owned())
 }

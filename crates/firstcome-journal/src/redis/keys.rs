@@ -1,6 +1,6 @@
-//! What the keys of a space are called.
+//! The names of the keys of a space.
 
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 
 /// The keys of one journal, all in one slot of a cluster.
 #[derive(Clone, Debug)]

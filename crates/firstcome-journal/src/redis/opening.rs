@@ -1,16 +1,18 @@
-//! Whether a store is fit to hold a journal, found out before anything is written.
+//! Checks that a store is fit to hold a journal before anything is written.
 
-use super::incarnation::run_of;
-use super::options::{Durability, Options, Warning};
+use super::headroom::MemoryUse;
+use super::info::{field, replicas, run_of};
+use super::keys::Keys;
+use super::options::{Durability, Options, Waits, Warning};
 use super::scripts::{self, Scripts, done};
 use super::trouble::{looked, trouble};
-use super::{Keys, Waits};
-use crate::{Failure, Name};
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Wire};
 
-/// What a look at the server found.
+/// The settings and the condition of a server.
 #[derive(Debug, Default)]
 pub(super) struct Server {
     replication: String,
@@ -166,54 +168,20 @@ impl Server {
                 &format!("CONFIG SET min-replicas-to-write {copies}"),
             );
         }
-        let room = Room::read(&self.memory);
-        if room.most == 0 && !self.memory.is_empty() {
+        let memory = MemoryUse::read(&self.memory);
+        if memory.most == 0 && !self.memory.is_empty() {
             warn(
                 "maxmemory is not set: the server takes memory until the system ends it",
                 "CONFIG SET maxmemory BYTES",
             );
-        } else if room.most > 0 && room.used * 10 >= room.most * 7 {
+        } else if memory.most > 0 && memory.used * 10 >= memory.most * 7 {
             warn(
-                &format!("{} of {} bytes of maxmemory are in use", room.used, room.most),
+                &format!("{} of {} bytes of maxmemory are in use", memory.used, memory.most),
                 "CONFIG SET maxmemory BYTES",
             );
         }
         warnings
     }
-}
-
-/// How much memory a server uses of what it may.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Room {
-    /// Bytes in use, as far as they count.
-    pub used: u64,
-    /// Bytes it may use; 0 if that is not limited.
-    pub most: u64,
-}
-
-impl Room {
-    /// Reads what `INFO memory` says.
-    pub(super) fn read(memory: &str) -> Self {
-        let number = |name| field(memory, name).and_then(|text| text.parse().ok()).unwrap_or(0);
-        let outside: u64 = number("mem_not_counted_for_evict");
-        let used: u64 = number("used_memory");
-        Self { used: used.saturating_sub(outside), most: number("maxmemory") }
-    }
-
-    /// Says whether so little is left that only snapshots may still be written: 85 % are in use.
-    pub fn is_short(self) -> bool {
-        self.most > 0 && u128::from(self.used) * 100 >= u128::from(self.most) * 85
-    }
-}
-
-/// Counts the replicas that `INFO replication` names and that keep up.
-pub(super) fn replicas(replication: &str) -> u32 {
-    let online = |line: &&str| line.starts_with("slave") && line.contains("state=online");
-    u32::try_from(replication.lines().filter(online).count()).unwrap_or(u32::MAX)
-}
-
-fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(str::trim_end))
 }
 
 /// Says in one sentence what an entry that was confirmed has survived.

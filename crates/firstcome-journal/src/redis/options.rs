@@ -1,7 +1,8 @@
 //! How a journal in Redis is opened.
 
-use crate::Failure;
-use crate::redis::trouble::looked;
+use super::info::replicas;
+use super::trouble::looked;
+use crate::failure::Failure;
 use crate::sqlite::KEEP_FOR;
 use firstcome_core::names::SpaceId;
 use firstcome_store::{Command, Options as Store, Wire};
@@ -72,7 +73,7 @@ impl Durability {
         wire.close().await;
         // Whoever may not ask has no replicas to count on.
         let text = replication.and_then(|reply| reply.text()).unwrap_or_default();
-        Ok(if super::opening::replicas(&text) > 0 { Self::Copies(1) } else { Self::Memory })
+        Ok(if replicas(&text) > 0 { Self::Copies(1) } else { Self::Memory })
     }
 }
 
@@ -93,4 +94,30 @@ pub struct Warning {
     pub what: String,
     /// The command that changes it, or what else to do.
     pub fix: String,
+}
+
+/// How long one WAIT waits in the server.
+pub(super) const WAIT: Duration = Duration::from_millis(100);
+
+/// What an append waits for before its entry counts as durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// Its answer says it all.
+    No,
+    /// So many replicas having it.
+    Copies(u32),
+    /// The server's own disk having it.
+    Aof,
+}
+
+impl Waits {
+    /// The command that waits, for a connection on which something was just written.
+    pub(super) fn command(self) -> Option<Command> {
+        let millis = WAIT.as_millis() as u64;
+        match self {
+            Self::No => None,
+            Self::Copies(copies) => Some(Command::new("WAIT").arg(copies).arg(millis)),
+            Self::Aof => Some(Command::new("WAITAOF").arg(1).arg(0).arg(millis)),
+        }
+    }
 }

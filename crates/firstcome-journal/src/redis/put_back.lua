@@ -1,4 +1,4 @@
--- Puts entries back whole behind the entry that is the last one, all of them or none.
+-- Puts entries back whole after the entry that is the last one, all of them or none.
 --
 -- KEYS  1 journal  2 head
 -- ARGV  1 space  2 position of the last one  3 its name  4 name of the new last one
@@ -21,7 +21,7 @@ local position, last = tonumber(head[2]), #ARGV - 1
 for n = 5, last, 2 do
     position = position + 1
     call('XADD', KEYS[1], format('%.0f', position), ARGV[n], ARGV[n + 1])
-    -- Each but the last is named by the one behind it.
+    -- Each but the last is named by the one after it.
     local name = n == last and ARGV[4] or string.sub(ARGV[n + 2], 14, 37)
     call('HSET', KEYS[2], position % 32, name)
 end

@@ -1,4 +1,4 @@
-//! Reading a journal beside the nodes that write it.
+//! Read-only access to a journal in Redis, while nodes write it.
 
 use super::follow::range;
 use super::keys::Keys;
@@ -6,10 +6,10 @@ use super::scripts::{number, small};
 use super::trouble::{looked, unexpected};
 use super::value;
 use super::{head, snapshots};
-use crate::entry::Sealer;
-use crate::reading::{Entries, Found, Kept};
-use crate::{Failure, Head, archive};
-use firstcome_core::snapshot::PieceName;
+use crate::archive;
+use crate::entry::{EntryRun, Head, Sealer};
+use crate::failure::Failure;
+use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use std::path::PathBuf;
@@ -83,13 +83,6 @@ impl ReadOnly {
         Ok(first)
     }
 
-    /// Gives the entries from a position on, those in the archives first, each checked.
-    ///
-    /// It ends at the head of the moment it gets there, or after the first failure.
-    pub fn entries(&self, from: u64) -> Entries<'_> {
-        Entries::new(Kept::Redis(self), from)
-    }
-
     /// Gives the manifest of the newest snapshot.
     ///
     /// # Errors
@@ -132,15 +125,15 @@ impl ReadOnly {
     }
 
     /// Gives the next entries out of the stream, and why there are no more where one is not good.
-    pub(crate) fn kept(&self, next: u64) -> Result<Found, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let reply = self.ask(&range(&self.keys.journal, next - 1))?;
         let rows = reply.list().map_err(|_| unexpected(&reply, "entries"))?;
         let value::Entries { good, bad } = value::Entries::of(rows);
         // Not there because it was trimmed is for the reader to see.
         if good.first().is_some_and(|(entry, _)| entry.position != next) {
-            return Ok(Found::default());
+            return Ok(EntryRun::default());
         }
-        Ok(Found { good: good.into(), bad })
+        Ok(EntryRun { good: good.into(), bad })
     }
 
     pub(crate) fn last_position(&self) -> Result<u64, Failure> {

@@ -1,4 +1,4 @@
--- Has the journal go on behind a state, in the place of all entries and snapshots, if it stands as the caller saw it.
+-- Has the journal go on after a state, in the place of all entries and snapshots, if it stands as the caller saw it.
 --
 -- KEYS  1 journal  2 head  3 manifests  4 pieces
 -- ARGV  1 space  2 shard  3 level  4 position, 5 name, 6 epoch as seen; an empty position: nothing was there

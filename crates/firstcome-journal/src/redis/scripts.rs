@@ -1,9 +1,10 @@
-//! The scripts, and what they answer.
+//! The Lua scripts, and how their answers are read.
 
+use crate::failure::Failure;
+use crate::name::Name;
 use crate::redis::trouble::unexpected;
-use crate::{Failure, Name};
+use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
-use firstcome_core::snapshot::PieceName;
 use firstcome_store::{Reply, Script};
 use std::sync::LazyLock;
 
@@ -90,7 +91,7 @@ impl Scripts {
     }
 }
 
-/// What a script answered: parts behind the code, where it did as asked.
+/// What a script answered: parts after the code, where it did as asked.
 ///
 /// `applied` is the position the caller rested on and `name` the name there, for the failures that repeat them.
 pub(super) fn done(

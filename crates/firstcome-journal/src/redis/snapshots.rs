@@ -1,11 +1,12 @@
-//! Terms, pieces and manifests.
+//! Terms, pieces and manifests in Redis.
 
-use super::Keys;
 use super::Redis;
+use super::keys::Keys;
 use super::scripts::{name_bytes, number};
 use super::trouble::{looked, unexpected};
-use crate::{Failure, Tip};
-use firstcome_core::snapshot::PieceName;
+use crate::failure::Failure;
+use crate::name::Tip;
+use firstcome_core::names::PieceName;
 use firstcome_store::{Command, Reply};
 
 impl Redis {

@@ -1,10 +1,11 @@
-//! Dropping what no reader needs any more, a bite at a time.
+//! Trims entries and pieces that no reader needs any more, in small steps.
 
 use super::Redis;
 use super::scripts::number;
 use super::trouble::unexpected;
 use crate::archive::Archive;
-use crate::{Failure, Name};
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_store::Reply;
 use std::path::Path;
 use std::sync::Arc;

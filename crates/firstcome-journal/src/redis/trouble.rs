@@ -1,6 +1,6 @@
-//! What a failure of the store means for the journal.
+//! Maps failures of the store to failures of the journal.
 
-use crate::Failure;
+use crate::failure::Failure;
 use firstcome_store::{Effect, Failure as Store, Reply};
 
 /// Errors that come before a script's first write, or before it runs at all, and pass by themselves.

@@ -1,4 +1,4 @@
-//! How an entry stands in a stream: the store part is the name of its one field, the body the value.
+//! The bytes of an entry in a stream: the store part is the name of its one field, the body the value.
 //!
 //! | Bytes of the store part | Content |
 //! |---|---|
@@ -10,7 +10,9 @@
 //! So the script that mints the store part need not copy the body to put the two together.
 
 use super::scripts::name_bytes;
-use crate::{Entry, Failure, Name};
+use crate::entry::Entry;
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
 use firstcome_store::Reply;

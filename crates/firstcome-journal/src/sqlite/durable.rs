@@ -1,4 +1,4 @@
-//! A SQLite file whose commits are durable when they answer.
+//! A SQLite file whose commits are durable when they return.
 
 use super::trouble::{Trouble, is_full};
 use rusqlite::{Connection, OpenFlags, Params};
@@ -85,7 +85,7 @@ impl Durable {
         match work(&self.connection) {
             Ok(done) => match run(&self.connection, "COMMIT") {
                 Ok(()) => Ok(done),
-                Err(error) => self.settle(error, done, happened),
+                Err(error) => self.resolve_failed_commit(error, done, happened),
             },
             Err(failure) => {
                 self.roll_back();
@@ -112,7 +112,7 @@ impl Durable {
     /// It was not seen to happen, but its bytes may stand in the log, and would count after a crash.
     /// Only the next commit, which takes their place, makes sure that they are gone. A full disk is
     /// the exception: the mark that ends a commit is written last, and was not.
-    fn settle<R, E: From<Trouble>>(
+    fn resolve_failed_commit<R, E: From<Trouble>>(
         &mut self,
         error: rusqlite::Error,
         done: R,

@@ -1,16 +1,18 @@
-//! Reading a journal beside the process that writes it, or without one.
+//! Read-only access to a journal in a SQLite file, while another process writes it or not.
 
 use super::durable::open_read_only;
 use super::rows;
 use super::snapshots;
 use super::writer::{FORM, HeadRow};
 use crate::archive;
-use crate::entry::Sealer;
-use crate::reading::{Entries, Found, Kept};
-use crate::{Clock, Failure, Head, Name, folder};
+use crate::clock::Clock;
+use crate::entry::{EntryRun, Head, Sealer};
+use crate::failure::Failure;
+use crate::folder;
+use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
-use firstcome_core::snapshot::PieceName;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
@@ -85,13 +87,6 @@ impl ReadOnly {
         Ok(archived.unwrap_or(kept).min(kept))
     }
 
-    /// Gives the entries from a position on, those in the archive first, each checked.
-    ///
-    /// It ends at the head of the moment it gets there, or after the first failure.
-    pub fn entries(&self, from: u64) -> Entries<'_> {
-        Entries::new(Kept::Sqlite(self), from)
-    }
-
     /// Gives the manifest of the newest snapshot.
     ///
     /// # Errors
@@ -128,12 +123,12 @@ impl ReadOnly {
     }
 
     /// Gives the next entries out of the file itself, and why there are no more where one is not good.
-    pub(crate) fn kept(&self, next: u64) -> Result<Found, Failure> {
+    pub(crate) fn stored(&self, next: u64) -> Result<EntryRun, Failure> {
         let rows = rows::read(&self.connection, &self.row.sealer, next - 1, READ_ENTRIES);
         // Not there because it was trimmed meanwhile is for the reader to see.
         let trimmed = rows.good.is_empty()
             && rows::first(&self.connection)?.is_some_and(|first| first > next);
-        Ok(Found { good: rows.good.into(), bad: rows.bad.filter(|_| !trimmed) })
+        Ok(EntryRun { good: rows.good.into(), bad: rows.bad.filter(|_| !trimmed) })
     }
 
     pub(crate) fn last_position(&self) -> Result<u64, Failure> {

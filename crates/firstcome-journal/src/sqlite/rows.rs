@@ -1,8 +1,9 @@
 //! Rows of the table `journal`, as entries.
 
 use super::trouble::is_corrupt;
-use crate::entry::{Chain, Sealer};
-use crate::{Entry, Failure, Name};
+use crate::entry::{Chain, Entry, Sealer};
+use crate::failure::Failure;
+use crate::name::Name;
 use firstcome_core::Timestamp;
 use firstcome_core::names::NodeId;
 use rusqlite::types::FromSqlError;

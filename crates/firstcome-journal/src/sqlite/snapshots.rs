@@ -1,9 +1,9 @@
-//! Terms, pieces and manifests.
+//! Terms, pieces and manifests in SQLite.
 
 use super::durable::execute;
 use super::writer::Writer;
-use crate::Failure;
-use firstcome_core::snapshot::PieceName;
+use crate::failure::Failure;
+use firstcome_core::names::PieceName;
 use rusqlite::{Connection, OptionalExtension};
 use std::collections::BTreeSet;
 

@@ -1,10 +1,12 @@
-//! Dropping what no reader needs any more, a bite at a time.
+//! Trims entries and pieces that no reader needs any more, in small steps.
 
 use super::durable::execute;
 use super::rows;
 use super::writer::Writer;
 use crate::archive::Archive;
-use crate::{Entry, Failure, Name};
+use crate::entry::Entry;
+use crate::failure::Failure;
+use crate::name::Name;
 use rusqlite::OptionalExtension;
 
 /// Entries dropped in one go.

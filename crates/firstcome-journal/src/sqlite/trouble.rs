@@ -1,6 +1,6 @@
-//! What SQLite's errors mean here.
+//! Maps errors of SQLite to failures.
 
-use crate::Failure;
+use crate::failure::Failure;
 use rusqlite::ErrorCode;
 use rusqlite::ffi;
 use std::path::Path;

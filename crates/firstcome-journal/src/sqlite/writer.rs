@@ -1,13 +1,15 @@
-//! What the writer's thread does.
+//! The writer thread: the one connection that changes the file.
 
-use super::Options;
 use super::durable::{Durable, Form, execute};
+use super::options::Options;
 use super::rows::{self, Rows};
 use crate::archive::Archive;
-use crate::entry::Sealer;
+use crate::clock::Clock;
+use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
+use crate::failure::Failure;
 use crate::folder::DataFolder;
+use crate::name::Name;
 use crate::worker::Owned;
-use crate::{Append, Clock, Confirm, Entry, Exchange, Failure, Head, Name};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
@@ -29,7 +31,7 @@ pub(super) struct Writer {
     pub(super) sealer: Sealer,
     pub(super) clock: Clock,
     /// Where the journal stands. Nobody else writes to it, so this is as good as looking.
-    pub(super) head: Known,
+    pub(super) head: CachedHead,
     pub(super) archived: bool,
     pub(super) archive: Option<Archive>,
     pub(super) keep_for: Duration,
@@ -38,7 +40,7 @@ pub(super) struct Writer {
 
 /// Where a journal stands, as far as it is kept in memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Known {
+pub(super) struct CachedHead {
     pub(super) position: u64,
     pub(super) name: Name,
     pub(super) at: Timestamp,
@@ -100,7 +102,7 @@ impl Writer {
             folder: folder.clone(),
             sealer,
             clock: options.clock.clone(),
-            head: Known { position, name, at, epoch: row.epoch, first, term: row.term },
+            head: CachedHead { position, name, at, epoch: row.epoch, first, term: row.term },
             archived: options.archive,
             archive: None,
             keep_for: options.keep_for,
@@ -173,7 +175,7 @@ impl Writer {
 fn missed(
     connection: &Connection,
     sealer: &Sealer,
-    head: &Known,
+    head: &CachedHead,
     applied: u64,
     applied_name: Name,
 ) -> Result<Vec<Entry>, Failure> {

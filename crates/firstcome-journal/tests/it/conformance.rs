@@ -2,7 +2,7 @@
 
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, subject_of};
 use firstcome_core::limits::READ_ENTRIES;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
 use firstcome_journal::{Failure, Name};
 

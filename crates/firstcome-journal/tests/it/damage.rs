@@ -24,7 +24,7 @@ async fn filled() -> (Scratch, Hands) {
     let term = journal.mint_term().await.unwrap();
     for position in [8, 15] {
         let bytes = vec![position as u8; 100];
-        let name = firstcome_core::snapshot::PieceName::of(&bytes);
+        let name = firstcome_core::names::PieceName::of(&bytes);
         journal.put_piece(name, bytes).await.unwrap();
         install(&journal, position, vec![position as u8], vec![name], term).await.unwrap();
     }
@@ -219,7 +219,7 @@ async fn a_damaged_piece_is_found() {
     edit(&scratch.data(), "UPDATE piece SET bytes = zeroblob(100)");
     let failure = verify(&scratch.data()).unwrap_err();
     assert!(matches!(&failure, Failure::Broken(text) if text.contains("piece")), "{failure}");
-    let name = firstcome_core::snapshot::PieceName::of(&[15; 100]);
+    let name = firstcome_core::names::PieceName::of(&[15; 100]);
     let journal = Journal::Sqlite(open(&scratch.data(), &hands));
     assert!(matches!(journal.piece(name).await, Err(Failure::Broken(_))));
     drop(journal);

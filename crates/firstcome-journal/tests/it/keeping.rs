@@ -2,7 +2,7 @@
 
 use crate::sharing::announcement;
 use crate::world::{Hands, Player, SPACE, all, install, name_of, node};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Failure, Journal};
 

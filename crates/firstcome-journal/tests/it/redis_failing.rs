@@ -2,7 +2,7 @@
 
 use crate::redis_opening::open;
 use crate::world::{Player, SPACE, all, name_of, subject_of};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_inject::Mistake;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_journal::{Append, Confirm, Entry, Exchange, Failure, Journal};
@@ -212,9 +212,9 @@ async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
     // So that what is left below is room for what follows, and for what the server takes for connections.
     wire.send(&Command::new("SET").arg("ballast").arg(vec![0_u8; 30 << 20])).await.unwrap();
     let redis = open(&server, |_| {}).await.unwrap();
-    let used = redis.room().await.unwrap().used;
+    let used = redis.memory_use().await.unwrap().used;
     assert_eq!(server.ask(&format!("CONFIG SET maxmemory {}", used * 100 / 92)), "+OK");
-    assert!(redis.room().await.unwrap().is_short());
+    assert!(redis.memory_use().await.unwrap().is_short());
     let journal = Journal::Redis(redis.clone());
     let append = Player::new(b'a').next("ann");
     let failure = journal.append(append.clone()).await.unwrap_err();
@@ -225,7 +225,7 @@ async fn at_85_percent_appends_are_refused_and_snapshots_are_not() {
     let tip = journal.head().await.unwrap().tip();
     journal.install(tip, b"m".to_vec(), vec![name], term).await.unwrap();
     assert_eq!(server.ask(&format!("CONFIG SET maxmemory {}", used * 3)), "+OK");
-    assert!(!redis.room().await.unwrap().is_short());
+    assert!(!redis.memory_use().await.unwrap().is_short());
     journal.append(append).await.unwrap();
 }
 

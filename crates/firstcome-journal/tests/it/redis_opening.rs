@@ -242,7 +242,7 @@ async fn a_user_without_rights_over_settings_can_run_it_and_is_told() {
 
 /// Makes every call once that uses a command of its own.
 async fn every_call(journal: &Journal) {
-    use firstcome_core::snapshot::PieceName;
+    use firstcome_core::names::PieceName;
     let shared = journal.shared().unwrap();
     let mut ann = Player::new(b'a');
     ann.claims(journal, "ann").await.unwrap();

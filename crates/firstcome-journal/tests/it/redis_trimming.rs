@@ -2,7 +2,7 @@
 
 use crate::redis_opening::open;
 use crate::world::{Hands, MINUTE, Player, SPACE, Scratch, all, install, node, subject_of};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_journal::archive::{Frames, parts};
 use firstcome_journal::entry::Sealer;
 use firstcome_journal::redis::{Options, Redis};

@@ -2,7 +2,7 @@
 
 use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, subject_of};
 use firstcome_core::Timestamp;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::{Announcement, Seed};
 use firstcome_journal::{Entry, Failure, Journal, Name, Tip};

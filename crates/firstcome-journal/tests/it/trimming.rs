@@ -1,7 +1,7 @@
 //! What goes, what stays, and where it goes.
 
 use crate::world::{Hands, MINUTE, Player, Scratch, install, open, subject_of};
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
 use firstcome_journal::verify::Verify;

@@ -2,8 +2,8 @@
 
 use firstcome_core::Timestamp;
 use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::names::PieceName;
 use firstcome_core::names::{NodeId, SpaceId};
-use firstcome_core::snapshot::PieceName;
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;

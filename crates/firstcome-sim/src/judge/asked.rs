@@ -181,20 +181,7 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
             | Command::Steer { .. }
             | Command::Tick { .. }
             | Command::Settled { .. },
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. },
+            _,
         ) => false,
     }
 }

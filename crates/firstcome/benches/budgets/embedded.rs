@@ -8,8 +8,8 @@ use firstcome_core::{Outcome, Settings, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};
-use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::Metrics;
+use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Given, Limits, Node};
 use futures_util::future::join_all;
 use std::path::Path;
@@ -73,8 +73,13 @@ impl Embedded {
     async fn start(folder: &Path) -> Result<Self> {
         let folder = DataFolder::take(folder.join("data"))?;
         let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
-        let limits =
-            Limits { queue: 16_384, queue_bytes: QUEUE_BYTES, wait: Duration::from_secs(5), memory: u64::MAX, outbox: None };
+        let limits = Limits {
+            queue: 16_384,
+            queue_bytes: QUEUE_BYTES,
+            wait: Duration::from_secs(5),
+            memory: u64::MAX,
+            outbox: None,
+        };
         let mut random = 1;
         let given = Given {
             journal: Journal::Sqlite(store.clone()),

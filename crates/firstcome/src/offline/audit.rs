@@ -1,6 +1,6 @@
 //! Recomputes everything from the journal and compares: the running servers, the snapshot, the ledger.
 
-use firstcome_core::command::{Command, Mark, Steer};
+use firstcome_core::command::{Command, Steer};
 use firstcome_core::snapshot::{Manifest, Restore};
 use firstcome_core::{Outcome, Position, State};
 use firstcome_journal::Reading;
@@ -249,7 +249,7 @@ impl Audit {
         let damaged = |why: String| difference("journal", Some(position), why);
         let (stamp, body) = entry.open().map_err(|why| damaged(why.to_string()))?;
         let commands = body.commands().map_err(|why| damaged(why.to_string()))?;
-        for mark in commands.iter().filter_map(mark) {
+        for mark in commands.iter().filter_map(Command::mark) {
             match self.state.digest_at(mark.position) {
                 Some(digest) if digest != mark.digest => differences.push(difference(
                     "mark",
@@ -297,24 +297,9 @@ impl Audit {
 
     /// Gives the results that leave with campaigns, if those leave, which no ledger is known to have.
     fn leaving<'a>(&self, commands: &[Command<'a>]) -> Vec<(&'a str, Vec<u64>)> {
-        let dropping = commands.iter().filter_map(|command| match command {
-            Command::Steer { campaign, steer: Steer::Archive { drop_unsettled: true }, .. } => {
-                Some(*campaign)
-            }
-            Command::Steer { .. }
-            | Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Put { .. }
-            | Command::Hold { .. }
-            | Command::Change { .. }
-            | Command::Extend { .. }
-            | Command::Release { .. }
-            | Command::Confirm { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => None,
+        let dropping = commands.iter().filter_map(|command| {
+            let Command::Steer { campaign, steer, .. } = command else { return None };
+            (*steer == Steer::Archive { drop_unsettled: true }).then_some(*campaign)
         });
         let of = |campaign: &str| {
             let unsettled = self.state.results_after(self.state.settled());
@@ -403,23 +388,5 @@ impl Audit {
             }
         }
         Ok(())
-    }
-}
-
-fn mark(command: &Command<'_>) -> Option<Mark> {
-    match command {
-        Command::Tick { mark } | Command::Settled { mark, .. } => Some(*mark),
-        Command::Claim { .. }
-        | Command::Cancel { .. }
-        | Command::Put { .. }
-        | Command::Steer { .. }
-        | Command::Hold { .. }
-        | Command::Change { .. }
-        | Command::Extend { .. }
-        | Command::Release { .. }
-        | Command::Confirm { .. }
-        | Command::Seats { .. }
-        | Command::Block { .. }
-        | Command::Move { .. } => None,
     }
 }

@@ -188,7 +188,13 @@ async fn serves_from_memory_and_writes_behind() {
         clock: Some(Clock::system()),
         address: "".into(),
         random: Box::new(|| 5),
-        limits: Limits { queue: 1_000, queue_bytes: QUEUE_BYTES, wait, memory: 1 << 30, outbox: None },
+        limits: Limits {
+            queue: 1_000,
+            queue_bytes: QUEUE_BYTES,
+            wait,
+            memory: 1 << 30,
+            outbox: None,
+        },
         metrics: Arc::clone(&counts),
         says: firstcome_node::on_stderr(),
     };

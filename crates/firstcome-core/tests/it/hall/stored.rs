@@ -6,7 +6,7 @@ use firstcome_core::hall::{
     AreaSettings, Best, Chunk, Hall, Kind, Price, SeatSettings, Standing, Unit,
 };
 use firstcome_core::limits::PIECE_BYTES;
-use firstcome_core::snapshot::PieceName;
+use firstcome_core::names::PieceName;
 use firstcome_core::wire::{Malformed, Reader};
 use proptest::prelude::*;
 

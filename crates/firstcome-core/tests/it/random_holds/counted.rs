@@ -2,7 +2,7 @@
 
 use firstcome_core::campaign::Campaign;
 use firstcome_core::hall::{Counts, Standing};
-use firstcome_core::hold::{Fate, Place, Take};
+use firstcome_core::hold::{Allocation, Fate, UnitId};
 use firstcome_core::pool::Pool;
 
 use std::collections::BTreeMap;
@@ -47,21 +47,21 @@ pub(super) fn count(campaign: &Campaign, pool: &Pool) -> Counted {
     counted.said.insert(whole.clone(), pool.counts());
     let units_return = campaign.settings().units_return;
     // Units without a name of their own, by what holds and claims say of them.
-    let nameless = |place: Place| {
+    let nameless = |place: UnitId| {
         let at = campaign.pools().iter().position(|p| p.name() == pool.name()).unwrap();
         let takes = campaign.holds().flat_map(|hold| hold.takes());
-        let ours = |take: &&Take| {
-            (usize::from(take.pool), take.place, take.fate) == (at, place, Fate::Held)
+        let ours = |take: &&Allocation| {
+            (usize::from(take.pool), take.unit, take.fate) == (at, place, Fate::Held)
         };
         let held = takes.filter(ours).count() as u32;
         let claims = (1..=pool.last_rank()).filter(|rank| {
-            let of = pool.place_of(*rank).unwrap_or(Place::Counted);
+            let of = pool.unit_of(*rank).unwrap_or(UnitId::Counted);
             of == place && (pool.is_live(*rank) || !units_return)
         });
         (held, claims.count() as u32)
     };
     let Some(hall) = pool.hall() else {
-        let (held, confirmed) = nameless(Place::Counted);
+        let (held, confirmed) = nameless(UnitId::Counted);
         let free = pool.capacity() - held - confirmed;
         counted.add(&[whole], Counts { free, held, confirmed, blocked: 0, left: free });
         return counted;
@@ -84,7 +84,7 @@ pub(super) fn count(campaign: &Campaign, pool: &Pool) -> Counted {
         let (settings, said) = (hall.area(area), hall.area_counts(area));
         let name = format!("area {}", settings.name);
         counted.said.insert(name.clone(), said);
-        let (held, confirmed) = nameless(Place::Area(area));
+        let (held, confirmed) = nameless(UnitId::Area(area));
         // How many are blocked nobody else knows.
         let blocked = said.blocked;
         let free = settings.capacity - held - confirmed - blocked;

@@ -4,7 +4,7 @@ use super::SUBJECTS;
 use super::counted::count;
 use firstcome_core::State;
 use firstcome_core::hall::Standing;
-use firstcome_core::hold::{Fate, Hold, Place};
+use firstcome_core::hold::{Fate, Hold, UnitId};
 use firstcome_core::settings::HoldsEach;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,18 +12,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) fn invariants(state: &State) {
     let campaign = state.campaign("hall").unwrap();
     let settings = campaign.settings();
-    let mut held: BTreeMap<(u16, Place), Vec<&Hold>> = BTreeMap::new();
-    let mut has: BTreeMap<&str, Vec<(u16, Place)>> = BTreeMap::new();
+    let mut held: BTreeMap<(u16, UnitId), Vec<&Hold>> = BTreeMap::new();
+    let mut has: BTreeMap<&str, Vec<(u16, UnitId)>> = BTreeMap::new();
     let mut live = 0;
     for hold in campaign.holds() {
         live += usize::from(hold.is_live());
         assert_eq!(hold.is_live(), hold.held() > 0);
         assert!(!hold.is_live() || hold.deadline() > state.service(), "gone to the microsecond");
-        assert!(hold.takes().is_sorted_by_key(|take| (take.pool, take.place)));
+        assert!(hold.takes().is_sorted_by_key(|take| (take.pool, take.unit)));
         for take in hold.takes() {
             if take.fate == Fate::Held {
-                held.entry((take.pool, take.place)).or_default().push(hold);
-                has.entry(hold.subject()).or_default().push((take.pool, take.place));
+                held.entry((take.pool, take.unit)).or_default().push(hold);
+                has.entry(hold.subject()).or_default().push((take.pool, take.unit));
             }
         }
     }
@@ -40,10 +40,10 @@ pub(super) fn invariants(state: &State) {
         let (mut claims, mut places) = (0, BTreeSet::new());
         for rank in 1..=pool.last_rank() {
             let claim = pool.claim(rank).expect("ranks have no gap");
-            let place = pool.place_of(rank).unwrap_or(Place::Counted);
+            let place = pool.unit_of(rank).unwrap_or(UnitId::Counted);
             if claim.cancel.is_none() || !settings.units_return {
                 claims += 1;
-                assert!(!matches!(place, Place::Seat(_)) || places.insert(place), "a seat twice");
+                assert!(!matches!(place, UnitId::Seat(_)) || places.insert(place), "a seat twice");
             }
             if claim.cancel.is_none() {
                 has.entry(claim.subject).or_default().push((at, place));
@@ -54,14 +54,14 @@ pub(super) fn invariants(state: &State) {
         assert_eq!((counts.held as usize, counts.confirmed), (set_aside, claims));
         let Some(hall) = pool.hall() else { continue };
         for seat in 0..hall.seats() {
-            let place = Place::Seat(seat);
+            let place = UnitId::Seat(seat);
             let by: &[&Hold] = held.get(&(at, place)).map_or(&[], |holds| holds);
             match hall.standing(seat) {
                 Standing::Held(number) => {
                     assert!(matches!(by, [hold] if hold.number() == number), "one hold has it");
                 }
                 Standing::Confirmed(rank) => {
-                    assert_eq!((pool.place_of(rank), by.len()), (Some(place), 0));
+                    assert_eq!((pool.unit_of(rank), by.len()), (Some(place), 0));
                 }
                 Standing::Free | Standing::Blocked => assert_eq!(by.len(), 0),
             }
@@ -73,11 +73,13 @@ pub(super) fn invariants(state: &State) {
         let cancelled = (1..=pool.last_rank()).any(|rank| !pool.is_live(rank));
         assert!(kinds.len() == 1 || cancelled, "{kinds:?}");
     }
-    let grade =
-        |(pool, place): &(u16, Place)| match (campaign.pools()[usize::from(*pool)].hall(), place) {
-            (Some(hall), Place::Seat(seat)) => hall.grade_of(*seat).to_owned(),
-            _ => String::new(),
-        };
+    let grade = |(pool, place): &(u16, UnitId)| match (
+        campaign.pools()[usize::from(*pool)].hall(),
+        place,
+    ) {
+        (Some(hall), UnitId::Seat(seat)) => hall.grade_of(*seat).to_owned(),
+        _ => String::new(),
+    };
     for (subject, units) in has {
         let of = |wanted: u16| units.iter().filter(|(pool, _)| *pool == wanted).count() as u32;
         assert!(settings.limit.is_none_or(|most| units.len() as u32 <= most), "{subject}");

@@ -1,16 +1,16 @@
-//! Who is there, and what was found out about forks.
+//! Heartbeats of nodes, and reports of forks.
 
 use super::Redis;
 use super::scripts::{bytes, signed};
 use super::trouble::{looked, trouble, unexpected};
-use crate::Failure;
+use crate::failure::Failure;
 use crate::shared::{Announcement, Roll};
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_store::{Command, Reply};
 use tokio::time::Instant;
 
-/// How long a node is on the roll after it announced itself, in microseconds.
-const ON_THE_ROLL: i64 = 10_000_000;
+/// How long a node counts as a member after its last heartbeat, in microseconds.
+const MEMBER_FOR: i64 = 10_000_000;
 /// How many reports are kept; beyond it those of the oldest epochs go.
 const REPORTS: u32 = 64;
 /// The longest report, in bytes.
@@ -25,14 +25,14 @@ impl Redis {
             .call(step, &[&keys.head, &keys.nodes])
             .arg(&me.node.0[..])
             .arg(write(&me))
-            .arg(ON_THE_ROLL);
+            .arg(MEMBER_FOR);
         let asked = Instant::now();
         let parts = self.run(step, command).await?;
         let [now, fields, live] = &parts[..] else {
             return Err(unexpected(&Reply::List(parts), "a roll"));
         };
         let head = self.read_head(fields, Timestamp::from_micros(signed(now)?))?;
-        self.inner.kept.heard(head.first, asked);
+        self.inner.first_kept.note(head.first, asked);
         let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
         let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();
         nodes.sort_by_key(|(node, _)| node.node);
@@ -101,7 +101,8 @@ fn read(pair: &[Reply]) -> Option<(Announcement, Timestamp)> {
     let [node, said] = pair else { return None };
     let node = NodeId(bytes(node).ok()?.try_into().ok()?);
     let (front, address) = bytes(said).ok()?.split_first_chunk::<FRONT_BYTES>()?;
-    let u64_at = |at: usize| Some(u64::from_le_bytes(front.get(at..at + 8)?.try_into().ok()?));
+    let u64_at =
+        |from: usize| Some(u64::from_le_bytes(front.get(from..from + 8)?.try_into().ok()?));
     let me = Announcement {
         node,
         position: u64_at(8)?,

@@ -1,28 +1,28 @@
-//! From the picks of a command to units: which there are, and which of them may be had.
+//! Translates the picks of a command to units, and checks which exist and may be had.
 
 use super::Campaign;
 use crate::command::{BestPick, Pick, Wanted};
 use crate::hall::{Hall, Standing, Unit};
-use crate::hold::Place;
+use crate::hold::UnitId;
 use crate::outcome::{Missing, Outcome, Refusal, UnitName};
 
 /// What picks ask for.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Asked<'a> {
+pub(super) struct Selection<'a> {
     /// Seats by name or with their groups, each once.
     pub(super) seats: Vec<(u16, u32)>,
     /// Quantities of counted pools and of areas, each once.
-    pub(super) quantities: Vec<(u16, Place, u32)>,
+    pub(super) quantities: Vec<(u16, UnitId, u32)>,
     /// The best of a pool, and for which channel.
     pub(super) best: Vec<(u16, BestPick<'a>, Option<&'a str>)>,
     /// Whether nothing but names was given.
     pub(super) only_names: bool,
 }
 
-impl Asked<'_> {
+impl Selection<'_> {
     /// One unit of a counted pool.
     pub(super) fn counted(pool: u16) -> Self {
-        Self { quantities: vec![(pool, Place::Counted, 1)], ..Self::default() }
+        Self { quantities: vec![(pool, UnitId::Counted, 1)], ..Self::default() }
     }
 
     /// Gives how many units that is of each pool.
@@ -37,32 +37,32 @@ impl Asked<'_> {
         self.by_pool().map(|(_, count)| count).sum()
     }
 
-    fn add(&mut self, pool: u16, place: Place, count: u32) {
-        match self.quantities.iter_mut().find(|(p, known, _)| (*p, *known) == (pool, place)) {
+    fn add(&mut self, pool: u16, unit: UnitId, count: u32) {
+        match self.quantities.iter_mut().find(|(p, known, _)| (*p, *known) == (pool, unit)) {
             Some((_, _, known)) => *known = known.saturating_add(count),
-            None => self.quantities.push((pool, place, count)),
+            None => self.quantities.push((pool, unit, count)),
         }
     }
 }
 
 /// Who asks for units, and thus which of them may be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum Reach {
     /// Somebody who wants to hold them: units that are not sold now are out of reach.
-    Holding,
+    ForSale,
     /// Somebody about units of a hold, or an operator: all units are in reach.
-    Anything,
+    Any,
 }
 
 impl Campaign {
-    /// Gives the place of the pool each pick is about.
+    /// Gives the index of the pool that a pick is about.
     ///
     /// Refuses with `not_found` (the pool) and `pool_required`.
     pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Refusal> {
         match (pick.pool, &self.pools[..]) {
             (Some(name), pools) => {
-                let place = pools.iter().position(|pool| *pool.name == *name);
-                place.ok_or(Refusal::NotFound(Missing::Pool))
+                let index = pools.iter().position(|pool| *pool.name == *name);
+                index.ok_or(Refusal::NotFound(Missing::Pool))
             }
             (None, [_]) => Ok(0),
             (None, _) => Err(Refusal::PoolRequired),
@@ -73,12 +73,16 @@ impl Campaign {
     ///
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `not_seated`, `no_such_unit` and `not_for_sale`, each naming every unit it is about.
-    pub(super) fn asked<'a>(&self, picks: &[Pick<'a>], whom: For) -> Result<Asked<'a>, Outcome> {
-        let mut asked = Asked { only_names: true, ..Asked::default() };
+    pub(super) fn select<'a>(
+        &self,
+        picks: &[Pick<'a>],
+        reach: Reach,
+    ) -> Result<Selection<'a>, Outcome> {
+        let mut asked = Selection { only_names: true, ..Selection::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
-            let place = self.pool_of(pick)?;
-            let (pool, at) = (&self.pools[place], place as u16);
+            let index = self.pool_of(pick)?;
+            let (pool, index) = (&self.pools[index], index as u16);
             let missing = |unit: Option<&str>| UnitName {
                 pool: pool.name.clone(),
                 unit: unit.map(Into::into),
@@ -93,21 +97,21 @@ impl Campaign {
                             unknown.push(missing(Some(name)));
                             continue;
                         };
-                        if !may_have(hall, unit, pick.channel, whom) {
+                        if !may_have(hall, unit, pick.channel, reach) {
                             not_sold.push(missing(Some(name)));
                         }
                         match unit {
-                            Unit::Seat(seat) => asked.seats.push((at, seat)),
+                            Unit::Seat(seat) => asked.seats.push((index, seat)),
                             Unit::Group(group) => {
-                                asked.seats.extend(hall.group(group).iter().map(|s| (at, *s)));
+                                asked.seats.extend(hall.group(group).iter().map(|s| (index, *s)));
                             }
-                            Unit::Area(area) => asked.add(at, Place::Area(area), 1),
+                            Unit::Area(area) => asked.add(index, UnitId::Area(area), 1),
                         }
                     }
                 }
                 (Wanted::Quantity { count, area: None }, None) => {
                     asked.only_names = false;
-                    asked.add(at, Place::Counted, *count);
+                    asked.add(index, UnitId::Counted, *count);
                 }
                 (Wanted::Quantity { area: None, .. }, Some(_)) => unknown.push(missing(None)),
                 (Wanted::Quantity { area: Some(name), .. }, None) => {
@@ -119,15 +123,15 @@ impl Campaign {
                         unknown.push(missing(Some(name)));
                         continue;
                     };
-                    if !may_have(hall, Unit::Area(area), pick.channel, whom) {
+                    if !may_have(hall, Unit::Area(area), pick.channel, reach) {
                         not_sold.push(missing(Some(name)));
                     }
-                    asked.add(at, Place::Area(area), *count);
+                    asked.add(index, UnitId::Area(area), *count);
                 }
                 (Wanted::Best(_), None) => return Err(Refusal::NotSeated.into()),
                 (Wanted::Best(best), Some(_)) => {
                     asked.only_names = false;
-                    asked.best.push((at, *best, pick.channel));
+                    asked.best.push((index, *best, pick.channel));
                 }
             }
         }
@@ -143,28 +147,28 @@ impl Campaign {
     }
 
     /// Gives a unit's names.
-    pub(super) fn unit_name(&self, pool: u16, place: Place) -> UnitName {
+    pub(super) fn unit_name(&self, pool: u16, unit: UnitId) -> UnitName {
         let pool = &self.pools[usize::from(pool)];
-        UnitName { pool: pool.name.clone(), unit: pool.unit_name(place).map(Into::into) }
+        UnitName { pool: pool.name.clone(), unit: pool.unit_name(unit).map(Into::into) }
     }
 }
 
 /// Says whether a unit that was named may be had, if it is free.
 ///
 /// A seat of a group is only had with its group, by whoever it is.
-fn may_have(hall: &Hall, unit: Unit, channel: Option<&str>, whom: For) -> bool {
+fn may_have(hall: &Hall, unit: Unit, channel: Option<&str>, reach: Reach) -> bool {
     let through = |kept: &str| kept.is_empty() || Some(kept) == channel;
     let sold = |seat: u32| {
         hall.is_for_sale(seat)
             && through(hall.channel_of(seat))
             && hall.standing(seat) != Standing::Blocked
     };
-    match (unit, whom) {
+    match (unit, reach) {
         (Unit::Seat(seat), _) if hall.group_of(seat).is_some() => false,
-        (_, For::Anything) => true,
-        (Unit::Seat(seat), For::Holding) => sold(seat),
-        (Unit::Group(group), For::Holding) => hall.group(group).iter().all(|seat| sold(*seat)),
-        (Unit::Area(area), For::Holding) => {
+        (_, Reach::Any) => true,
+        (Unit::Seat(seat), Reach::ForSale) => sold(seat),
+        (Unit::Group(group), Reach::ForSale) => hall.group(group).iter().all(|seat| sold(*seat)),
+        (Unit::Area(area), Reach::ForSale) => {
             let area = hall.area(area);
             area.for_sale && through(area.channel)
         }

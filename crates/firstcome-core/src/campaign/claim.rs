@@ -1,0 +1,151 @@
+//! Rules of claiming a unit of a counted pool, and of cancelling a claim.
+
+use super::select::Selection;
+use super::{Campaign, Phase};
+use crate::hold::UnitId;
+use crate::holds::Holder;
+use crate::outcome::{By, Missing, Outcome, Refusal};
+use crate::pool::{Cancel, Claim, Pool};
+use crate::time::Timestamp;
+
+impl Campaign {
+    /// Says what a claim would get, without giving anything: the index of the pool, or the answer. `limit` is what comes with
+    /// the claim, and counts like the campaign's.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
+    /// `hold_required` (a seated pool), `already_won`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
+    /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
+    pub fn judge_claim(
+        &self,
+        at: Timestamp,
+        pool: Option<&str>,
+        subject: &str,
+        limit: Option<u32>,
+    ) -> Result<usize, Outcome> {
+        let index = match (pool, &self.pools[..]) {
+            (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
+            (None, [_]) => Some(0),
+            (None, _) => return Err(Refusal::PoolRequired.into()),
+        };
+        let Some(index) = index else {
+            return Err(Refusal::NotFound(Missing::Pool).into());
+        };
+        let pool = &self.pools[index];
+        if pool.hall().is_some() {
+            return Err(Refusal::HoldRequired.into());
+        }
+        if let Some(claim) = self.latest_claim(index, subject) {
+            if claim.cancel.is_none() {
+                return Err(Outcome::AlreadyWon { rank: claim.rank, at: claim.at });
+            }
+            if !self.claim_again {
+                return Err(Refusal::AlreadyCancelled.into());
+            }
+        }
+        self.admit(at, subject)?;
+        if !self.holds.is_empty() {
+            // Who holds something may have more than one unit of a pool.
+            self.check_limits(subject, &Selection::counted(index as u16), limit)?;
+        } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
+            return Err(Refusal::LimitReached.into());
+        }
+        if pool.left() == 0 {
+            return Err(Refusal::SoldOut.into());
+        }
+        Ok(index)
+    }
+
+    /// Refuses a subject or a moment with the first that applies: `not_admitted`, `paused`, `not_open`, `closed`.
+    pub(super) fn admit(&self, at: Timestamp, subject: &str) -> Result<(), Refusal> {
+        if self.barred.contains(subject) {
+            return Err(Refusal::NotAdmitted);
+        }
+        match self.phase(at) {
+            Phase::Paused => Err(Refusal::Paused),
+            Phase::Draft | Phase::Scheduled => Err(Refusal::NotOpen { opens_at: self.opens_at }),
+            Phase::Closed => Err(Refusal::Closed),
+            Phase::Open => Ok(()),
+        }
+    }
+
+    /// Gives a subject's latest live claim in a pool, or else its latest.
+    fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
+        let pool = &self.pools[index];
+        let latest = pool.claim(pool.latest(subject)?)?;
+        // Only who holds units can have a live claim behind a cancelled one.
+        let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == index);
+        if latest.cancel.is_none() || !self.holds.holder(subject).is_some_and(has) {
+            return Some(latest);
+        }
+        pool.claims_of(subject).find(|claim| claim.cancel.is_none())
+    }
+
+    /// Refuses with `already_cancelled` who gave up every claim in a pool, if nobody may claim again.
+    pub(super) fn check_claims_again(&self, subject: &str, index: usize) -> Result<(), Refusal> {
+        match self.latest_claim(index, subject) {
+            Some(claim) if claim.cancel.is_some() && !self.claim_again => {
+                Err(Refusal::AlreadyCancelled)
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Gives a subject a unit: it was judged that it may have one.
+    pub(crate) fn give(&mut self, index: usize, subject: &str, at: Timestamp) -> u32 {
+        if let Some(holder) = self.holds.find_holder_mut(subject) {
+            holder.has.push((index as u16, UnitId::Counted));
+        }
+        self.pools[index].give(subject, at)
+    }
+
+    /// Says whether a subject has this many live claims or more. It has at most one in each pool.
+    fn has_live_claims(&self, subject: &str, limit: u32) -> bool {
+        if limit as usize > self.pools.len() {
+            return false;
+        }
+        // Selection only when this pool has no live claim of the subject, so one pool cannot reach any limit.
+        if self.pools.len() == 1 {
+            return false;
+        }
+        let has = |pool: &&Pool| pool.latest(subject).is_some_and(|rank| pool.is_live(rank));
+        self.pools.iter().filter(has).take(limit as usize).count() == limit as usize
+    }
+
+    /// Undoes a claim. Gives the outcome, and the index of the pool if something changed.
+    ///
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `no_such_claim`,
+    /// `cancelled` as it was the first time.
+    pub(crate) fn cancel(
+        &mut self,
+        at: Timestamp,
+        pool: &str,
+        subject: &str,
+        rank: u32,
+        ask: (By, &str, &str),
+    ) -> (Outcome, Option<usize>) {
+        let Some(index) = self.pools.iter().position(|p| *p.name == *pool) else {
+            return (Refusal::NotFound(Missing::Pool).into(), None);
+        };
+        let pool = &mut self.pools[index];
+        match pool.claim(rank).filter(|claim| claim.subject == subject) {
+            None => return (Refusal::NoSuchClaim.into(), None),
+            Some(claim) => {
+                if let Some(cancel) = claim.cancel {
+                    return (Outcome::Cancelled { by: cancel.by, at: cancel.at }, None);
+                }
+            }
+        }
+        let (by, reason, who) = ask;
+        let cancel = Cancel { at, by, reason: reason.into(), who: who.into() };
+        let unit = (index as u16, pool.unit_of(rank).unwrap_or(UnitId::Counted));
+        pool.undo(rank, cancel, self.units_return);
+        if let Some(holder) = self.holds.find_holder_mut(subject) {
+            let had = holder.has.iter().position(|has| *has == unit);
+            holder.has.swap_remove(had.expect("whoever holds something has its live claims noted"));
+        }
+        if by == By::Operator {
+            self.barred.insert(subject.into());
+        }
+        (Outcome::Cancelled { by, at }, Some(index))
+    }
+}

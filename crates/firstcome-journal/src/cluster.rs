@@ -1,0 +1,64 @@
+//! What nodes on one journal exchange: heartbeats, membership, news, seeds.
+
+use crate::entry::{Entry, Head};
+use crate::name::Name;
+use firstcome_core::names::PieceName;
+use firstcome_core::{NodeId, Timestamp};
+
+/// What there was to read.
+#[derive(Clone, Debug)]
+pub struct News {
+    /// Entries beyond the position asked for, in order, at most 64; none if the time ran out.
+    pub entries: Vec<Entry>,
+    /// The store's clock at a moment after it was asked.
+    pub now: Timestamp,
+}
+
+/// A heartbeat: what a node says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announcement {
+    /// Who it is, as long as it runs.
+    pub node: NodeId,
+    /// The position it applied last.
+    pub position: u64,
+    /// The position up to which it knows the journal to be durable.
+    pub durable: u64,
+    /// How many forks were resolved before what it applied last.
+    pub epoch: u32,
+    /// The digest of its state there.
+    pub digest: u64,
+    /// The newest level it can read.
+    pub level: u32,
+    /// How many bytes of memory campaigns may take on it.
+    pub memory: u64,
+    /// Since when it runs.
+    pub since: Timestamp,
+    /// Where it can be reached, 0 to 255 bytes.
+    pub address: Box<str>,
+}
+
+/// The membership: which nodes are alive, and where the journal stands.
+#[derive(Clone, Debug)]
+pub struct Roll {
+    /// Where the journal stands.
+    pub head: Head,
+    /// The nodes that sent a heartbeat in the last ten seconds, each with when it last did.
+    pub nodes: Vec<(Announcement, Timestamp)>,
+}
+
+/// A state to go on from where a store lost more than the nodes' entries can backfill.
+#[derive(Clone, Debug)]
+pub struct Seed {
+    /// The position the state is as of; the next entry is one more.
+    pub position: u64,
+    /// The name of the entry there.
+    pub name: Name,
+    /// Its time.
+    pub at: Timestamp,
+    /// How many forks were resolved before it.
+    pub epoch: u32,
+    /// The manifest of the snapshot of that state.
+    pub manifest: Vec<u8>,
+    /// The pieces the manifest names; they must be stored already.
+    pub pieces: Vec<PieceName>,
+}

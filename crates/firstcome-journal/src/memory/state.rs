@@ -1,0 +1,159 @@
+//! The state of a journal in memory, and the steps that change it.
+
+use crate::cluster::Announcement;
+use crate::entry::{Append, Entry, Head};
+use crate::failure::Failure;
+use crate::name::Name;
+use firstcome_core::limits::READ_ENTRIES;
+use firstcome_core::names::{PieceName, SpaceId};
+use firstcome_core::{LEVEL, NodeId, Timestamp};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A piece of a snapshot.
+#[derive(Clone, Debug)]
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    /// Since when no kept manifest names it; `None` while one does.
+    pub(super) idle: Option<Timestamp>,
+}
+
+/// A manifest that was installed.
+#[derive(Clone, Debug)]
+pub(super) struct Manifest {
+    pub(super) position: u64,
+    pub(super) bytes: Vec<u8>,
+    pub(super) pieces: Vec<PieceName>,
+}
+
+/// All that a journal in memory has.
+#[derive(Clone, Debug)]
+pub(super) struct State {
+    pub(super) space: SpaceId,
+    pub(super) shard: u32,
+    pub(super) epoch: u32,
+    /// What stands before the first entry kept: position, name and time of the one before it.
+    pub(super) base: (u64, Name, Option<Timestamp>),
+    /// Shared with what was kept of it, until the next one comes.
+    pub(super) entries: Arc<Vec<(Entry, Name)>>,
+    /// Whether it lost everything, its space's identity included.
+    pub(super) gone: bool,
+    /// Whether there is no room for more entries.
+    pub(super) full: bool,
+    pub(super) nodes: BTreeMap<NodeId, (Announcement, Timestamp)>,
+    pub(super) reports: BTreeMap<(u32, NodeId), String>,
+    pub(super) term: u64,
+    pub(super) pieces: Arc<BTreeMap<PieceName, Piece>>,
+    /// The two that are furthest on, the newest first.
+    pub(super) manifests: Vec<Manifest>,
+}
+
+impl State {
+    pub(super) fn new(space: SpaceId, shard: u32) -> Self {
+        Self {
+            space,
+            shard,
+            epoch: 0,
+            base: (0, Name::default(), None),
+            entries: Arc::default(),
+            gone: false,
+            full: false,
+            nodes: BTreeMap::new(),
+            reports: BTreeMap::new(),
+            term: 0,
+            pieces: Arc::default(),
+            manifests: Vec::new(),
+        }
+    }
+
+    pub(super) fn check_there(&self) -> Result<(), Failure> {
+        if self.gone { Err(Failure::Gone(self.space)) } else { Ok(()) }
+    }
+
+    /// Refuses an append of somebody who applied something else than what is stored.
+    pub(super) fn check_append(&self, append: &Append, names: bool) -> Result<(), Failure> {
+        self.check_there()?;
+        let (head, applied, applied_name) = (self.position(), append.applied, append.applied_name);
+        if applied > head {
+            return Err(Failure::Behind { head, applied });
+        }
+        let Some(found) = self.name_at(applied) else {
+            return Err(Failure::Trimmed { wanted: applied + 1, first: self.base.0 + 1 });
+        };
+        if names && found != applied_name {
+            return Err(Failure::Forked { position: applied, found, applied: applied_name });
+        }
+        if self.full {
+            return Err(Failure::Full("there is no room for entries".into()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn push(&mut self, name: Name, body: Arc<[u8]>, now: Timestamp) {
+        let head = self.head(now);
+        let entry = Entry {
+            position: head.position + 1,
+            at: head.at.max(now),
+            epoch: head.epoch,
+            before: head.name,
+            body,
+        };
+        Arc::make_mut(&mut self.entries).push((entry, name));
+    }
+
+    /// Forgets all entries beyond a position.
+    pub(super) fn keep(&mut self, position: u64) {
+        let keep = position.saturating_sub(self.base.0);
+        Arc::make_mut(&mut self.entries).truncate(usize::try_from(keep).unwrap_or(usize::MAX));
+    }
+
+    pub(super) fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {
+        let Some(skip) = after.checked_sub(self.base.0) else {
+            return Err(Failure::Trimmed { wanted: after + 1, first: self.base.0 + 1 });
+        };
+        let entries = self.entries.iter().skip(usize::try_from(skip).unwrap_or(usize::MAX));
+        Ok(entries.take(READ_ENTRIES).map(|(entry, _)| entry.clone()).collect())
+    }
+
+    pub(super) fn position(&self) -> u64 {
+        self.base.0 + self.entries.len() as u64
+    }
+
+    pub(super) fn name_at(&self, position: u64) -> Option<Name> {
+        let at = usize::try_from(position.checked_sub(self.base.0)?).ok()?;
+        match at.checked_sub(1) {
+            None => Some(self.base.1),
+            Some(at) => self.entries.get(at).map(|(_, name)| *name),
+        }
+    }
+
+    pub(super) fn head(&self, now: Timestamp) -> Head {
+        let last = self.entries.last();
+        Head {
+            space: self.space,
+            shard: self.shard,
+            level: LEVEL,
+            position: self.position(),
+            name: last.map_or(self.base.1, |(_, name)| *name),
+            at: last.map(|(last, _)| last.at).or(self.base.2).unwrap_or(now),
+            epoch: self.epoch,
+            first: self.base.0 + 1,
+            now,
+        }
+    }
+
+    /// Gives the last entry another time: see [`Mistake::StoreTimeGoesBack`].
+    pub(super) fn set_back(&mut self, now: Timestamp) {
+        if let Some((last, _)) = Arc::make_mut(&mut self.entries).last_mut() {
+            last.at = now;
+        }
+    }
+
+    pub(super) fn check_term(&self, ours: u64) -> Result<(), Failure> {
+        self.check_there()?;
+        if ours < self.term {
+            return Err(Failure::OldTerm { ours, theirs: self.term });
+        }
+        Ok(())
+    }
+}

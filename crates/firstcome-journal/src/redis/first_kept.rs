@@ -1,0 +1,64 @@
+//! The first position that is not trimmed.
+//!
+//! A stream without news may be one that was trimmed to its end, or that goes on after a seed. Who
+//! follows it is told so within seconds, from what heartbeats bring anyway, and asks only where
+//! there are none: an idle node would otherwise ask twice for each time it waits.
+
+use super::keys::Keys;
+use super::scripts::number;
+use super::trouble::looked;
+use crate::failure::Failure;
+use firstcome_store::{Command, Reply, Wire};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// How old the known position may be where the stream said that there are no news.
+const KNOWN_FOR: Duration = Duration::from_secs(2);
+
+/// The first position kept, as of when it was asked for last.
+#[derive(Debug, Default)]
+pub(super) struct FirstKept(Mutex<Option<(u64, Instant)>>);
+
+impl FirstKept {
+    /// Takes in what a question asked at `asked` brought.
+    pub(super) fn note(&self, first: u64, asked: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some((first, asked));
+    }
+
+    fn known(&self) -> Option<u64> {
+        let known = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.filter(|(_, asked)| asked.elapsed() < KNOWN_FOR).map(|(first, _)| first)
+    }
+
+    /// Fails where the entry after a position is known to be gone; asks only if nothing is known.
+    pub(super) async fn check_if_known(
+        &self,
+        wire: &Wire,
+        keys: &Keys,
+        after: u64,
+    ) -> Result<(), Failure> {
+        match self.known() {
+            Some(first) => is_kept(after, first),
+            None => self.check(wire, keys, after).await,
+        }
+    }
+
+    /// Fails where the entry after a position is gone.
+    pub(super) async fn check(&self, wire: &Wire, keys: &Keys, after: u64) -> Result<(), Failure> {
+        let asked = Instant::now();
+        let command = Command::new("HGET").arg(&keys.head).arg("first");
+        let reply = wire.send(&command).await.map_err(looked)?;
+        if reply == Reply::Nil {
+            return Ok(());
+        }
+        let first = number(&reply)?;
+        self.note(first, asked);
+        is_kept(after, first)
+    }
+}
+
+fn is_kept(after: u64, first: u64) -> Result<(), Failure> {
+    let wanted = after.saturating_add(1);
+    if wanted < first { Err(Failure::Trimmed { wanted, first }) } else { Ok(()) }
+}
