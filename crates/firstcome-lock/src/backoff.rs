@@ -82,6 +82,12 @@ impl Iterator for Pauses {
     }
 }
 
+/// How long to pause after so many failures: growing to a second, never the same for two clients.
+pub(crate) fn pause(tries: u32) -> Duration {
+    let longest = 20_u64 << tries.min(6);
+    Duration::from_millis(fastrand::u64(longest / 2..=longest.min(1000)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::failure::Failure;
+use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::shared::Shared;
-use crate::{Failure, Fence, Lease};
 
 /// A value in the store that only the newest owner of a lock can write.
 ///

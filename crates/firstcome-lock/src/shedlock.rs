@@ -59,6 +59,7 @@ mod mysql;
 mod postgres;
 mod redis;
 mod settings;
+mod shared;
 #[cfg(feature = "postgres")]
 mod statements;
 mod store;

@@ -2,7 +2,8 @@
 
 use std::task::Poll;
 
-use crate::{Lease, Loss};
+use crate::lease::Lease;
+use crate::loss::Loss;
 
 /// Polls `work` for as long as the lease can be relied on, and drops it where it stands after that.
 ///

@@ -8,7 +8,7 @@ use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::redis::RedisKeys;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Where locks are kept.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::Holder;
+use crate::holder::Holder;
 
 /// One request about one row.
 #[derive(Debug)]
