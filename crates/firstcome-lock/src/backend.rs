@@ -1,4 +1,4 @@
-//! The seam between the locks and what they are stored in.
+//! The stores that locks are kept in, behind one set of functions.
 
 use std::time::Duration;
 

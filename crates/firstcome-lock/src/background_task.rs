@@ -186,7 +186,7 @@ async fn work(
     let mut done: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
         if !done.is_empty() && running.is_empty() {
-            // An job may have left another one behind.
+            // A job may have left another one behind.
             match messages.try_recv() {
                 Ok(Message::Run(job)) => running.push(job),
                 Ok(Message::Finish(finished)) => done.push(finished),
@@ -213,7 +213,7 @@ async fn work(
     }
     while running.next().await.is_some() {}
     for done in done {
-        // Whoever waited may have gone.
+        // The caller that waited may have gone.
         done.send(()).ok();
     }
 }

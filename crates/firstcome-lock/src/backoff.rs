@@ -1,3 +1,5 @@
+//! Pauses between tries, growing and never the same for two clients.
+
 use std::time::Duration;
 
 /// How the pauses grow from one try to the next, as factors of the first.

@@ -1,3 +1,5 @@
+//! Settings of a client, and connecting it to a store.
+
 use std::time::Duration;
 
 use firstcome_store::{Options, Redis};

@@ -1,3 +1,5 @@
+//! Why a call gave neither a yes nor a no.
+
 use std::time::Duration;
 
 use firstcome_store::Effect;

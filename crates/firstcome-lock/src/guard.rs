@@ -1,3 +1,5 @@
+//! Values that only the newest owner of a lock can write.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::failure::Failure;

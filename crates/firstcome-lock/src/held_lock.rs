@@ -1,4 +1,4 @@
-//! What a process believes about a lock it holds, and for how long it may.
+//! What a process believes about a lock it holds, and for how long it may rely on that.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,14 +14,14 @@ use crate::loss::Loss;
 /// The least that trust ends before the lease does.
 const LEAST_MARGIN: Duration = Duration::from_millis(20);
 
-/// How a lock is to be kept.
+/// How long a lock is held for, and whether that is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeaseOptions {
     pub(crate) lease: Duration,
     pub(crate) renewed: bool,
 }
 
-/// One owner's possession of one lock.
+/// A lock that this process believes it holds, for one owner.
 #[derive(Debug)]
 pub(crate) struct HeldLock {
     pub(crate) id: u64,
@@ -181,7 +181,7 @@ impl HeldLock {
         }
     }
 
-    /// Marks it as being given back; only the first to do so is told `true`.
+    /// Marks it as being given back; gives `true` to the first caller only.
     pub(crate) fn begin_to_leave(&self) -> bool {
         !self.leaving.swap(true, Ordering::AcqRel)
     }

@@ -1,3 +1,5 @@
+//! Who holds a lock, as the store has it.
+
 use std::time::Duration;
 
 /// Who holds a lock, as the store has it.

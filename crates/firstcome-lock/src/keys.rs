@@ -1,3 +1,5 @@
+//! The names of one lock in a store: its keys, its channel and its row.
+
 use std::borrow::Cow;
 
 use crate::failure::Failure;

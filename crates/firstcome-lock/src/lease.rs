@@ -1,3 +1,5 @@
+//! A lock that is held, given back when it is dropped.
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,7 +41,7 @@ impl Tried {
 /// What became of a lease that was given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Released {
-    /// The lock is free, or has passed to the next in line, and nobody else had it before that.
+    /// The lock is free, or has passed to the next waiter, and nobody else had it before that.
     ///
     /// So it is also where trust had run out, but the store still had the lock for its owner.
     Free,
@@ -67,7 +69,7 @@ pub struct Lease {
     held: Arc<HeldLock>,
     entry: Option<SharedEntry>,
     /// Dropping it changes nothing any more.
-    settled: bool,
+    released: bool,
 }
 
 impl Lease {
@@ -76,7 +78,7 @@ impl Lease {
         held: Arc<HeldLock>,
         entry: Option<SharedEntry>,
     ) -> Self {
-        Self { shared: Arc::clone(shared), held, entry, settled: false }
+        Self { shared: Arc::clone(shared), held, entry, released: false }
     }
 
     /// Gives the lock's name.
@@ -182,7 +184,7 @@ impl Lease {
     ///
     /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
     pub async fn release(mut self) -> Result<Released, Failure> {
-        self.settled = true;
+        self.released = true;
         let (shared, held, entry) =
             (Arc::clone(&self.shared), Arc::clone(&self.held), self.entry.take());
         let patience = shared.backend.answer_within();
@@ -196,14 +198,14 @@ impl Lease {
     ///
     /// It is no longer renewed.
     pub fn leak(mut self) {
-        self.settled = true;
+        self.released = true;
         self.shared.watchdog.leave(&self.held);
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.settled {
+        if !self.released {
             let (shared, held, entry) =
                 (Arc::clone(&self.shared), Arc::clone(&self.held), self.entry.take());
             self.shared.background.run(async move {

@@ -1,3 +1,5 @@
+//! One lock by its name, and the ways to acquire it.
+
 use std::sync::Arc;
 use std::time::Duration;
 

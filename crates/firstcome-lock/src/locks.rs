@@ -1,3 +1,5 @@
+//! A client of a store: it makes locks, owners and guards.
+
 use std::sync::Arc;
 
 use crate::failure::Failure;

@@ -1,3 +1,5 @@
+//! How a lease was lost.
+
 /// Why a lease can no longer be relied on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]

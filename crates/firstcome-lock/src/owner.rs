@@ -1,3 +1,5 @@
+//! Owners, who may hold the same lock several times.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,6 +9,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::failure::Failure;
 use crate::held_lock::HeldLock;
 use crate::keys::Keys;
+use crate::loss::Loss;
 
 /// Somebody who may hold the same lock several times.
 ///
@@ -97,7 +100,7 @@ impl EntryGuard {
         Arc::clone(&self.shared)
     }
 
-    /// Gives the hold there is, if it can still be relied on.
+    /// Gives the lock that is held, if it can still be relied on.
     pub(crate) fn valid_lock(&self) -> Option<Arc<HeldLock>> {
         self.entry.held.clone().filter(|held| held.is_valid())
     }
@@ -107,16 +110,18 @@ impl EntryGuard {
         if self.valid_lock().is_some() { self.entry.holds } else { 0 }
     }
 
+    /// Records what was taken, and how many times it is held.
     pub(crate) fn set(&mut self, held: &Arc<HeldLock>, holds: u64) {
         if let Some(old) = self.entry.held.replace(Arc::clone(held))
             && !Arc::ptr_eq(&old, held)
         {
             // It was gone at the store, or this would have been the same one.
-            old.lose(crate::Loss::Taken);
+            old.lose(Loss::Taken);
         }
         self.entry.holds = holds;
     }
 
+    /// Records how many times it is held after a release.
     pub(crate) fn set_left(&mut self, left: u64) {
         self.entry.holds = left;
         if left == 0 {

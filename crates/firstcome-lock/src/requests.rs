@@ -1,4 +1,4 @@
-//! What is asked of a store, and what it answers.
+//! Requests to a store, and its answers.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,6 @@
-/// What a subscriber learns.
+//! What a subscriber learns.
+
+/// A reason for a waiter to look at its lock again, or the end of the subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Signal {
     /// Look again now.

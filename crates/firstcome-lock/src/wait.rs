@@ -143,8 +143,8 @@ async fn as_head(
         subscriber = subscribe(shared, ask, &waiting.position) => subscriber,
     };
     let mut subscriber = match subscriber {
-        // The one before may have been passed the lock since, and so may this one: whoever is next may have the
-        // subscription already, and keeps it until the lease that waits here is given back.
+        // The head before may have been passed the lock since, and so may this one: the next waiter may have the
+        // subscription already, and has it until the lease that waits here is given back.
         Ok(subscriber) => tokio::select! {
             biased;
             Ok(lease) = &mut waiting.offer => return Ok(lease),
@@ -209,7 +209,9 @@ async fn as_head(
         tokio::select! {
             biased;
             Ok(lease) = &mut waiting.offer => return Ok(lease),
-            signal = next_signal(&mut subscriber, ignore_cut) => if signal == Signal::Closed { subscriber = None },
+            signal = next_signal(&mut subscriber, ignore_cut) => if signal == Signal::Closed {
+                subscriber = None;
+            },
             () = call.notified() => {}
             () = tokio::time::sleep_until(look_at) => {}
         }

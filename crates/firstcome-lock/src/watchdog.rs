@@ -1,4 +1,4 @@
-//! One timer per client that renews every hold that wants it, in batches.
+//! One timer per client that renews all its locks, in batches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
@@ -132,7 +132,7 @@ fn group(held: &HeldLock) -> Group {
     (held.first_lease, held.keys.kind.sort())
 }
 
-/// Renews until it is told to stop.
+/// Renews until it is stopped.
 pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes: Mistakes) {
     let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = Option<Group>> + Send>>> =
         FuturesUnordered::new();

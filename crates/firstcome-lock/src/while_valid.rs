@@ -1,4 +1,4 @@
-//! Work that may go on only as long as its lease.
+//! Stops work when its lease is lost.
 
 use std::task::Poll;
 

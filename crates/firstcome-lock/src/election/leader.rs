@@ -1,3 +1,5 @@
+//! Who leads.
+
 use crate::fence::Fence;
 
 /// Who leads.

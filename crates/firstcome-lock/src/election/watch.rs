@@ -1,3 +1,5 @@
+//! Watching who leads.
+
 use std::sync::Arc;
 use std::time::Duration;
 

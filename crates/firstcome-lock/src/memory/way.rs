@@ -1,3 +1,5 @@
+//! The simulated link between one client and a store in memory.
+
 use std::sync::Arc;
 
 use tokio::sync::broadcast::{Receiver, error::RecvError};

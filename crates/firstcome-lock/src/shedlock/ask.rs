@@ -1,4 +1,4 @@
-//! What is asked for, checked.
+//! A checked request for one lock.
 
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! A client of locks as ShedLock keeps them.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,3 +1,5 @@
+//! A ShedLock lock that is held.
+
 use std::sync::Arc;
 use std::time::Duration;
 

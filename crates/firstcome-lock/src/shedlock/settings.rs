@@ -1,4 +1,4 @@
-//! Where the locks are kept, as both sides have to have it.
+//! Settings that both sides must share: the table or the keys, and whose clock counts.
 
 use crate::failure::Failure;
 

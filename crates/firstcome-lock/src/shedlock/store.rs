@@ -1,4 +1,4 @@
-//! The seam between ShedLock's words and where they are kept.
+//! The stores that ShedLock's locks are kept in, behind one set of functions.
 
 use std::time::Duration;
 

@@ -1,3 +1,5 @@
+//! The row of a lock, and the steps about it.
+
 use std::time::Duration;
 
 use crate::holder::Holder;

@@ -1,3 +1,5 @@
+//! The table of locks, in whichever database it is.
+
 use std::time::Duration;
 
 #[cfg(feature = "mysql")]
