@@ -1,4 +1,4 @@
-//! Lengths of time as they are written in the attribute.
+//! Parses durations in the attribute.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! From the attribute and the function to the function that takes the lock.
+//! Generates the function that takes the lock, from the attribute and the function under it.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};

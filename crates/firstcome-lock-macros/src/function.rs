@@ -1,4 +1,4 @@
-//! What the attribute needs to know of the function it stands on.
+//! Reads the signature of the function under the attribute.
 
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;

@@ -1,4 +1,4 @@
-//! The lock's name: text with places for arguments and their fields.
+//! Parses the lock's name: text with placeholders for arguments and their fields.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};

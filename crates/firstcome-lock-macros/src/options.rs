@@ -1,4 +1,4 @@
-//! What stands between the parentheses of the attribute.
+//! Parses the options of the attribute.
 
 use std::time::Duration;
 

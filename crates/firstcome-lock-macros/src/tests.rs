@@ -1,4 +1,4 @@
-//! What is refused, with which words, and where the compiler points.
+//! Tests of what is refused: the message, and the span it points to.
 
 use proc_macro2::TokenStream;
 

@@ -1,16 +1,19 @@
-//! The seam between the locks and what they are stored in.
+//! The stores that locks are kept in, behind one set of functions.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::keys::{Keys, prefixed};
-use crate::memory::{Memory, Way};
+use crate::failure::Failure;
+use crate::holder::Holder;
+use crate::keys::Keys;
+use crate::memory::Memory;
 use crate::redis::RedisBackend;
+use crate::requests::{
+    AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
+    Topic, UndoAnswer,
+};
 #[cfg(feature = "sql")]
 use crate::sql::SqlBackend;
-use crate::{Failure, Holder};
+use crate::subscriber::Subscriber;
 
 /// Where locks are stored.
 #[derive(Debug)]
@@ -19,174 +22,6 @@ pub(crate) enum Backend {
     #[cfg(feature = "sql")]
     Sql(Box<SqlBackend>),
     Memory(Memory),
-}
-
-/// The answer to an acquire.
-#[derive(Debug)]
-pub(crate) enum Answer {
-    /// Held, `holds` times, under `fence`.
-    Yes { holds: u64, fence: u64 },
-    /// Somebody else holds it; without a time it has no expiry.
-    Held { remaining: Option<Duration> },
-    /// The store's clock says the request came too late; nothing changed.
-    Late,
-}
-
-/// Until when, on the store's clock in µs, an acquire that got no answer may still take effect.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct NotAfter(pub(crate) i64);
-
-/// A request to give back one hold. It may be sent again, as the same request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Return<'a> {
-    pub(crate) keys: &'a Keys,
-    pub(crate) owner: &'a str,
-    /// The owner may hold it several times.
-    pub(crate) reentrant: bool,
-    /// How long the holds that remain last.
-    pub(crate) lease: Duration,
-    /// How long the lease still runs, at most.
-    pub(crate) remaining: Duration,
-    pub(crate) request: u128,
-    /// It has been sent before, and nobody knows what became of that.
-    pub(crate) again: bool,
-}
-
-/// The answer to a release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Left {
-    /// The owner held nothing.
-    Nothing,
-    /// The owner still holds it so many times.
-    Holds(u64),
-    /// It is free.
-    Free,
-}
-
-/// The answer to an undo.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Undone {
-    /// Something was held, and is not any more.
-    TakenBack,
-    /// Nothing is held, and nothing can arrive any more.
-    Nothing,
-    /// The acquire may still arrive for this long.
-    MayArrive(Duration),
-}
-
-#[cfg(feature = "sql")]
-impl Undone {
-    /// Says that there is nothing `now`, by the store's clock in µs, which may still come until `not_after`.
-    pub(crate) fn nothing_by(now: i64, not_after: NotAfter) -> Self {
-        let left = not_after.0.saturating_sub(now);
-        match left < 0 {
-            true => Self::Nothing,
-            false => Self::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)),
-        }
-    }
-}
-
-/// One hold to renew: the lock and its owner.
-pub(crate) type Renewal<'a> = (&'a Keys, &'a str);
-
-/// The answer to the renewal of one hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kept {
-    /// It is held, and renewed where that was asked for.
-    Yes,
-    /// It is held no more.
-    Gone,
-    /// It is still held, but somebody was in the way of renewing it.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only rows can be in use"))]
-    NotRenewed,
-}
-
-impl From<bool> for Kept {
-    fn from(held: bool) -> Self {
-        if held { Self::Yes } else { Self::Gone }
-    }
-}
-
-/// What can be listened to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Topic<'a> {
-    /// The releases of a lock.
-    Lock(&'a Keys),
-    /// The changes of who leads in the election of this name.
-    Leader(&'a str),
-}
-
-impl Topic<'_> {
-    /// Gives the channel in a store that has channels.
-    pub(crate) fn channel(&self) -> Cow<'_, str> {
-        match self {
-            Self::Lock(keys) => Cow::Borrowed(&keys.channel),
-            Self::Leader(name) => Cow::Owned(prefixed("fc:leader", name)),
-        }
-    }
-}
-
-/// Who leads, as the store has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Record {
-    pub(crate) node: String,
-    pub(crate) term: u64,
-}
-
-/// What an [`Ear`] hears.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Heard {
-    /// Look again now.
-    Wake,
-    /// Look again now: something may have been missed, or will be.
-    Missed,
-    /// Nothing will follow.
-    Closed,
-}
-
-/// A subscription to one lock's channel.
-#[derive(Debug)]
-pub(crate) enum Ear {
-    Redis(firstcome_store::Subscription),
-    #[cfg(feature = "postgres")]
-    Postgres(crate::sql::PostgresEar),
-    /// Nobody says anything there: whoever waits asks again.
-    #[cfg(feature = "sql")]
-    Deaf,
-    Memory(tokio::sync::broadcast::Receiver<()>, Way),
-}
-
-impl Ear {
-    /// Waits until there is reason to look again.
-    pub(crate) async fn next(&mut self) -> Heard {
-        match self {
-            Self::Redis(subscription) => match subscription.next().await {
-                firstcome_store::Event::Message(_) => Heard::Wake,
-                firstcome_store::Event::Cut | firstcome_store::Event::Gap => Heard::Missed,
-                firstcome_store::Event::Closed => Heard::Closed,
-            },
-            #[cfg(feature = "postgres")]
-            Self::Postgres(ear) => ear.next().await,
-            #[cfg(feature = "sql")]
-            Self::Deaf => std::future::pending().await,
-            Self::Memory(receiver, way) => match way.hears(receiver).await {
-                Ok(()) | Err(tokio::sync::broadcast::error::RecvError::Lagged(_)) => Heard::Wake,
-                Err(tokio::sync::broadcast::error::RecvError::Closed) => Heard::Closed,
-            },
-        }
-    }
-
-    /// Tells whether nothing is being missed now.
-    pub(crate) fn is_live(&self) -> bool {
-        match self {
-            Self::Redis(subscription) => subscription.is_live(),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(ear) => ear.is_live(),
-            #[cfg(feature = "sql")]
-            Self::Deaf => false,
-            Self::Memory(..) => true,
-        }
-    }
 }
 
 /// Calls the same function on whichever store it is.
@@ -216,7 +51,7 @@ impl Backend {
         lease: Duration,
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
         waits: bool,
-    ) -> Result<Answer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
         match self {
             Self::Redis(store) => store.acquire(keys, owner, lease).await,
             #[cfg(feature = "sql")]
@@ -226,7 +61,7 @@ impl Backend {
     }
 
     /// Tells whether the store always recognises a release that is sent again.
-    pub(crate) fn has_latches(&self) -> bool {
+    pub(crate) fn recognises_releases(&self) -> bool {
         match self {
             Self::Redis(_) | Self::Memory(_) => true,
             // The next owner overwrites what shows it.
@@ -251,12 +86,15 @@ impl Backend {
         owner: &str,
         keep: u64,
         not_after: NotAfter,
-    ) -> Result<Undone, Failure> {
+    ) -> Result<UndoAnswer, Failure> {
         on_either!(self, store => store.undo(keys, owner, keep, not_after))
     }
 
     /// Gives back one hold.
-    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
+    pub(crate) async fn release(
+        &self,
+        asked: ReleaseRequest<'_>,
+    ) -> Result<ReleaseAnswer, Failure> {
         on_either!(self, store => store.release(asked))
     }
 
@@ -291,9 +129,9 @@ impl Backend {
     /// Renews, or with no lease only looks at, holds of one kind; tells for each whether it is still held.
     pub(crate) async fn renew(
         &self,
-        holds: &[Renewal<'_>],
+        holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<Kept>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Failure> {
         on_either!(self, store => store.renew(holds, lease))
     }
 
@@ -331,13 +169,18 @@ impl Backend {
     }
 
     /// Subscribes; confirmed when this returns.
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
-        on_either!(self, store => store.listen(topic))
+    pub(crate) async fn subscribe(&self, topic: Topic<'_>) -> Result<Subscriber, Failure> {
+        Ok(match self {
+            Self::Redis(store) => Subscriber::Redis(store.listen(topic).await?),
+            #[cfg(feature = "sql")]
+            Self::Sql(store) => Subscriber::Sql(store.listen(topic).await?),
+            Self::Memory(store) => Subscriber::Memory(store.listen(topic).await?),
+        })
     }
 
-    /// Removes latches that nobody will ask for any more, or what else nobody needs.
-    pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
-        on_either!(self, store => store.forget(latches))
+    /// Removes release ids that nobody will send again, or what else nobody needs.
+    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Failure> {
+        on_either!(self, store => store.forget(release_ids))
     }
 
     /// Records who leads under which term, and tells those who watch.
@@ -399,15 +242,4 @@ impl Backend {
             Self::Memory(_) => {}
         }
     }
-}
-
-/// Says that somebody else's transaction was in the way, and nothing changed.
-pub(crate) fn in_use(name: &str) -> Failure {
-    let detail = format!("another transaction has the row of the lock {name}");
-    firstcome_store::Failure::Held { place: "the database".to_owned(), detail }.into()
-}
-
-/// Adds without overflow; a time too far away is a century away.
-pub(crate) fn later(from: Instant, by: Duration) -> Instant {
-    from.checked_add(by).unwrap_or_else(|| from + Duration::from_secs(3_155_760_000))
 }

@@ -1,3 +1,5 @@
+//! Pauses between tries, growing and never the same for two clients.
+
 use std::time::Duration;
 
 /// How the pauses grow from one try to the next, as factors of the first.
@@ -80,6 +82,12 @@ impl Iterator for Pauses {
         let swing = JITTER[step] * (2.0 * fastrand::f64() - 1.0);
         Some(self.base.mul_f64(GROWTH[step] * (1.0 + swing)))
     }
+}
+
+/// How long to pause after so many failures: growing to a second, never the same for two clients.
+pub(crate) fn pause(tries: u32) -> Duration {
+    let longest = 20_u64 << tries.min(6);
+    Duration::from_millis(fastrand::u64(longest / 2..=longest.min(1000)))
 }
 
 #[cfg(test)]

@@ -1,12 +1,15 @@
+//! Settings of a client, and connecting it to a store.
+
 use std::time::Duration;
 
 use firstcome_store::{Options, Redis};
 
 use crate::backend::Backend;
-use crate::failure::within;
-use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::durations::{LEAST_LEASE, LONGEST, within};
+use crate::failure::Failure;
+use crate::inject::Mistakes;
+use crate::locks::Locks;
 use crate::memory::Memory;
-use crate::protection::Protections;
 use crate::redis::RedisBackend;
 use crate::shared::Shared;
 #[cfg(feature = "mysql")]
@@ -17,7 +20,6 @@ use crate::sql::PostgresTable;
 use crate::sql::SqliteTable;
 #[cfg(feature = "sql")]
 use crate::sql::{SqlBackend, Table};
-use crate::{Failure, Locks};
 
 /// The lease of a lock that is renewed, where nothing else is said; that of Redisson.
 const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
@@ -41,7 +43,55 @@ pub struct Builder {
     make_tables: bool,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only tables have old rows"))]
     sweep_every: Duration,
-    protections: Protections,
+    mistakes: Mistakes,
+}
+
+impl Locks {
+    /// Connects with the default settings to the store that a URL names.
+    ///
+    /// | URL | store | feature |
+    /// |---|---|---|
+    /// | see [`Options::new`](crate::Options::new) | Redis, Valkey | |
+    /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
+    /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB, MySQL | `mysql` |
+    /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`] with the reason of the first try.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn connect(url: &str) -> Result<Self, Failure> {
+        Self::builder().connect_to(url).await
+    }
+
+    /// Begins with the default settings.
+    #[must_use]
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Makes a client with a store of its own in this process's memory.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    #[must_use]
+    pub fn memory() -> Self {
+        Self::with_memory(&Memory::new())
+    }
+
+    /// Makes a client on a store in this process's memory that others use, too.
+    ///
+    /// # Panics
+    ///
+    /// Panics outside of a tokio runtime.
+    #[must_use]
+    pub fn with_memory(memory: &Memory) -> Self {
+        Builder::default().with_memory(memory)
+    }
 }
 
 impl Default for Builder {
@@ -51,7 +101,7 @@ impl Default for Builder {
             ride_out: RIDE_OUT,
             make_tables: true,
             sweep_every: SWEEP_EVERY,
-            protections: Protections::default(),
+            mistakes: Mistakes::default(),
         }
     }
 }
@@ -71,17 +121,17 @@ impl Builder {
         self
     }
 
-    /// Does without something that keeps locks right; for this crate's own tests.
-    #[cfg(feature = "twins")]
+    /// Makes the client make a mistake; for this crate's own tests.
+    #[cfg(feature = "inject")]
     #[doc(hidden)]
     #[must_use]
-    pub fn without(mut self, protection: crate::Protection) -> Self {
-        self.protections = self.protections.without(protection);
+    pub fn inject(mut self, mistake: crate::Mistake) -> Self {
+        self.mistakes = self.mistakes.and(mistake);
         self
     }
 
     /// Looks for old rows after each release and not once a minute; for this crate's own tests.
-    #[cfg(all(feature = "sql", feature = "twins"))]
+    #[cfg(all(feature = "sql", feature = "inject"))]
     #[doc(hidden)]
     #[must_use]
     pub fn sweep_at_once(mut self) -> Self {
@@ -101,7 +151,7 @@ impl Builder {
     pub async fn connect(self, options: Options) -> Result<Locks, Failure> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
         let redis = Redis::connect(options).await?;
-        Ok(self.start(Backend::Redis(RedisBackend::new(redis, self.protections))))
+        Ok(self.start(Backend::Redis(RedisBackend::new(redis, self.mistakes))))
     }
 
     /// Connects to the store that a URL names, with the defaults for everything else: see [`Locks::connect`].
@@ -222,15 +272,11 @@ impl Builder {
 
     #[cfg(feature = "sql")]
     fn start_sql(&self, table: Table) -> Locks {
-        self.start(Backend::Sql(Box::new(SqlBackend::new(
-            table,
-            self.sweep_every,
-            self.protections,
-        ))))
+        self.start(Backend::Sql(Box::new(SqlBackend::new(table, self.sweep_every, self.mistakes))))
     }
 
     fn start(&self, backend: Backend) -> Locks {
-        let shared = Shared::start(backend, self.watchdog_lease, self.ride_out, self.protections);
+        let shared = Shared::start(backend, self.watchdog_lease, self.ride_out, self.mistakes);
         Locks::of(shared)
     }
 }

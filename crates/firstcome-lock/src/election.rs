@@ -1,5 +1,6 @@
-//! Electing one of many.
+//! Leader election: one candidate of many does the work.
 
+mod leader;
 mod watch;
 
 use std::convert::Infallible;
@@ -8,14 +9,17 @@ use std::time::Duration;
 
 use tokio::sync::watch as value;
 
+pub use self::leader::Leader;
 pub use self::watch::Watch;
-use crate::attempt::pause;
-use crate::backend::Record;
-use crate::failure::within;
+use crate::backoff::pause;
+use crate::durations::{LEAST_LEASE, LONGEST, within};
+use crate::failure::Failure;
+use crate::fence::Fence;
 use crate::keys::{Keys, Kind};
-use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::lease::{Lease, Released};
+use crate::locks::Locks;
+use crate::requests::Record;
 use crate::while_valid::while_valid;
-use crate::{Failure, Fence, Lease, Locks, Released};
 
 /// The lease of a leader, where nothing else is said.
 const LEASE: Duration = Duration::from_secs(10);
@@ -92,16 +96,6 @@ impl Term {
     pub fn is_valid(&self) -> bool {
         self.lease.is_valid()
     }
-}
-
-/// Who leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Leader {
-    /// The node's id.
-    pub node: String,
-    /// The number of its term.
-    pub term: Fence,
 }
 
 /// How a term ended.

@@ -1,8 +1,10 @@
+//! Why a call gave neither a yes nor a no.
+
 use std::time::Duration;
 
 use firstcome_store::Effect;
 
-use crate::Loss;
+use crate::loss::Loss;
 
 /// Why a call gave neither a yes nor a no.
 ///
@@ -142,18 +144,15 @@ impl Failure {
             | Self::Closed => false,
         }
     }
-}
 
-/// Checks that a duration is within what is possible.
-pub(crate) fn within(
-    what: &'static str,
-    given: Duration,
-    least: Duration,
-    most: Duration,
-) -> Result<Duration, Failure> {
-    if (least..=most).contains(&given) {
-        Ok(given)
-    } else {
-        Err(Failure::OutOfRange { what, given, least, most })
+    /// Another transaction has the row of this lock, and nothing changed.
+    pub(crate) fn row_in_use(name: &str) -> Self {
+        let detail = format!("another transaction has the row of the lock {name}");
+        firstcome_store::Failure::Held { place: "the database".to_owned(), detail }.into()
+    }
+
+    /// The store's answer is not what was asked for.
+    pub(crate) fn unexpected(wanted: &str) -> Self {
+        firstcome_store::Failure::Unexpected { detail: format!("not {wanted}") }.into()
     }
 }

@@ -1,3 +1,5 @@
+//! Fences: numbers that grow with every new owner of a lock.
+
 /// A number that grows with every new owner of a lock.
 ///
 /// Compared as a number. It is the store's clock in microseconds, or one more than the fence before where the clock

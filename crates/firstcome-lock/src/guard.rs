@@ -1,7 +1,11 @@
+//! Values that only the newest owner of a lock can write.
+
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::failure::Failure;
+use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::shared::Shared;
-use crate::{Failure, Fence, Lease};
 
 /// A value in the store that only the newest owner of a lock can write.
 ///

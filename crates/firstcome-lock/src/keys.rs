@@ -1,6 +1,8 @@
+//! The names of one lock in a store: its keys, its channel and its row.
+
 use std::borrow::Cow;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The longest name in bytes.
 const LONGEST: usize = 4096;
@@ -22,9 +24,9 @@ pub(crate) enum Kind {
     Token,
     /// A permit of a semaphore that has so many.
     Semaphore { permits: u32 },
-    /// A place among the readers of a read/write lock.
+    /// A reader of a read/write lock.
     Read,
-    /// The place of its writer.
+    /// Its writer.
     Write,
 }
 
@@ -61,7 +63,7 @@ impl Kind {
         }
     }
 
-    fn shelf(self) -> &'static str {
+    fn prefix(self) -> &'static str {
         match self {
             Self::Plain | Self::Fenced | Self::Token => "",
             Self::Semaphore { .. } => "semaphore:",
@@ -70,20 +72,20 @@ impl Kind {
     }
 }
 
-/// What is waited for in one line: a lock of any kind, a semaphore, or a read/write lock.
+/// What is waited for in one queue: a lock of any kind, a semaphore, or a read/write lock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Line {
-    shelf: &'static str,
+pub(crate) struct QueueKey {
+    prefix: &'static str,
     name: String,
 }
 
-impl Line {
-    /// Gives the name of its row, in a table that has no others beside it.
+impl QueueKey {
+    /// Gives the name of its row, in a table that has rows of no other use.
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have rows"))]
     pub(crate) fn row(&self) -> Cow<'_, str> {
-        match self.shelf {
+        match self.prefix {
             "" => Cow::Borrowed(&self.name),
-            shelf => Cow::Owned(format!("{shelf}{}", self.name)),
+            prefix => Cow::Owned(format!("{prefix}{}", self.name)),
         }
     }
 }
@@ -93,12 +95,12 @@ impl Line {
 pub(crate) struct Keys {
     pub(crate) kind: Kind,
     pub(crate) name: String,
-    pub(crate) line: Line,
+    pub(crate) queue: QueueKey,
     pub(crate) fence: String,
     /// How long the counter lives after its last use in milliseconds; 0 for ever.
     pub(crate) fence_life_ms: u64,
     pub(crate) channel: String,
-    latch: String,
+    release_id: String,
 }
 
 impl Keys {
@@ -115,15 +117,15 @@ impl Keys {
             fence,
             fence_life_ms,
             channel: prefixed("redisson_lock__channel", name),
-            latch: prefixed("redisson_unlock_latch", name),
-            line: Line { shelf: kind.shelf(), name: name.to_owned() },
+            release_id: prefixed("redisson_unlock_latch", name),
+            queue: QueueKey { prefix: kind.prefix(), name: name.to_owned() },
             name: name.to_owned(),
         })
     }
 
-    /// Gives the latch of one request to release.
-    pub(crate) fn latch(&self, request: u128) -> String {
-        format!("{}:{request:032x}", self.latch)
+    /// Gives the key under which one request to release is recognised when it is sent again.
+    pub(crate) fn release_id(&self, request: u128) -> String {
+        format!("{}:{request:032x}", self.release_id)
     }
 }
 
@@ -164,7 +166,7 @@ mod tests {
         let plain = Keys::new(Kind::Plain, "lk").unwrap();
         assert_eq!(plain.channel, "redisson_lock__channel:{lk}");
         assert_eq!(plain.fence, "fc:fence:{lk}");
-        assert_eq!(plain.latch(255), format!("redisson_unlock_latch:{{lk}}:{:0>32}", "ff"));
+        assert_eq!(plain.release_id(255), format!("redisson_unlock_latch:{{lk}}:{:0>32}", "ff"));
 
         let tagged = Keys::new(Kind::Fenced, "user:{42}").unwrap();
         assert_eq!(tagged.channel, "redisson_lock__channel:user:{42}");

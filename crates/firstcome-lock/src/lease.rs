@@ -1,14 +1,17 @@
+//! A lock that is held, given back when it is dropped.
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::backend::{Kept, in_use};
-use crate::failure::within;
-use crate::hold::{Hold, Loss};
-use crate::lock::{LEAST_LEASE, LONGEST};
-use crate::owner::SharedSeat;
+use crate::durations::{LEAST_LEASE, LONGEST, within};
+use crate::failure::Failure;
+use crate::fence::Fence;
+use crate::held_lock::HeldLock;
+use crate::loss::Loss;
+use crate::owner::SharedEntry;
 use crate::release::give_back;
+use crate::requests::RenewalAnswer;
 use crate::shared::Shared;
-use crate::{Failure, Fence};
 
 /// The answer to trying to take a lock.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ impl Tried {
 /// What became of a lease that was given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Released {
-    /// The lock is free, or has passed to the next in line, and nobody else had it before that.
+    /// The lock is free, or has passed to the next waiter, and nobody else had it before that.
     ///
     /// So it is also where trust had run out, but the store still had the lock for its owner.
     Free,
@@ -63,27 +66,31 @@ pub enum Released {
 #[must_use = "dropping the lease gives the lock back"]
 pub struct Lease {
     shared: Arc<Shared>,
-    hold: Arc<Hold>,
-    seat: Option<SharedSeat>,
+    held: Arc<HeldLock>,
+    entry: Option<SharedEntry>,
     /// Dropping it changes nothing any more.
-    settled: bool,
+    released: bool,
 }
 
 impl Lease {
-    pub(crate) fn new(shared: &Arc<Shared>, hold: Arc<Hold>, seat: Option<SharedSeat>) -> Self {
-        Self { shared: Arc::clone(shared), hold, seat, settled: false }
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        held: Arc<HeldLock>,
+        entry: Option<SharedEntry>,
+    ) -> Self {
+        Self { shared: Arc::clone(shared), held, entry, released: false }
     }
 
     /// Gives the lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.hold.keys.name
+        &self.held.keys.name
     }
 
     /// Gives the owner as it stands in the store: the client's id, a colon, a number.
     #[must_use]
     pub fn owner(&self) -> &str {
-        &self.hold.owner
+        &self.held.owner
     }
 
     /// Gives the number that is higher than that of every owner before.
@@ -93,7 +100,7 @@ impl Lease {
     /// takes the lock mints one.
     #[must_use]
     pub fn fence(&self) -> Fence {
-        Fence(self.hold.fence)
+        Fence(self.held.fence)
     }
 
     /// Tells whether the lock can still be relied on to be nobody else's.
@@ -105,13 +112,13 @@ impl Lease {
     /// [`Lease::fence`] to any write that must not come from an old owner.
     #[must_use]
     pub fn is_valid(&self) -> bool {
-        self.hold.is_valid()
+        self.held.is_valid()
     }
 
     /// Gives how long the lock can be relied on if nothing is renewed; zero once it is lost.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        self.hold.remaining()
+        self.held.remaining()
     }
 
     /// Waits until this lease can no longer be relied on.
@@ -123,7 +130,7 @@ impl Lease {
     ///
     /// Cancel safe. A later call sees the same outcome.
     pub async fn lost(&self) -> Loss {
-        self.hold.lost().await
+        self.held.lost().await
     }
 
     /// Makes the lease last for `lease` from now on, 50 ms to 100 years.
@@ -141,22 +148,22 @@ impl Lease {
     /// Cancel safe, with the same doubt about the length.
     pub async fn extend(&self, lease: Duration) -> Result<(), Failure> {
         within("a lease", lease, LEAST_LEASE, LONGEST)?;
-        if let Some(loss) = self.hold.loss() {
+        if let Some(loss) = self.held.loss() {
             return Err(Failure::Lost(loss));
         }
-        let lease = if self.hold.renewed { lease.max(self.hold.first_lease) } else { lease };
+        let lease = if self.held.renewed { lease.max(self.held.first_lease) } else { lease };
         // A shorter lease may be in force at the store whether or not its answer arrives.
-        let shortened = lease < self.hold.remaining();
+        let shortened = lease < self.held.remaining();
         if shortened {
-            self.hold.confirmed(self.hold.asked_now(), lease).map_err(Failure::Lost)?;
+            self.held.confirmed(self.held.asked_now(), lease).map_err(Failure::Lost)?;
         }
-        let sent = self.hold.asked_now();
-        let asked = [(&*self.hold.keys, self.hold.owner.as_str())];
+        let sent = self.held.asked_now();
+        let asked = [(&*self.held.keys, self.held.owner.as_str())];
         match self.shared.backend.renew(&asked, Some(lease)).await?.first() {
-            Some(Kept::Yes) => self.hold.confirmed(sent, lease).map_err(Failure::Lost),
-            Some(Kept::NotRenewed) => Err(in_use(self.name())),
-            Some(Kept::Gone) | None => {
-                self.hold.lose(Loss::Taken);
+            Some(RenewalAnswer::Yes) => self.held.confirmed(sent, lease).map_err(Failure::Lost),
+            Some(RenewalAnswer::NotRenewed) => Err(Failure::row_in_use(self.name())),
+            Some(RenewalAnswer::Gone) | None => {
+                self.held.lose(Loss::Taken);
                 Err(Failure::Lost(Loss::Taken))
             }
         }
@@ -177,12 +184,12 @@ impl Lease {
     ///
     /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
     pub async fn release(mut self) -> Result<Released, Failure> {
-        self.settled = true;
-        let (shared, hold, seat) =
-            (Arc::clone(&self.shared), Arc::clone(&self.hold), self.seat.take());
+        self.released = true;
+        let (shared, held, entry) =
+            (Arc::clone(&self.shared), Arc::clone(&self.held), self.entry.take());
         let patience = shared.backend.answer_within();
         // Counted from here, so that a future that is dropped before its first step gives the lock back, too.
-        let release = self.shared.clerk.own(move |_| give_back(shared, hold, seat));
+        let release = self.shared.background.run_to_end(move |_| give_back(shared, held, entry));
         let pending = |_| Failure::Pending { name: self.name().to_owned() };
         tokio::time::timeout(patience, release).await.map_err(pending)?
     }
@@ -191,19 +198,19 @@ impl Lease {
     ///
     /// It is no longer renewed.
     pub fn leak(mut self) {
-        self.settled = true;
-        self.shared.watchdog.leave(&self.hold);
+        self.released = true;
+        self.shared.watchdog.leave(&self.held);
     }
 }
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        if !self.settled {
-            let (shared, hold, seat) =
-                (Arc::clone(&self.shared), Arc::clone(&self.hold), self.seat.take());
-            self.shared.clerk.run(async move {
+        if !self.released {
+            let (shared, held, entry) =
+                (Arc::clone(&self.shared), Arc::clone(&self.held), self.entry.take());
+            self.shared.background.run(async move {
                 // Nobody asks what became of it; without an answer the lease ends by itself.
-                drop(give_back(shared, hold, seat).await);
+                drop(give_back(shared, held, entry).await);
             });
         }
     }

@@ -1,33 +1,41 @@
 #![doc = include_str!("../README.md")]
 
+mod ask;
 mod attempt;
 mod backend;
+mod background_task;
 mod backoff;
 mod builder;
-mod clerk;
+mod durations;
 mod election;
 mod failure;
 mod fence;
 mod guard;
-mod hold;
+mod held_lock;
+mod holder;
+mod inject;
 mod keys;
 mod lease;
+mod local_waiters;
 mod lock;
 mod locks;
+mod loss;
 mod memory;
 mod owner;
-mod protection;
 mod redis;
 mod release;
-mod rooms;
+mod requests;
 mod shared;
 pub mod shedlock;
+mod signal;
 #[cfg(feature = "sql")]
 mod sql;
 mod store_clock;
+mod subscriber;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;
+mod undo;
 mod wait;
 mod watchdog;
 mod while_valid;
@@ -41,14 +49,15 @@ pub use fence::Fence;
 pub use firstcome_lock_macros::locked;
 pub use firstcome_store::{Effect, Options};
 pub use guard::{Gate, Guard, Written};
-pub use hold::Loss;
+pub use holder::Holder;
+#[doc(hidden)]
+pub use inject::Mistake;
 pub use lease::{Lease, Released, Tried};
 pub use lock::Lock;
-pub use locks::{Holder, Locks};
+pub use locks::Locks;
+pub use loss::Loss;
 pub use memory::{Memory, Way};
 pub use owner::Owner;
-#[doc(hidden)]
-pub use protection::Protection;
 #[cfg(feature = "sql")]
 pub use sql::Database;
 #[cfg(feature = "macros")]

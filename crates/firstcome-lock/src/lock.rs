@@ -1,19 +1,19 @@
+//! One lock by its name, and the ways to acquire it.
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::attempt::{Ask, attempt};
-use crate::failure::within;
-use crate::hold::Keep;
+use crate::ask::Ask;
+use crate::attempt::attempt;
+use crate::backoff::Backoff;
+use crate::durations::{LEAST_LEASE, LONGEST, within};
+use crate::failure::Failure;
+use crate::held_lock::LeaseOptions;
 use crate::keys::{Keys, Kind};
+use crate::lease::{Lease, Tried};
+use crate::owner::Owner;
 use crate::shared::Shared;
 use crate::wait::{self, Until};
-use crate::{Backoff, Failure, Lease, Owner, Tried};
-
-/// The shortest lease: what is left of it after the margin must be worth something.
-pub(crate) const LEAST_LEASE: Duration = Duration::from_millis(50);
-
-/// The longest lease and the longest wait: a hundred years.
-pub(crate) const LONGEST: Duration = Duration::from_secs(3_155_760_000);
 
 /// One lock by its name; nothing is taken until one of its methods is called.
 ///
@@ -48,8 +48,8 @@ pub struct Lock {
 
 impl Lock {
     pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Failure> {
-        let keep = Keep { lease: shared.watchdog_lease, renewed: true };
-        let ask = Ask { keys: Arc::new(Keys::new(kind, name)?), keep, owner: None };
+        let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true };
+        let ask = Ask { keys: Arc::new(Keys::new(kind, name)?), options, owner: None };
         let poll = (kind == Kind::Token).then(Backoff::default);
         Ok(Self { shared: Arc::clone(shared), ask, poll })
     }
@@ -63,14 +63,14 @@ impl Lock {
     /// Takes the lock for a fixed time, 50 ms to 100 years, without renewing it.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.ask.keep = Keep { lease, renewed: false };
+        self.ask.options = LeaseOptions { lease, renewed: false };
         self
     }
 
     /// Takes the lock for `lease` at a time, 50 ms to 100 years, renewed each third of it.
     #[must_use]
     pub fn renewed(mut self, lease: Duration) -> Self {
-        self.ask.keep = Keep { lease, renewed: true };
+        self.ask.options = LeaseOptions { lease, renewed: true };
         self
     }
 
@@ -121,7 +121,7 @@ impl Lock {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe, as [`Lock::try_lock`]; the place in line is given up.
+    /// Cancel safe, as [`Lock::try_lock`]; the position in the wait queue is given up.
     pub async fn lock(&self) -> Result<Lease, Failure> {
         self.check()?;
         loop {
@@ -157,11 +157,11 @@ impl Lock {
     async fn wait(&self, until: Until) -> Result<Tried, Failure> {
         match &self.poll {
             Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff).await,
-            None => wait::in_line(&self.shared, &self.ask, until).await,
+            None => wait::in_queue(&self.shared, &self.ask, until).await,
         }
     }
 
     fn check(&self) -> Result<(), Failure> {
-        within("a lease", self.ask.keep.lease, LEAST_LEASE, LONGEST).map(drop)
+        within("a lease", self.ask.options.lease, LEAST_LEASE, LONGEST).map(drop)
     }
 }

@@ -1,10 +1,14 @@
-use std::sync::Arc;
-use std::time::Duration;
+//! A client of a store: it makes locks, owners and guards.
 
+use std::sync::Arc;
+
+use crate::failure::Failure;
+use crate::guard::Guard;
+use crate::holder::Holder;
 use crate::keys::{Keys, Kind, MOST_PERMITS};
-use crate::memory::Memory;
+use crate::lock::Lock;
+use crate::owner::Owner;
 use crate::shared::Shared;
-use crate::{Builder, Failure, Guard, Lock, Owner};
 
 /// A client: one identity, one connection for requests, one for messages, one timer that renews.
 ///
@@ -29,69 +33,9 @@ pub struct Locks {
     shared: Arc<Shared>,
 }
 
-/// Who holds a lock, as the store has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Holder {
-    /// The owner: a client's id, a colon, and a number; for a token lock the token.
-    pub owner: String,
-    /// How many times it is held.
-    pub holds: u64,
-    /// How long the lease still runs if it is not renewed; `None` where it has no end.
-    pub remaining: Option<Duration>,
-    /// The last fence minted for this name, if any is on record.
-    pub last_fence: Option<u64>,
-}
-
 impl Locks {
     pub(crate) fn of(shared: Arc<Shared>) -> Self {
         Self { shared }
-    }
-
-    /// Connects with the default settings to the store that a URL names.
-    ///
-    /// | URL | store | feature |
-    /// |---|---|---|
-    /// | see [`Options::new`](crate::Options::new) | Redis, Valkey | |
-    /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
-    /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB, MySQL | `mysql` |
-    /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Store`] with the reason of the first try.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe.
-    pub async fn connect(url: &str) -> Result<Self, Failure> {
-        Self::builder().connect_to(url).await
-    }
-
-    /// Begins with the default settings.
-    #[must_use]
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    /// Makes a client with a store of its own in this process's memory.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a tokio runtime.
-    #[must_use]
-    pub fn memory() -> Self {
-        Self::with_memory(&Memory::new())
-    }
-
-    /// Makes a client on a store in this process's memory that others use, too.
-    ///
-    /// # Panics
-    ///
-    /// Panics outside of a tokio runtime.
-    #[must_use]
-    pub fn with_memory(memory: &Memory) -> Self {
-        Builder::default().with_memory(memory)
     }
 
     /// Gives the id of this client, the first part of each of its owners.
@@ -246,12 +190,12 @@ impl Locks {
         self.shared.backend.held().await
     }
 
-    /// Tells how many of this client are in line for the lock of this name; for this crate's own tests.
-    #[cfg(feature = "twins")]
+    /// Gives how many tasks of this client wait for the lock of this name; for this crate's own tests.
+    #[cfg(feature = "inject")]
     #[doc(hidden)]
     #[must_use]
-    pub fn in_line(&self, name: &str) -> usize {
-        Keys::new(Kind::Plain, name).map_or(0, |keys| self.shared.rooms.in_line(&keys.line))
+    pub fn local_waiters(&self, name: &str) -> usize {
+        Keys::new(Kind::Plain, name).map_or(0, |keys| self.shared.local_waiters.count(&keys.queue))
     }
 
     /// Tells whether whoever waits here asks again and again, because nobody says when a lock is free.

@@ -1,8 +1,7 @@
 //! Locks in the memory of one process.
 
+mod subscriber;
 mod way;
-
-pub use self::way::Way;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,11 +10,16 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
-use crate::backend::{
-    Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone, later,
-};
+pub(crate) use self::subscriber::MemorySubscriber;
+pub use self::way::Way;
+use crate::durations::later;
+use crate::failure::Failure;
+use crate::holder::Holder;
 use crate::keys::{Keys, Kind};
-use crate::{Failure, Holder};
+use crate::requests::{
+    AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
+    Topic, UndoAnswer,
+};
 
 /// A store of locks in the memory of this process, for the tests of those who use this library.
 ///
@@ -42,7 +46,7 @@ use crate::{Failure, Holder};
 #[derive(Debug, Clone)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
-    way: Way,
+    link: Way,
 }
 
 #[derive(Debug)]
@@ -91,7 +95,7 @@ impl Memory {
             leaders: BTreeMap::new(),
             guarded: BTreeMap::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)), way: Way::new() }
+        Self { state: Arc::new(Mutex::new(state)), link: Way::new() }
     }
 
     /// Gives the same store as seen by whoever is behind `way`, in the place of the way this one has.
@@ -99,14 +103,14 @@ impl Memory {
     /// [`Locks`](crate::Locks) made from it are clients of the same store that can lose it: see [`Way`].
     #[must_use]
     pub fn through(&self, way: &Way) -> Self {
-        Self { state: Arc::clone(&self.state), way: way.clone() }
+        Self { state: Arc::clone(&self.state), link: way.clone() }
     }
 
     /// Does one step at the store: it happens when the call has arrived, and is known when its answer has.
     async fn call<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
-        self.way.there().await;
+        self.link.request_arrives().await;
         let answer = step(&mut self.state());
-        self.way.back().await;
+        self.link.answer_arrives().await;
         answer
     }
 
@@ -128,7 +132,7 @@ impl Memory {
         keys: &Keys,
         owner: &str,
         lease: Duration,
-    ) -> Result<Answer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
         self.call(|state| {
             let now = Instant::now();
             let expires = later(now, lease);
@@ -141,13 +145,13 @@ impl Memory {
                 {
                     *holds += 1;
                     *until = expires;
-                    return Ok(Answer::Yes { holds: *holds, fence });
+                    return Ok(AcquireAnswer::Yes { holds: *holds, fence });
                 }
                 Some(Entry { value: Value::Token(_), .. }) if !token => {
                     return Err((wrong_kind(), NotAfter(0)));
                 }
                 Some(entry) => {
-                    return Ok(Answer::Held { remaining: Some(entry.expires - now) });
+                    return Ok(AcquireAnswer::Held { remaining: Some(entry.expires - now) });
                 }
             }
             let value = if token {
@@ -156,7 +160,7 @@ impl Memory {
                 Value::Held { owner: owner.to_owned(), holds: 1 }
             };
             state.locks.insert(keys.name.clone(), Entry { value, expires });
-            Ok(Answer::Yes { holds: 1, fence: state.mint(&keys.fence) })
+            Ok(AcquireAnswer::Yes { holds: 1, fence: state.mint(&keys.fence) })
         })
         .await
     }
@@ -167,24 +171,27 @@ impl Memory {
         owner: &str,
         keep: u64,
         _not_after: NotAfter,
-    ) -> Result<Undone, Failure> {
+    ) -> Result<UndoAnswer, Failure> {
         self.call(|state| {
             let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
-                return Ok(Undone::Nothing);
+                return Ok(UndoAnswer::Nothing);
             };
             for _ in keep..holds {
                 state.give_back(keys, owner, None);
             }
-            Ok(Undone::TakenBack)
+            Ok(UndoAnswer::TakenBack)
         })
         .await
     }
 
-    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
-        let Return { keys, owner, lease, .. } = asked;
+    pub(crate) async fn release(
+        &self,
+        asked: ReleaseRequest<'_>,
+    ) -> Result<ReleaseAnswer, Failure> {
+        let ReleaseRequest { keys, owner, lease, .. } = asked;
         self.call(|state| {
             if state.holds(keys, owner).is_none() {
-                return Ok(Left::Nothing);
+                return Ok(ReleaseAnswer::Nothing);
             }
             Ok(state.give_back(keys, owner, Some(lease)))
         })
@@ -212,9 +219,9 @@ impl Memory {
 
     pub(crate) async fn renew(
         &self,
-        holds: &[Renewal<'_>],
+        holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<Kept>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Failure> {
         self.call(|state| {
             let now = Instant::now();
             let answers = holds.iter().map(|(keys, owner)| {
@@ -224,7 +231,7 @@ impl Memory {
                 {
                     entry.expires = later(now, lease);
                 }
-                Kept::from(held)
+                RenewalAnswer::from(held)
             });
             Ok(answers.collect())
         })
@@ -264,19 +271,19 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<MemorySubscriber, Failure> {
         self.call(|state| {
             let channel = topic.channel().into_owned();
             state.channels.retain(|_, sender| sender.receiver_count() > 0);
             let sender =
                 state.channels.entry(channel).or_insert_with(|| broadcast::Sender::new(16));
-            Ok(Ear::Memory(sender.subscribe(), self.way.clone()))
+            Ok(MemorySubscriber { channel: sender.subscribe(), link: self.link.clone() })
         })
         .await
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
-    pub(crate) async fn forget(&self, _latches: Vec<String>) -> Result<(), Failure> {
+    pub(crate) async fn forget(&self, _release_ids: Vec<String>) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -358,7 +365,7 @@ impl State {
     }
 
     /// Takes one hold away from `owner`, who has one.
-    fn give_back(&mut self, keys: &Keys, owner: &str, lease: Option<Duration>) -> Left {
+    fn give_back(&mut self, keys: &Keys, owner: &str, lease: Option<Duration>) -> ReleaseAnswer {
         if let Some(entry) = self.locks.get_mut(&keys.name)
             && let Value::Held { owner: holder, holds } = &mut entry.value
             && holder == owner
@@ -368,13 +375,13 @@ impl State {
             if let Some(lease) = lease {
                 entry.expires = later(Instant::now(), lease);
             }
-            return Left::Holds(*holds);
+            return ReleaseAnswer::Holds(*holds);
         }
         self.locks.remove(&keys.name);
         if keys.kind != Kind::Token {
             self.wake(&keys.channel);
         }
-        Left::Free
+        ReleaseAnswer::Free
     }
 
     fn wake(&self, channel: &str) {

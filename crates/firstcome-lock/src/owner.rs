@@ -1,12 +1,15 @@
+//! Owners, who may hold the same lock several times.
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use crate::Failure;
-use crate::hold::Hold;
+use crate::failure::Failure;
+use crate::held_lock::HeldLock;
 use crate::keys::Keys;
-use crate::shared::Shared;
+use crate::loss::Loss;
 
 /// Somebody who may hold the same lock several times.
 ///
@@ -36,21 +39,21 @@ pub struct Owner {
 struct Inner {
     id: String,
     client: String,
-    seats: Mutex<HashMap<String, SharedSeat>>,
+    entries: Mutex<HashMap<String, SharedEntry>>,
 }
 
 /// What an owner has of one lock; one request at a time.
-pub(crate) type SharedSeat = Arc<tokio::sync::Mutex<Held>>;
+pub(crate) type SharedEntry = Arc<tokio::sync::Mutex<Entry>>;
 
 #[derive(Debug, Default)]
-pub(crate) struct Held {
-    hold: Option<Arc<Hold>>,
+pub(crate) struct Entry {
+    held: Option<Arc<HeldLock>>,
     holds: u64,
 }
 
 impl Owner {
     pub(crate) fn new(client: &str, id: String) -> Self {
-        let inner = Inner { id, client: client.to_owned(), seats: Mutex::default() };
+        let inner = Inner { id, client: client.to_owned(), entries: Mutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -61,61 +64,68 @@ impl Owner {
     }
 
     /// Waits until no other request of this owner about this lock is under way, as long as one request may take.
-    pub(crate) async fn sit_down(&self, shared: &Shared, keys: &Keys) -> Result<Seat, Failure> {
-        if self.inner.client != shared.client {
+    pub(crate) async fn lock_entry(
+        &self,
+        client: &str,
+        keys: &Keys,
+        within: Duration,
+    ) -> Result<EntryGuard, Failure> {
+        if self.inner.client != client {
             return Err(Failure::ForeignOwner);
         }
-        let seat = {
-            let mut seats = self.inner.seats.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(seats.entry(keys.name.clone()).or_default())
+        let entry = {
+            let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(entries.entry(keys.name.clone()).or_default())
         };
         // An acquire of it without an answer is undone first, which may take as long as its lease.
         let pending = |_| Failure::Pending { name: keys.name.clone() };
-        tokio::time::timeout(shared.backend.answer_within(), Seat::of(seat)).await.map_err(pending)
+        tokio::time::timeout(within, EntryGuard::of(entry)).await.map_err(pending)
     }
 }
 
-/// The right to ask about one lock for one owner.
+/// Exclusive access to an owner's entry of one lock; needed for each request about it.
 #[derive(Debug)]
-pub(crate) struct Seat {
-    shared: SharedSeat,
-    held: OwnedMutexGuard<Held>,
+pub(crate) struct EntryGuard {
+    shared: SharedEntry,
+    entry: OwnedMutexGuard<Entry>,
 }
 
-impl Seat {
-    pub(crate) async fn of(shared: SharedSeat) -> Self {
-        let held = Arc::clone(&shared).lock_owned().await;
-        Self { shared, held }
+impl EntryGuard {
+    pub(crate) async fn of(shared: SharedEntry) -> Self {
+        let entry = Arc::clone(&shared).lock_owned().await;
+        Self { shared, entry }
     }
 
-    pub(crate) fn share(&self) -> SharedSeat {
+    pub(crate) fn share(&self) -> SharedEntry {
         Arc::clone(&self.shared)
     }
 
-    /// Gives the hold there is, if it can still be relied on.
-    pub(crate) fn standing(&self) -> Option<Arc<Hold>> {
-        self.held.hold.clone().filter(|hold| hold.is_valid())
+    /// Gives the lock that is held, if it can still be relied on.
+    pub(crate) fn valid_lock(&self) -> Option<Arc<HeldLock>> {
+        self.entry.held.clone().filter(|held| held.is_valid())
     }
 
     /// Gives how many holds are known.
     pub(crate) fn holds(&self) -> u64 {
-        if self.standing().is_some() { self.held.holds } else { 0 }
+        if self.valid_lock().is_some() { self.entry.holds } else { 0 }
     }
 
-    pub(crate) fn took(&mut self, hold: &Arc<Hold>, holds: u64) {
-        if let Some(old) = self.held.hold.replace(Arc::clone(hold))
-            && !Arc::ptr_eq(&old, hold)
+    /// Records what was taken, and how many times it is held.
+    pub(crate) fn set(&mut self, held: &Arc<HeldLock>, holds: u64) {
+        if let Some(old) = self.entry.held.replace(Arc::clone(held))
+            && !Arc::ptr_eq(&old, held)
         {
             // It was gone at the store, or this would have been the same one.
-            old.lose(crate::Loss::Taken);
+            old.lose(Loss::Taken);
         }
-        self.held.holds = holds;
+        self.entry.holds = holds;
     }
 
-    pub(crate) fn gave_back(&mut self, left: u64) {
-        self.held.holds = left;
+    /// Records how many times it is held after a release.
+    pub(crate) fn set_left(&mut self, left: u64) {
+        self.entry.holds = left;
         if left == 0 {
-            self.held.hold = None;
+            self.entry.held = None;
         }
     }
 }

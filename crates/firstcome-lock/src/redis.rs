@@ -1,5 +1,7 @@
 //! Locks in Redis and Valkey.
 
+mod subscriber;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 
@@ -7,11 +9,16 @@ use firstcome_store::{Command, Redis, Reply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::backend::{Answer, Ear, Kept, Left, NotAfter, Record, Renewal, Return, Topic, Undone};
+pub(crate) use self::subscriber::RedisSubscriber;
+use crate::failure::Failure;
+use crate::holder::Holder;
+use crate::inject::{Mistake, Mistakes};
 use crate::keys::{Keys, Kind, prefixed};
-use crate::protection::{Protection, Protections};
+use crate::requests::{
+    AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
+    Topic, UndoAnswer,
+};
 use crate::store_clock::StoreClock;
-use crate::{Failure, Holder};
 
 macro_rules! script {
     ($name:ident, $file:literal) => {
@@ -33,9 +40,9 @@ script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
 
-/// How much longer a latch lives than a release is sent again, and how long at most.
-const LATCH_GRACE: Duration = Duration::from_secs(20);
-const LONGEST_LATCH: Duration = Duration::from_secs(86_400);
+/// How much longer a release id is kept than a release is sent again, and how long at most.
+const RELEASE_ID_GRACE: Duration = Duration::from_secs(20);
+const LONGEST_RELEASE_ID: Duration = Duration::from_secs(86_400);
 
 /// How long the record of a leader is kept; it counts only while its owner holds the lock.
 const RECORD_LIFE_MS: u64 = 86_400_000;
@@ -46,13 +53,13 @@ pub(crate) struct RedisBackend {
     redis: Redis,
     clock: StoreClock,
     generations: watch::Receiver<u64>,
-    protections: Protections,
+    mistakes: Mistakes,
 }
 
 impl RedisBackend {
-    pub(crate) fn new(redis: Redis, protections: Protections) -> Self {
+    pub(crate) fn new(redis: Redis, mistakes: Mistakes) -> Self {
         let generations = redis.generations();
-        Self { redis, clock: StoreClock::default(), generations, protections }
+        Self { redis, clock: StoreClock::default(), generations, mistakes }
     }
 
     pub(crate) async fn ready(&self) -> Result<(), Failure> {
@@ -68,7 +75,7 @@ impl RedisBackend {
         keys: &Keys,
         owner: &str,
         lease: Duration,
-    ) -> Result<Answer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
         let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
         let mut not_after = NotAfter(0);
         // A request that is told it is late has certainly changed nothing, so it may be sent again: the first time
@@ -82,7 +89,7 @@ impl RedisBackend {
                 .arg(not_after.0)
                 .arg(keys.fence_life_ms);
             let mut reply = self.redis.send(&command).await;
-            if self.protections.lack(Protection::SingleSend) && lost(&reply) {
+            if self.mistakes.makes(Mistake::ResendAcquire) && lost(&reply) {
                 reply = self.redis.send(&command).await;
             }
             let reply = reply.map_err(|failure| (failure.into(), not_after))?;
@@ -90,9 +97,9 @@ impl RedisBackend {
             self.clock.note(now, asked);
             match kind {
                 -1 => {}
-                0 => return Ok(Answer::Held { remaining: remaining(number) }),
+                0 => return Ok(AcquireAnswer::Held { remaining: remaining(number) }),
                 holds => {
-                    return Ok(Answer::Yes {
+                    return Ok(AcquireAnswer::Yes {
                         holds: holds.unsigned_abs(),
                         fence: number.unsigned_abs(),
                     });
@@ -100,7 +107,7 @@ impl RedisBackend {
             }
         }
         debug_assert!(not_after.0 > 0, "a request was made");
-        Ok(Answer::Late)
+        Ok(AcquireAnswer::Late)
     }
 
     pub(crate) async fn undo(
@@ -109,7 +116,7 @@ impl RedisBackend {
         owner: &str,
         keep: u64,
         not_after: NotAfter,
-    ) -> Result<Undone, Failure> {
+    ) -> Result<UndoAnswer, Failure> {
         let command = if keys.kind == Kind::Token {
             Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner)
         } else {
@@ -118,74 +125,85 @@ impl RedisBackend {
         let numbers = self.redis.send(&command).await?.numbers()?;
         let (taken_back, now) = match numbers[..] {
             [taken_back, now] => (taken_back == 1, now),
-            _ => return Err(unexpected("two numbers")),
+            _ => return Err(Failure::unexpected("two numbers")),
         };
         let left = not_after.0.saturating_sub(now);
         if taken_back {
-            Ok(Undone::TakenBack)
+            Ok(UndoAnswer::TakenBack)
         } else if left < 0 {
-            Ok(Undone::Nothing)
+            Ok(UndoAnswer::Nothing)
         } else {
-            Ok(Undone::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
+            Ok(UndoAnswer::MayArrive(Duration::from_micros(left.unsigned_abs() + 1)))
         }
     }
 
-    pub(crate) async fn release(&self, asked: Return<'_>) -> Result<Left, Failure> {
-        let Return { keys, owner, lease, .. } = asked;
+    pub(crate) async fn release(
+        &self,
+        asked: ReleaseRequest<'_>,
+    ) -> Result<ReleaseAnswer, Failure> {
+        let ReleaseRequest { keys, owner, lease, .. } = asked;
         if keys.kind == Kind::Token {
             let command = Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner);
             let numbers = self.redis.send(&command).await?.numbers()?;
-            return Ok(if numbers.first() == Some(&1) { Left::Free } else { Left::Nothing });
+            return Ok(if numbers.first() == Some(&1) {
+                ReleaseAnswer::Free
+            } else {
+                ReleaseAnswer::Nothing
+            });
         }
         if !asked.reentrant {
             return self.release_only(asked).await;
         }
-        let latch = keys.latch(asked.request);
-        let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &latch])
+        let release_id = keys.release_id(asked.request);
+        let command = Command::script(&RELEASE, &[&keys.name, &keys.channel, &release_id])
             .arg(owner)
             .arg(millis(lease))
-            .arg(millis(self.latch_life(lease)));
+            .arg(millis(self.release_id_life(lease)));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
-            return Ok(Left::Nothing);
+            return Ok(ReleaseAnswer::Nothing);
         }
         Ok(match reply.number()? {
-            0 => Left::Free,
-            holds => Left::Holds(holds.unsigned_abs()),
+            0 => ReleaseAnswer::Free,
+            holds => ReleaseAnswer::Holds(holds.unsigned_abs()),
         })
     }
 
-    /// Gives how long a latch is kept: a release may be sent again until its lease is over, and answered after that.
-    fn latch_life(&self, lease: Duration) -> Duration {
-        lease.saturating_add(self.answer_within() + LATCH_GRACE).min(LONGEST_LATCH)
+    /// Gives how long a release id is kept: a release may be sent again until its lease is over, and answered after that.
+    fn release_id_life(&self, lease: Duration) -> Duration {
+        lease.saturating_add(self.answer_within() + RELEASE_ID_GRACE).min(LONGEST_RELEASE_ID)
     }
 
     /// Gives back the only hold of an owner that takes a lock once in its life.
     ///
-    /// Plain commands, which cost a server less than a script. The latch is a copy of the lock as it was: it holds
+    /// Plain commands, which cost a server less than a script. The release id is a copy of the lock as it was: it holds
     /// this owner only where this request, sent for the first time, found it there.
-    async fn release_only(&self, asked: Return<'_>) -> Result<Left, Failure> {
-        let Return { keys, owner, .. } = asked;
-        let latch = keys.latch(asked.request);
+    async fn release_only(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Failure> {
+        let ReleaseRequest { keys, owner, .. } = asked;
+        let release_id = keys.release_id(asked.request);
         let mut commands = vec![
-            // Never overwrites the latch of the same request.
-            Command::new("COPY").arg(&keys.name).arg(&latch),
+            // Never overwrites that of the same request.
+            Command::new("COPY").arg(&keys.name).arg(&release_id),
             Command::new("HDEL").arg(&keys.name).arg(owner),
             Command::new("PUBLISH").arg(&keys.channel).arg("0"),
         ];
         if asked.again {
-            commands.push(Command::new("HEXISTS").arg(&latch).arg(owner));
+            commands.push(Command::new("HEXISTS").arg(&release_id).arg(owner));
         }
         // The copy ends with the lease. That is soon enough for one that nobody removes, and late enough for
         // whoever waits for the answer, unless the lease is very long or nearly over, or it is asked again.
-        let least = LATCH_GRACE.max(2 * self.answer_within());
-        if asked.again || !(least..=LONGEST_LATCH).contains(&asked.remaining) {
-            let life = millis(self.latch_life(asked.lease));
-            commands.push(Command::new("PEXPIRE").arg(&latch).arg(life));
+        let least = RELEASE_ID_GRACE.max(2 * self.answer_within());
+        if asked.again || !(least..=LONGEST_RELEASE_ID).contains(&asked.remaining) {
+            let life = millis(self.release_id_life(asked.lease));
+            commands.push(Command::new("PEXPIRE").arg(&release_id).arg(life));
         }
         let replies = self.redis.send_together(commands).await?;
         let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == Reply::Number(1));
-        Ok(if yes(1) || asked.again && yes(3) { Left::Free } else { Left::Nothing })
+        Ok(if yes(1) || asked.again && yes(3) {
+            ReleaseAnswer::Free
+        } else {
+            ReleaseAnswer::Nothing
+        })
     }
 
     pub(crate) async fn pass(
@@ -203,15 +221,15 @@ impl RedisBackend {
         match self.redis.send(&command).await?.numbers()?[..] {
             [1, fence] => Ok(Some(fence.unsigned_abs())),
             [0, _] => Ok(None),
-            _ => Err(unexpected("two numbers")),
+            _ => Err(Failure::unexpected("two numbers")),
         }
     }
 
     pub(crate) async fn renew(
         &self,
-        holds: &[Renewal<'_>],
+        holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<Kept>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Failure> {
         let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
         let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
         let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };
@@ -221,9 +239,9 @@ impl RedisBackend {
         }
         let numbers = self.redis.send(&command).await?.numbers()?;
         if numbers.len() != holds.len() {
-            return Err(unexpected("an answer for each lock"));
+            return Err(Failure::unexpected("an answer for each lock"));
         }
-        Ok(numbers.into_iter().map(|number| Kept::from(number == 1)).collect())
+        Ok(numbers.into_iter().map(|number| RenewalAnswer::from(number == 1)).collect())
     }
 
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
@@ -233,7 +251,7 @@ impl RedisBackend {
             return Ok(None);
         }
         let [owner, holds, left, fence] = reply.list()? else {
-            return Err(unexpected("four parts"));
+            return Err(Failure::unexpected("four parts"));
         };
         // A hash of another use, or of another kind of lock.
         let holds = holds.number().map_err(|_| firstcome_store::Failure::WrongKind {
@@ -257,12 +275,12 @@ impl RedisBackend {
         Ok(if left == -2 { None } else { Some(remaining(left)) })
     }
 
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<Ear, Failure> {
-        Ok(Ear::Redis(self.redis.subscribe(&topic.channel()).await?))
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<RedisSubscriber, Failure> {
+        Ok(RedisSubscriber(self.redis.subscribe(&topic.channel()).await?))
     }
 
-    pub(crate) async fn forget(&self, latches: Vec<String>) -> Result<(), Failure> {
-        let command = latches.iter().fold(Command::new("DEL"), |command, latch| command.arg(latch));
+    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Failure> {
+        let command = release_ids.iter().fold(Command::new("DEL"), |command, id| command.arg(id));
         self.redis.send(&command).await?;
         Ok(())
     }
@@ -290,7 +308,7 @@ impl RedisBackend {
         let command = Command::script(&LEADER, &[name, &prefixed("fc:leader", name)]);
         let reply = self.redis.send(&command).await?;
         let [node, term, left] = reply.list()? else {
-            return Err(unexpected("three parts"));
+            return Err(Failure::unexpected("three parts"));
         };
         let (node, term) = (node.text()?, term.number()?.unsigned_abs());
         let record = Some(Record { node, term }).filter(|record| record.term > 0);
@@ -311,7 +329,7 @@ impl RedisBackend {
         match self.redis.send(&command).await?.numbers()?[..] {
             [1, _] => Ok(Ok(())),
             [0, highest] => Ok(Err(highest.unsigned_abs())),
-            _ => Err(unexpected("two numbers")),
+            _ => Err(Failure::unexpected("two numbers")),
         }
     }
 
@@ -341,13 +359,13 @@ impl RedisBackend {
                 self.clock.note(seconds * 1_000_000 + micros, asked);
                 Ok(())
             }
-            _ => Err(unexpected("two numbers")),
+            _ => Err(Failure::unexpected("two numbers")),
         }
     }
 
     /// Gives the time on the server's clock after which nobody waits for an answer to what is sent now.
     fn not_after(&self) -> NotAfter {
-        if self.protections.lack(Protection::NotAfter) {
+        if self.mistakes.makes(Mistake::AcceptLateAcquire) {
             return NotAfter(i64::MAX / 1024);
         }
         NotAfter(self.clock.not_after(self.answer_within()))
@@ -368,9 +386,5 @@ fn remaining(left: i64) -> Option<Duration> {
 }
 
 fn three(reply: &Reply) -> Result<[i64; 3], Failure> {
-    reply.numbers()?.try_into().map_err(|_| unexpected("three numbers"))
-}
-
-fn unexpected(wanted: &str) -> Failure {
-    firstcome_store::Failure::Unexpected { detail: format!("not {wanted}") }.into()
+    reply.numbers()?.try_into().map_err(|_| Failure::unexpected("three numbers"))
 }

@@ -7,26 +7,28 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::Failure;
-use crate::backend::{Backend, NotAfter};
-use crate::clerk::Clerk;
-use crate::hold::{Grant, Hold, Loss};
-use crate::protection::Protections;
-use crate::rooms::Rooms;
+use crate::backend::Backend;
+use crate::background_task::BackgroundTask;
+use crate::failure::Failure;
+use crate::held_lock::{Grant, HeldLock};
+use crate::inject::Mistakes;
+use crate::local_waiters::LocalWaiters;
+use crate::loss::Loss;
+use crate::requests::NotAfter;
 use crate::watchdog::{self, Watchdog};
 
 pub(crate) struct Shared {
     pub(crate) backend: Arc<Backend>,
-    pub(crate) clerk: Clerk,
+    pub(crate) background: BackgroundTask,
     pub(crate) watchdog: Arc<Watchdog>,
-    pub(crate) rooms: Arc<Rooms>,
+    pub(crate) local_waiters: Arc<LocalWaiters>,
     /// The first part of every owner.
     pub(crate) client: String,
     /// The lease of holds that are renewed.
     pub(crate) watchdog_lease: Duration,
     /// How long a waiter rides out a store that does not answer.
     pub(crate) ride_out: Duration,
-    pub(crate) protections: Protections,
+    pub(crate) mistakes: Mistakes,
     closed: watch::Sender<bool>,
     renewing: Mutex<Option<JoinHandle<()>>>,
 }
@@ -36,21 +38,21 @@ impl Shared {
         backend: Backend,
         watchdog_lease: Duration,
         ride_out: Duration,
-        protections: Protections,
+        mistakes: Mistakes,
     ) -> Arc<Self> {
         let backend = Arc::new(backend);
         let watchdog = Arc::new(Watchdog::default());
         let renewing =
-            tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), protections));
+            tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), mistakes));
         Arc::new(Self {
-            clerk: Clerk::start(Some(Arc::clone(&backend))),
+            background: BackgroundTask::start(Some(Arc::clone(&backend))),
             backend,
             watchdog,
-            rooms: Arc::new(Rooms::default()),
+            local_waiters: Arc::new(LocalWaiters::default()),
             client: random_uuid(),
             watchdog_lease,
             ride_out,
-            protections,
+            mistakes,
             closed: watch::Sender::new(false),
             renewing: Mutex::new(Some(renewing)),
         })
@@ -72,28 +74,30 @@ impl Shared {
         format!("{}:{}", self.client, fastrand::u64(1..=i64::MAX.unsigned_abs()))
     }
 
-    pub(crate) fn new_hold(&self, grant: Grant) -> Arc<Hold> {
-        let hold = Hold::new(grant);
-        self.watchdog.watch(&hold);
-        hold
+    pub(crate) fn new_held_lock(&self, grant: Grant) -> Arc<HeldLock> {
+        let held = HeldLock::new(grant);
+        self.watchdog.watch(&held);
+        held
     }
 
     pub(crate) async fn close(self: &Arc<Self>) {
         self.closed.send_replace(true);
-        for hold in self.watchdog.all() {
-            hold.lose(Loss::Closed);
-            self.watchdog.leave(&hold);
-            if hold.begin_to_leave() {
+        for held in self.watchdog.all() {
+            held.lose(Loss::Closed);
+            self.watchdog.leave(&held);
+            if held.begin_to_leave() {
                 let shared = Arc::clone(self);
-                self.clerk.run(async move {
+                self.background.run(async move {
                     // Whatever it holds, and however often; without an answer the lease ends by itself.
-                    let undone = shared.backend.undo(&hold.keys, &hold.owner, 0, NotAfter(0));
+                    let undone = shared.backend.undo(&held.keys, &held.owner, 0, NotAfter(0));
                     drop(undone.await);
                 });
             }
         }
         // What is not answered in this time is not waited for: the leases end by themselves.
-        drop(tokio::time::timeout(2 * self.backend.answer_within(), self.clerk.finish()).await);
+        drop(
+            tokio::time::timeout(2 * self.backend.answer_within(), self.background.finish()).await,
+        );
         self.watchdog.stop();
         let renewing = self.renewing.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(renewing) = renewing {

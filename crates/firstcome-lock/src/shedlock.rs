@@ -1,4 +1,4 @@
-//! Locks shared with ShedLock, Java's lock for scheduled jobs, in its own words.
+//! Locks shared with ShedLock, Java's lock for scheduled jobs, under the names it uses.
 //!
 //! A job that runs on every node at the same minute asks for a lock; one node gets it and runs, the others skip their
 //! turn. Nobody waits. The lock is held *at most* for a time, after which it is anybody's, and *at least* for a time,
@@ -59,6 +59,7 @@ mod mysql;
 mod postgres;
 mod redis;
 mod settings;
+mod shared;
 #[cfg(feature = "postgres")]
 mod statements;
 mod store;

@@ -1,4 +1,4 @@
-//! What is known here of the store's clock.
+//! An estimate of the store's clock, from its answers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use crate::failure::Failure;
+use crate::lease::{Lease, Tried};
+use crate::locks::Locks;
+use crate::loss::Loss;
 use crate::while_valid::while_valid;
-use crate::{Failure, Lease, Locks, Loss, Tried};
 
 /// Why a function under `#[locked]` did not run, or not to its end.
 #[derive(Debug, Clone, thiserror::Error)]

@@ -1,17 +1,22 @@
-//! Waiting for a lock: in line where its release is announced, by asking again where it is not.
+//! Waiting for a lock: in a wait queue where its release is announced, by asking again where it is not.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::attempt::{Ask, attempt, attempt_and_wait};
-use crate::backend::{Ear, Heard, Topic, later};
-use crate::backoff::Pauses;
-use crate::protection::Protection;
-use crate::rooms::{Place, SharedEar, Ticket};
+use crate::ask::Ask;
+use crate::attempt::{attempt, attempt_and_wait};
+use crate::backoff::{Backoff, Pauses};
+use crate::durations::later;
+use crate::failure::Failure;
+use crate::inject::Mistake;
+use crate::lease::{Lease, Tried};
+use crate::local_waiters::{Position, SharedSubscriber, Waiting};
+use crate::requests::Topic;
 use crate::shared::Shared;
-use crate::{Backoff, Failure, Lease, Tried};
+use crate::signal::Signal;
+use crate::subscriber::Subscriber;
 
 /// The longest time between two looks, for a holder without an end.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
@@ -83,16 +88,16 @@ impl Patience {
     }
 }
 
-/// Waits in this process's line for the lock.
-pub(crate) async fn in_line(
+/// Waits for the lock in this process's wait queue.
+pub(crate) async fn in_queue(
     shared: &Arc<Shared>,
     ask: &Ask,
     until: Until,
 ) -> Result<Tried, Failure> {
     let mut patience = Patience::new(shared);
     let mut remaining = None;
-    // Whoever finds a line joins it: asking past it would cost a request and jump the queue.
-    if !shared.rooms.anybody(&ask.keys.line) {
+    // A queue that is there is joined: asking past it would cost a request and jump the queue.
+    if !shared.local_waiters.has_waiters(&ask.keys.queue) {
         match attempt(shared, ask).await {
             Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
             Ok(Tried::Held { remaining: left }) => remaining = left,
@@ -101,18 +106,18 @@ pub(crate) async fn in_line(
             }
         }
     }
-    let mut ticket = shared.rooms.join(ask);
+    let mut waiting = shared.local_waiters.join(ask);
     let closed = shared.closed();
     let waited = async {
-        while !ticket.place.is_head() {
-            let call = Arc::clone(&ticket.call);
+        while !waiting.position.is_head() {
+            let call = Arc::clone(&waiting.call);
             tokio::select! {
                 biased;
-                Ok(lease) = &mut ticket.offer => return Ok(lease),
+                Ok(lease) = &mut waiting.offer => return Ok(lease),
                 () = call.notified() => {}
             }
         }
-        as_head(shared, ask, &mut ticket, &mut remaining, &mut patience).await
+        as_head(shared, ask, &mut waiting, &mut remaining, &mut patience).await
     };
     tokio::select! {
         biased;
@@ -123,27 +128,27 @@ pub(crate) async fn in_line(
     patience.over(remaining)
 }
 
-/// Waits as the oldest in line, the one who speaks to the store.
+/// Waits as the head of the queue, which asks the store.
 async fn as_head(
     shared: &Arc<Shared>,
     ask: &Ask,
-    ticket: &mut Ticket,
+    waiting: &mut Waiting,
     remaining: &mut Option<Duration>,
     patience: &mut Patience,
 ) -> Result<Lease, Failure> {
-    let call = Arc::clone(&ticket.call);
-    let ear = tokio::select! {
+    let call = Arc::clone(&waiting.call);
+    let subscriber = tokio::select! {
         biased;
-        Ok(lease) = &mut ticket.offer => return Ok(lease),
-        ear = ear(shared, ask, &ticket.place) => ear,
+        Ok(lease) = &mut waiting.offer => return Ok(lease),
+        subscriber = subscribe(shared, ask, &waiting.position) => subscriber,
     };
-    let mut ear = match ear {
-        // The one before may have been passed the lock since, and so may this one: whoever is next may have the
-        // subscription already, and keeps it until the lease that waits here is given back.
-        Ok(ear) => tokio::select! {
+    let mut subscriber = match subscriber {
+        // The head before may have been passed the lock since, and so may this one: the next waiter may have the
+        // subscription already, and has it until the lease that waits here is given back.
+        Ok(subscriber) => tokio::select! {
             biased;
-            Ok(lease) = &mut ticket.offer => return Ok(lease),
-            ear = ear.lock_owned() => Some(ear),
+            Ok(lease) = &mut waiting.offer => return Ok(lease),
+            subscriber = subscriber.lock_owned() => Some(subscriber),
         },
         // Without a subscription it goes on by asking.
         Err(failure) => {
@@ -151,8 +156,8 @@ async fn as_head(
             None
         }
     };
-    let mut quiet_until = ticket.place.held_until();
-    if shared.protections.lack(Protection::TryAfterSubscribe) && quiet_until.is_none() {
+    let mut quiet_until = waiting.position.held_until();
+    if shared.mistakes.makes(Mistake::SubscribeWithoutRetry) && quiet_until.is_none() {
         quiet_until = Some(later(Instant::now(), LONGEST_SLEEP));
     }
     let mut blind = Backoff::default().pauses();
@@ -160,7 +165,7 @@ async fn as_head(
         let look_at = match quiet_until.take() {
             Some(then) => then,
             None => {
-                let listens = ear.as_ref().is_some_and(|ear| ear.is_live());
+                let listens = subscriber.as_ref().is_some_and(|subscriber| subscriber.is_live());
                 let asking = async {
                     if listens {
                         return attempt_and_wait(shared, ask).await;
@@ -176,7 +181,7 @@ async fn as_head(
                 };
                 let tried = tokio::select! {
                     biased;
-                    Ok(lease) = &mut ticket.offer => return Ok(lease),
+                    Ok(lease) = &mut waiting.offer => return Ok(lease),
                     tried = asking => tried,
                 };
                 let pause = match tried {
@@ -188,7 +193,7 @@ async fn as_head(
                     }
                     Err(failure) => patience.failed(failure)?,
                 };
-                let pause = match shared.protections.lack(Protection::LookAtTheEnd) {
+                let pause = match shared.mistakes.makes(Mistake::IgnoreLeaseEnd) {
                     // A holder whose last millisecond has begun is gone in the next one.
                     false => pause.max(Duration::from_millis(1)),
                     true => LONGEST_SLEEP,
@@ -196,50 +201,59 @@ async fn as_head(
                 later(Instant::now(), pause)
             }
         };
-        let deaf = shared.protections.lack(Protection::LookWhenCut);
-        let look_at = match &ear {
-            Some(ear) if ear.is_live() || deaf => look_at,
+        let ignore_cut = shared.mistakes.makes(Mistake::IgnoreCut);
+        let look_at = match &subscriber {
+            Some(subscriber) if subscriber.is_live() || ignore_cut => look_at,
             _ => look_at.min(later(Instant::now(), blind.next().unwrap_or(LONGEST_SLEEP))),
         };
         tokio::select! {
             biased;
-            Ok(lease) = &mut ticket.offer => return Ok(lease),
-            heard = hear(&mut ear, deaf) => if heard == Heard::Closed { ear = None },
+            Ok(lease) = &mut waiting.offer => return Ok(lease),
+            signal = next_signal(&mut subscriber, ignore_cut) => if signal == Signal::Closed {
+                subscriber = None;
+            },
             () = call.notified() => {}
             () = tokio::time::sleep_until(look_at) => {}
         }
-        if ear.is_none() {
+        if subscriber.is_none() {
             // The subscription could not be had, or is gone: try for a new one, and go on asking meanwhile.
             let fresh = tokio::select! {
                 biased;
-                Ok(lease) = &mut ticket.offer => return Ok(lease),
-                fresh = self::ear(shared, ask, &ticket.place) => fresh,
+                Ok(lease) = &mut waiting.offer => return Ok(lease),
+                fresh = subscribe(shared, ask, &waiting.position) => fresh,
             };
             if let Ok(fresh) = fresh {
-                ear = fresh.try_lock_owned().ok();
+                subscriber = fresh.try_lock_owned().ok();
             }
         }
     }
 }
 
-/// Gives the line's subscription, or makes one.
-async fn ear(shared: &Shared, ask: &Ask, place: &Place) -> Result<SharedEar, Failure> {
-    if let Some(ear) = place.ear() {
-        return Ok(ear);
+/// Gives the queue's subscription, or makes one.
+async fn subscribe(
+    shared: &Shared,
+    ask: &Ask,
+    position: &Position,
+) -> Result<SharedSubscriber, Failure> {
+    if let Some(subscriber) = position.subscriber() {
+        return Ok(subscriber);
     }
-    let ear = shared.backend.listen(Topic::Lock(&ask.keys)).await?;
-    let ear = Arc::new(tokio::sync::Mutex::new(ear));
-    place.share_ear(&ear);
-    Ok(ear)
+    let subscriber = shared.backend.subscribe(Topic::Lock(&ask.keys)).await?;
+    let subscriber = Arc::new(tokio::sync::Mutex::new(subscriber));
+    position.share_subscriber(&subscriber);
+    Ok(subscriber)
 }
 
-/// Waits for a reason to look; one who is `deaf`, in a test, does not care for what it misses.
-async fn hear(ear: &mut Option<tokio::sync::OwnedMutexGuard<Ear>>, deaf: bool) -> Heard {
-    let Some(ear) = ear else { return std::future::pending().await };
+/// Waits for a reason to look; with `ignore_cut`, a mistake of tests, what was missed is no reason.
+async fn next_signal(
+    subscriber: &mut Option<tokio::sync::OwnedMutexGuard<Subscriber>>,
+    ignore_cut: bool,
+) -> Signal {
+    let Some(subscriber) = subscriber else { return std::future::pending().await };
     loop {
-        let heard = ear.next().await;
-        if heard != Heard::Missed || !deaf {
-            return heard;
+        let signal = subscriber.next().await;
+        if signal != Signal::Missed || !ignore_cut {
+            return signal;
         }
     }
 }

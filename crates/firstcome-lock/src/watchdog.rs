@@ -1,4 +1,4 @@
-//! One timer per client that renews every hold that wants it, in batches.
+//! One timer per client that renews all its locks, in batches.
 
 use std::collections::{BTreeMap, HashMap};
 use std::pin::Pin;
@@ -9,11 +9,13 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::Failure;
-use crate::backend::{Backend, Kept};
-use crate::hold::{Hold, Loss};
+use crate::backend::Backend;
+use crate::failure::Failure;
+use crate::held_lock::HeldLock;
+use crate::inject::{Mistake, Mistakes};
 use crate::keys::Sort;
-use crate::protection::{Protection, Protections};
+use crate::loss::Loss;
+use crate::requests::RenewalAnswer;
 
 /// How many holds go into one request, and how many such requests are under way together.
 const BATCH: usize = 100;
@@ -32,7 +34,7 @@ pub(crate) struct Watchdog {
 
 #[derive(Debug, Default)]
 struct Watched {
-    holds: HashMap<u64, Weak<Hold>>,
+    holds: HashMap<u64, Weak<HeldLock>>,
     groups: BTreeMap<Group, Beat>,
 }
 
@@ -41,7 +43,7 @@ struct Watched {
 #[derive(Debug)]
 struct Beat {
     next: Instant,
-    holds: HashMap<u64, Weak<Hold>>,
+    holds: HashMap<u64, Weak<HeldLock>>,
     busy: bool,
 }
 
@@ -52,36 +54,36 @@ impl Watchdog {
     }
 
     /// Keeps an eye on a hold, and renews it if it is to be renewed.
-    pub(crate) fn watch(&self, hold: &Arc<Hold>) {
-        let weak = Arc::downgrade(hold);
+    pub(crate) fn watch(&self, held: &Arc<HeldLock>) {
+        let weak = Arc::downgrade(held);
         let mut watched = self.watched();
-        if hold.renewed {
-            let beat = watched.groups.entry(group(hold)).or_insert_with(|| {
+        if held.renewed {
+            let beat = watched.groups.entry(group(held)).or_insert_with(|| {
                 self.changed.notify_one();
                 Beat {
-                    next: Instant::now() + hold.first_lease / 3,
+                    next: Instant::now() + held.first_lease / 3,
                     holds: HashMap::new(),
                     busy: false,
                 }
             });
-            beat.holds.insert(hold.id, Weak::clone(&weak));
+            beat.holds.insert(held.id, Weak::clone(&weak));
         }
-        watched.holds.insert(hold.id, weak);
+        watched.holds.insert(held.id, weak);
     }
 
     /// Stops renewing a hold.
-    pub(crate) fn leave(&self, hold: &Hold) {
+    pub(crate) fn leave(&self, held: &HeldLock) {
         let mut watched = self.watched();
-        watched.holds.remove(&hold.id);
-        if hold.renewed
-            && let Some(beat) = watched.groups.get_mut(&group(hold))
+        watched.holds.remove(&held.id);
+        if held.renewed
+            && let Some(beat) = watched.groups.get_mut(&group(held))
         {
-            beat.holds.remove(&hold.id);
+            beat.holds.remove(&held.id);
         }
     }
 
     /// Gives every hold there is.
-    pub(crate) fn all(&self) -> Vec<Arc<Hold>> {
+    pub(crate) fn all(&self) -> Vec<Arc<HeldLock>> {
         self.watched().holds.values().filter_map(Weak::upgrade).collect()
     }
 
@@ -96,7 +98,7 @@ impl Watchdog {
     }
 
     /// Gives the groups that are due now, with their holds, and sets when they are due again.
-    fn due(&self) -> Vec<(Group, Vec<Arc<Hold>>)> {
+    fn due(&self) -> Vec<(Group, Vec<Arc<HeldLock>>)> {
         let now = Instant::now();
         let mut due = Vec::new();
         self.watched().groups.retain(|group, beat| {
@@ -108,7 +110,7 @@ impl Watchdog {
             if beat.busy {
                 return true;
             }
-            beat.holds.retain(|_, hold| hold.strong_count() > 0);
+            beat.holds.retain(|_, held| held.strong_count() > 0);
             let holds: Vec<_> = beat.holds.values().filter_map(Weak::upgrade).collect();
             beat.busy = !holds.is_empty();
             if beat.busy {
@@ -126,12 +128,12 @@ impl Watchdog {
     }
 }
 
-fn group(hold: &Hold) -> Group {
-    (hold.first_lease, hold.keys.kind.sort())
+fn group(held: &HeldLock) -> Group {
+    (held.first_lease, held.keys.kind.sort())
 }
 
-/// Renews until it is told to stop.
-pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, protections: Protections) {
+/// Renews until it is stopped.
+pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes: Mistakes) {
     let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = Option<Group>> + Send>>> =
         FuturesUnordered::new();
     let mut generation = 0;
@@ -153,7 +155,7 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, protecti
                         let batches = futures_util::stream::iter(holds.chunks(BATCH));
                         // One that gets no answer must not use up the trust of the others.
                         let renewing = batches.for_each_concurrent(TOGETHER, |batch| {
-                            renew(&backend, batch.to_vec(), group.0, protections)
+                            renew(&backend, batch.to_vec(), group.0, mistakes)
                         });
                         renewing.await;
                         Some(group)
@@ -166,7 +168,7 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, protecti
                 }
             }
             () = backend.reconnected(&mut generation),
-                if !protections.lack(Protection::LookWhenReconnected) =>
+                if !mistakes.makes(Mistake::IgnoreReconnect) =>
             {
                 // The server behind the new connection may know nothing of what is held.
                 let (backend, holds) = (Arc::clone(&backend), watchdog.all());
@@ -182,30 +184,30 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, protecti
 /// Renews holds of one group, again and again while an answer is missing and there is trust left.
 async fn renew(
     backend: &Backend,
-    mut holds: Vec<Arc<Hold>>,
+    mut holds: Vec<Arc<HeldLock>>,
     lease: Duration,
-    protections: Protections,
+    mistakes: Mistakes,
 ) {
     // A missing answer must not use up the trust of those that could still be renewed.
     let patience = (lease / 5).min(backend.answer_within());
     loop {
-        holds.retain(|hold| hold.is_valid());
+        holds.retain(|held| held.is_valid());
         if holds.is_empty() {
             return;
         }
         match tokio::time::timeout(patience, renew_once(backend, &holds, lease)).await {
             Ok(Ok(left)) if left.is_empty() => return,
-            Ok(Ok(left)) if !protections.lack(Protection::RenewAgain) => {
+            Ok(Ok(left)) if !mistakes.makes(Mistake::RenewOnce) => {
                 holds = left;
                 tokio::time::sleep(lease / 50).await;
             }
-            _ if protections.lack(Protection::RenewAgain) => return,
+            _ if mistakes.makes(Mistake::RenewOnce) => return,
             // Refused, perhaps for a single one of them: each is asked for by itself.
             Ok(Err(failure)) if !failure.passes_by_itself() && holds.len() > 1 => {
-                let singles: Vec<_> = holds.into_iter().map(|hold| vec![hold]).collect();
+                let singles: Vec<_> = holds.into_iter().map(|held| vec![held]).collect();
                 let renewing = futures_util::stream::iter(singles)
-                    .for_each_concurrent(TOGETHER, |hold| {
-                        Box::pin(renew(backend, hold, lease, protections))
+                    .for_each_concurrent(TOGETHER, |held| {
+                        Box::pin(renew(backend, held, lease, mistakes))
                     });
                 return renewing.await;
             }
@@ -217,36 +219,36 @@ async fn renew(
 /// Asks once, and notes the answers; gives those that are still to be renewed.
 async fn renew_once(
     backend: &Backend,
-    holds: &[Arc<Hold>],
+    holds: &[Arc<HeldLock>],
     lease: Duration,
-) -> Result<Vec<Arc<Hold>>, Failure> {
-    let sent: Vec<_> = holds.iter().map(|hold| hold.asked_now()).collect();
-    let asked: Vec<_> = holds.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
+) -> Result<Vec<Arc<HeldLock>>, Failure> {
+    let sent: Vec<_> = holds.iter().map(|held| held.asked_now()).collect();
+    let asked: Vec<_> = holds.iter().map(|held| (&*held.keys, held.owner.as_str())).collect();
     let answers = backend.renew(&asked, Some(lease)).await?;
     let mut left = Vec::new();
-    for ((hold, sent), kept) in holds.iter().zip(sent).zip(answers) {
+    for ((held, sent), kept) in holds.iter().zip(sent).zip(answers) {
         match kept {
             // Where trust ran out meanwhile, it is lost, and stays so.
-            Kept::Yes => drop(hold.confirmed(sent, lease)),
-            Kept::Gone => hold.lose(Loss::Taken),
-            Kept::NotRenewed => left.push(Arc::clone(hold)),
+            RenewalAnswer::Yes => drop(held.confirmed(sent, lease)),
+            RenewalAnswer::Gone => held.lose(Loss::Taken),
+            RenewalAnswer::NotRenewed => left.push(Arc::clone(held)),
         }
     }
     Ok(left)
 }
 
 /// Looks, without renewing, whether holds are still there; those that are gone are lost.
-async fn look(backend: &Backend, holds: Vec<Arc<Hold>>) {
+async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>) {
     for sort in [Sort::Lock, Sort::Token, Sort::Permit] {
-        let holds: Vec<_> = holds.iter().filter(|hold| hold.keys.kind.sort() == sort).collect();
+        let holds: Vec<_> = holds.iter().filter(|held| held.keys.kind.sort() == sort).collect();
         for batch in holds.chunks(BATCH) {
             let asked: Vec<_> =
-                batch.iter().map(|hold| (&*hold.keys, hold.owner.as_str())).collect();
+                batch.iter().map(|held| (&*held.keys, held.owner.as_str())).collect();
             // Without an answer, trust runs out by itself.
             let Ok(answers) = backend.renew(&asked, None).await else { continue };
-            for (hold, kept) in batch.iter().zip(answers) {
-                if kept == Kept::Gone {
-                    hold.lose(Loss::Taken);
+            for (held, kept) in batch.iter().zip(answers) {
+                if kept == RenewalAnswer::Gone {
+                    held.lose(Loss::Taken);
                 }
             }
         }

@@ -1,8 +1,9 @@
-//! Work that may go on only as long as its lease.
+//! Stops work when its lease is lost.
 
 use std::task::Poll;
 
-use crate::{Lease, Loss};
+use crate::lease::Lease;
+use crate::loss::Loss;
 
 /// Polls `work` for as long as the lease can be relied on, and drops it where it stands after that.
 ///

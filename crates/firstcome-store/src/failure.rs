@@ -1,3 +1,5 @@
+//! Why a store gave no answer, and whether the command may have been carried out.
+
 use std::sync::Arc;
 use std::time::Duration;
 

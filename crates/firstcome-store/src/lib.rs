@@ -14,6 +14,8 @@
 //! - `sqlite`, behind the feature of that name: a file that several processes share
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
 
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod database_url;
 mod failure;
 mod host;
 #[cfg(feature = "mysql")]

@@ -7,7 +7,6 @@
 //! [`Postgres::step`] is for a statement that is all there is to do: it is a transaction by itself, in one round trip.
 //! [`Listener`] hears what is said with NOTIFY.
 
-mod address;
 mod dial;
 mod identity;
 mod listener;

@@ -3,8 +3,11 @@
 mod address;
 mod command;
 mod dial;
+mod exchange;
 mod link;
+mod link_state;
 mod options;
+mod pause;
 mod pinned;
 mod reply;
 mod sentinel;
@@ -19,7 +22,7 @@ use tokio::time::Instant;
 use self::address::Address;
 use self::link::Link;
 use self::subscriptions::Subscriptions;
-use crate::Failure;
+use crate::failure::Failure;
 
 pub use self::command::{Command, Script};
 pub use self::options::Options;

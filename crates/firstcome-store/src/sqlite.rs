@@ -12,7 +12,7 @@ pub use rusqlite;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The longest pause before work that found the file in use is tried again.
 const PAUSE_US: u64 = 8_000;

@@ -101,7 +101,7 @@ enum Verb {
     /// Become a command that dies with its starter.
     #[cfg(feature = "locks")]
     #[command(hide = true)]
-    RunBeside(lock::BesideArgs),
+    RunBeside(lock::ChildArgs),
 }
 
 /// Runs the program with the arguments of this process and returns its exit code.
@@ -152,7 +152,7 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         #[cfg(feature = "locks")]
         Verb::Locks(verb) => on_one_core(lock::locks(verb, json)),
         #[cfg(feature = "locks")]
-        Verb::RunBeside(args) => lock::run_beside(args),
+        Verb::RunBeside(args) => lock::run_child(args),
     }
 }
 

@@ -1,14 +1,19 @@
+//! Watching who leads.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use super::Leader;
-use crate::attempt::pause;
-use crate::backend::{Ear, Heard, Topic};
+use super::leader::Leader;
+use crate::backoff::pause;
+use crate::failure::Failure;
+use crate::fence::Fence;
+use crate::requests::Topic;
 use crate::shared::Shared;
-use crate::{Failure, Fence};
+use crate::signal::Signal;
+use crate::subscriber::Subscriber;
 
 /// The longest time between two looks.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -23,7 +28,7 @@ pub struct Watch {
 impl Watch {
     pub(crate) async fn start(shared: &Arc<Shared>, name: &str) -> Result<Self, Failure> {
         // Subscribed before looking, so that no change in between is missed.
-        let ear = shared.backend.listen(Topic::Leader(name)).await?;
+        let subscriber = shared.backend.subscribe(Topic::Leader(name)).await?;
         let (first, left) = look(shared, name).await?;
         let (sender, leaders) = watch::channel(first);
         let (shared, name) = (Arc::clone(shared), name.to_owned());
@@ -31,7 +36,7 @@ impl Watch {
             tokio::select! {
                 () = shared.closed() => {}
                 () = sender.closed() => {}
-                () = follow(&shared, &name, ear, left, &sender) => {}
+                () = follow(&shared, &name, subscriber, left, &sender) => {}
             }
         });
         Ok(Self { leaders, task })
@@ -88,7 +93,7 @@ impl Drop for Watch {
 async fn follow(
     shared: &Shared,
     name: &str,
-    mut ear: Ear,
+    mut subscriber: Subscriber,
     mut left: Option<Duration>,
     leaders: &watch::Sender<Option<Leader>>,
 ) {
@@ -96,9 +101,9 @@ async fn follow(
     loop {
         // A leader that died is noticed when its lease should have ended.
         let rest = left.map_or(LONGEST, |left| left + Duration::from_millis(1));
-        let rest = if ear.is_live() { rest } else { rest.min(pause(failures.max(4))) };
+        let rest = if subscriber.is_live() { rest } else { rest.min(pause(failures.max(4))) };
         tokio::select! {
-            heard = ear.next() => if heard == Heard::Closed { return },
+            signal = subscriber.next() => if signal == Signal::Closed { return },
             () = tokio::time::sleep(rest) => {}
         }
         match look(shared, name).await {

@@ -1,3 +1,5 @@
+//! The simulated link between one client and a store in memory.
+
 use std::sync::Arc;
 
 use tokio::sync::broadcast::{Receiver, error::RecvError};
@@ -27,11 +29,11 @@ use tokio::sync::watch;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Way {
-    standing: Arc<watch::Sender<Standing>>,
+    state: Arc<watch::Sender<LinkState>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum LinkState {
     Open,
     /// Calls arrive, nothing comes back.
     OneWay,
@@ -43,24 +45,24 @@ impl Way {
     /// Makes a way that is open.
     #[must_use]
     pub fn new() -> Self {
-        Self { standing: Arc::new(watch::Sender::new(Standing::Open)) }
+        Self { state: Arc::new(watch::Sender::new(LinkState::Open)) }
     }
 
     /// Makes everything wait that is on its way: calls, their answers, and the messages that somebody subscribed to.
     ///
     /// A call whose caller gives up waiting while the way is stalled never arrives.
     pub fn stall(&self) {
-        self.become_unless_cut(Standing::Stalled);
+        self.become_unless_cut(LinkState::Stalled);
     }
 
     /// Makes answers wait, and the messages that somebody subscribed to: calls arrive and happen.
     pub fn stall_answers(&self) {
-        self.become_unless_cut(Standing::OneWay);
+        self.become_unless_cut(LinkState::OneWay);
     }
 
     /// Lets through what waits, and what comes. A way that was cut stays cut.
     pub fn open(&self) {
-        self.become_unless_cut(Standing::Open);
+        self.become_unless_cut(LinkState::Open);
     }
 
     /// Cuts it for ever: nothing arrives and nothing is heard any more, as if the process behind it had died.
@@ -68,46 +70,46 @@ impl Way {
     /// What its clients hold stays theirs until the leases end. Calls under way never return, those that come
     /// neither.
     pub fn cut(&self) {
-        self.standing.send_replace(Standing::Cut);
+        self.state.send_replace(LinkState::Cut);
     }
 
-    fn become_unless_cut(&self, next: Standing) {
-        self.standing.send_if_modified(|standing| {
-            let changes = *standing != Standing::Cut && *standing != next;
+    fn become_unless_cut(&self, next: LinkState) {
+        self.state.send_if_modified(|state| {
+            let changes = *state != LinkState::Cut && *state != next;
             if changes {
-                *standing = next;
+                *state = next;
             }
             changes
         });
     }
 
     /// Waits until a call arrives.
-    pub(crate) async fn there(&self) {
-        self.until(|standing| matches!(standing, Standing::Open | Standing::OneWay)).await;
+    pub(crate) async fn request_arrives(&self) {
+        self.until(|state| matches!(state, LinkState::Open | LinkState::OneWay)).await;
     }
 
     /// Waits until an answer arrives.
-    pub(crate) async fn back(&self) {
-        self.until(|standing| standing == Standing::Open).await;
+    pub(crate) async fn answer_arrives(&self) {
+        self.until(|state| state == LinkState::Open).await;
     }
 
     /// Receives while the way is open; messages that come while it is not wait in the channel.
     ///
     /// Cancel safe: a message is taken out only to be given.
-    pub(crate) async fn hears(&self, channel: &mut Receiver<()>) -> Result<(), RecvError> {
+    pub(crate) async fn receive(&self, channel: &mut Receiver<()>) -> Result<(), RecvError> {
         loop {
-            self.back().await;
+            self.answer_arrives().await;
             tokio::select! {
                 biased;
-                () = self.until(|standing| standing != Standing::Open) => {}
+                () = self.until(|state| state != LinkState::Open) => {}
                 heard = channel.recv() => return heard,
             }
         }
     }
 
-    async fn until(&self, mut wanted: impl FnMut(Standing) -> bool) {
+    async fn until(&self, mut wanted: impl FnMut(LinkState) -> bool) {
         // The sender lives in this struct, so waiting ends with what is wanted or with the caller.
-        drop(self.standing.subscribe().wait_for(|standing| wanted(*standing)).await);
+        drop(self.state.subscribe().wait_for(|state| wanted(*state)).await);
     }
 }
 

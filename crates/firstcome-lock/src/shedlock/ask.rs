@@ -1,4 +1,4 @@
-//! What is asked for, checked.
+//! A checked request for one lock.
 
 use std::time::Duration;
 
@@ -7,10 +7,8 @@ use tokio::time::Instant;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 use super::time::client_now;
 use super::time::millis;
-use crate::Failure;
-use crate::backend::later;
-use crate::failure::within;
-use crate::lock::{LEAST_LEASE, LONGEST};
+use crate::durations::{LEAST_LEASE, LONGEST, later, within};
+use crate::failure::Failure;
 
 /// The least that trust ends before the lock can be anybody's.
 const LEAST_MARGIN: Duration = Duration::from_millis(20);

@@ -1,16 +1,16 @@
+//! A client of locks as ShedLock keeps them.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use firstcome_store::Options;
-use tokio::time::{Instant, sleep};
-
 #[cfg(feature = "mysql")]
-use super::MySqlOptions;
+use firstcome_store::mysql::Options as MySqlOptions;
 #[cfg(feature = "postgres")]
-use super::PostgresOptions;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-use super::Table;
+use firstcome_store::postgres::Options as PostgresOptions;
+use firstcome_store::{Effect, Options};
+use tokio::time::Instant;
+
 use super::ask::Ask;
 use super::held::SimpleLock;
 #[cfg(feature = "mysql")]
@@ -19,14 +19,12 @@ use super::mysql::MySqlTable;
 use super::postgres::PostgresTable;
 use super::redis::RedisKeys;
 use super::settings::KeySpace;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use super::settings::Table;
+use super::shared::Shared;
 use super::store::Store;
-use crate::backend::later;
-use crate::clerk::Clerk;
-use crate::{Backoff, Failure};
-use firstcome_store::Effect;
-
-/// The base of the pauses between looks for what a request whose answer was lost may have taken.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+use crate::background_task::BackgroundTask;
+use crate::failure::Failure;
 
 /// Locks kept where ShedLock keeps them: its `LockProvider`.
 ///
@@ -34,15 +32,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// [module](super) for what these locks are worth.
 #[derive(Debug, Clone)]
 pub struct ShedLock {
-    inner: Arc<Inner>,
-}
-
-/// What every handle of one client shares.
-#[derive(Debug)]
-pub(super) struct Inner {
-    pub(super) store: Store,
-    pub(super) clerk: Clerk,
-    closed: AtomicBool,
+    shared: Arc<Shared>,
 }
 
 impl ShedLock {
@@ -113,8 +103,12 @@ impl ShedLock {
     }
 
     fn start(store: Store) -> Self {
-        let inner = Inner { store, clerk: Clerk::start(None), closed: AtomicBool::new(false) };
-        Self { inner: Arc::new(inner) }
+        let shared = Shared {
+            store,
+            background: BackgroundTask::start(None),
+            closed: AtomicBool::new(false),
+        };
+        Self { shared: Arc::new(shared) }
     }
 
     /// Makes the table where it is not there, with the columns that ShedLock documents; nothing to do on Redis.
@@ -127,7 +121,7 @@ impl ShedLock {
     ///
     /// Cancel safe: it may have happened, and may be asked again.
     pub async fn create_table(&self) -> Result<(), Failure> {
-        match &self.inner.store {
+        match &self.shared.store {
             Store::Redis(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Store::Postgres(table) => table.create_table().await,
@@ -158,12 +152,12 @@ impl ShedLock {
         lock_at_most_for: Duration,
         lock_at_least_for: Duration,
     ) -> Result<Option<SimpleLock>, Failure> {
-        if self.inner.closed.load(Ordering::Acquire) {
+        if self.shared.closed.load(Ordering::Acquire) {
             return Err(Failure::Closed);
         }
-        let ask = self.inner.store.ask(name, lock_at_most_for, lock_at_least_for)?;
-        let inner = Arc::clone(&self.inner);
-        self.inner.clerk.own(move |wanted| inner.take(ask, wanted)).await
+        let ask = self.shared.store.ask(name, lock_at_most_for, lock_at_least_for)?;
+        let shared = Arc::clone(&self.shared);
+        self.shared.background.run_to_end(move |wanted| take(shared, ask, wanted)).await
     }
 
     /// Waits for what goes on in the background, not longer than two requests may take, and closes the connections, for
@@ -175,55 +169,34 @@ impl ShedLock {
     ///
     /// Not cancel safe: connections may stay open until the last clone is dropped.
     pub async fn close(&self) {
-        self.inner.closed.store(true, Ordering::Release);
-        let patience = 2 * self.inner.store.answer_within();
+        self.shared.closed.store(true, Ordering::Release);
+        let patience = 2 * self.shared.store.answer_within();
         // What is not answered in this time is not waited for: the locks end by themselves.
-        drop(tokio::time::timeout(patience, self.inner.clerk.finish()).await);
-        self.inner.store.close().await;
+        drop(tokio::time::timeout(patience, self.shared.background.finish()).await);
+        self.shared.store.close().await;
     }
 }
 
-impl Inner {
-    async fn take(
-        self: Arc<Self>,
-        ask: Ask,
-        wanted: Arc<AtomicBool>,
-    ) -> Result<Option<SimpleLock>, Failure> {
-        let taken = self.store.take(&ask).await;
-        let late = Instant::now() >= ask.trusted_until();
-        match taken {
-            Ok(false) => return Ok(None),
-            Ok(true) if wanted.load(Ordering::Acquire) && !late => {
-                return Ok(Some(SimpleLock::new(&self, ask)));
-            }
-            Err(failure) if failure.effect() == Effect::None => return Err(failure),
-            Ok(true) | Err(_) => {}
+async fn take(
+    shared: Arc<Shared>,
+    ask: Ask,
+    wanted: Arc<AtomicBool>,
+) -> Result<Option<SimpleLock>, Failure> {
+    let taken = shared.store.take(&ask).await;
+    let late = Instant::now() >= ask.trusted_until();
+    match taken {
+        Ok(false) => return Ok(None),
+        Ok(true) if wanted.load(Ordering::Acquire) && !late => {
+            return Ok(Some(SimpleLock::new(&shared, ask)));
         }
-        let undone = Arc::clone(&self).undo(ask, taken.is_ok());
-        self.clerk.run(undone);
-        match taken {
-            Err(failure) => Err(failure),
-            Ok(_) if late => Err(Failure::Late),
-            Ok(_) => Ok(None),
-        }
+        Err(failure) if failure.effect() == Effect::None => return Err(failure),
+        Ok(true) | Err(_) => {}
     }
-
-    /// Frees what a request may have taken for nobody, until it was found or can hardly arrive any more.
-    async fn undo(self: Arc<Self>, ask: Ask, arrived: bool) {
-        let hardly_after = later(ask.at, 2 * self.store.answer_within());
-        let over_at = ask.over_at();
-        for pause in Backoff::new(LOOK_AGAIN).pauses() {
-            let looked_at = Instant::now();
-            match self.store.undo(&ask).await {
-                Ok(found) if found || arrived || looked_at >= hardly_after => return,
-                Err(failure) if !failure.passes_by_itself() => return,
-                Ok(_) | Err(_) => {}
-            }
-            if Instant::now() >= over_at {
-                // It has ended by itself.
-                return;
-            }
-            sleep(pause).await;
-        }
+    let undone = Arc::clone(&shared).undo(ask, taken.is_ok());
+    shared.background.run(undone);
+    match taken {
+        Err(failure) => Err(failure),
+        Ok(_) if late => Err(Failure::Late),
+        Ok(_) => Ok(None),
     }
 }

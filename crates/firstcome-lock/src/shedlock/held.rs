@@ -1,11 +1,14 @@
+//! A ShedLock lock that is held.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
 
 use super::ask::Ask;
-use super::client::Inner;
-use crate::{Backoff, Failure};
+use super::shared::Shared;
+use crate::backoff::Backoff;
+use crate::failure::Failure;
 
 /// The base of the pauses between requests that found no answer.
 const ASK_AGAIN: Duration = Duration::from_millis(20);
@@ -17,7 +20,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 #[must_use = "dropping it unlocks"]
 pub struct SimpleLock {
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     /// None once there is nothing left to give back.
     ask: Option<Ask>,
 }
@@ -34,8 +37,8 @@ pub enum Unlocked {
 }
 
 impl SimpleLock {
-    pub(super) fn new(inner: &Arc<Inner>, ask: Ask) -> Self {
-        Self { inner: Arc::clone(inner), ask: Some(ask) }
+    pub(super) fn new(shared: &Arc<Shared>, ask: Ask) -> Self {
+        Self { shared: Arc::clone(shared), ask: Some(ask) }
     }
 
     /// Gives the lock's name.
@@ -89,8 +92,8 @@ impl SimpleLock {
         let Some(old) = self.ask.take() else { return Ok(None) };
         let locked_by = old.locked_by.clone();
         let ask = Ask::new(&old.name, locked_by, lock_at_most_for, lock_at_least_for)?;
-        let inner = Arc::clone(&self.inner);
-        self.inner.clerk.own(move |_| extend(inner, old.trusted_until(), ask)).await
+        let shared = Arc::clone(&self.shared);
+        self.shared.background.run_to_end(move |_| extend(shared, old.trusted_until(), ask)).await
     }
 
     /// Gives the lock back: it is free at once, or when it was taken for *at least* the time asked for.
@@ -106,9 +109,9 @@ impl SimpleLock {
     pub async fn unlock(mut self) -> Result<Unlocked, Failure> {
         let Some(ask) = self.ask.take() else { return Ok(Unlocked::AlreadyLost) };
         let name = ask.name.clone();
-        let inner = Arc::clone(&self.inner);
-        let unlocking = self.inner.clerk.own(move |_| give_back(inner, ask));
-        let patience = self.inner.store.answer_within();
+        let shared = Arc::clone(&self.shared);
+        let unlocking = self.shared.background.run_to_end(move |_| give_back(shared, ask));
+        let patience = self.shared.store.answer_within();
         timeout(patience, unlocking).await.map_err(|_| Failure::Pending { name })?
     }
 }
@@ -116,10 +119,10 @@ impl SimpleLock {
 impl Drop for SimpleLock {
     fn drop(&mut self) {
         if let Some(ask) = self.ask.take() {
-            let inner = Arc::clone(&self.inner);
-            self.inner.clerk.run(async move {
+            let shared = Arc::clone(&self.shared);
+            self.shared.background.run(async move {
                 // Nobody asks what became of it; without an answer it ends by itself.
-                drop(give_back(inner, ask).await);
+                drop(give_back(shared, ask).await);
             });
         }
     }
@@ -127,13 +130,13 @@ impl Drop for SimpleLock {
 
 /// Asks for an extension until there is an answer, or nothing left to extend.
 async fn extend(
-    inner: Arc<Inner>,
+    shared: Arc<Shared>,
     trusted_until: Instant,
     ask: Ask,
 ) -> Result<Option<SimpleLock>, Failure> {
     for pause in Backoff::new(ASK_AGAIN).pauses() {
-        match inner.store.extend(&ask).await {
-            Ok(true) => return Ok(Some(SimpleLock::new(&inner, ask))),
+        match shared.store.extend(&ask).await {
+            Ok(true) => return Ok(Some(SimpleLock::new(&shared, ask))),
             Ok(false) => break,
             Err(failure) if !again(&failure, trusted_until) => return Err(failure),
             Err(_) => sleep(pause).await,
@@ -143,10 +146,10 @@ async fn extend(
 }
 
 /// Asks to unlock until there is an answer, or the lock has certainly ended by itself.
-async fn give_back(inner: Arc<Inner>, ask: Ask) -> Result<Unlocked, Failure> {
+async fn give_back(shared: Arc<Shared>, ask: Ask) -> Result<Unlocked, Failure> {
     let over_at = ask.over_at();
     for pause in Backoff::new(ASK_AGAIN).pauses() {
-        match inner.store.unlock(&ask).await {
+        match shared.store.unlock(&ask).await {
             Ok(true) => return Ok(Unlocked::Yes),
             Ok(false) => break,
             Err(failure) if !again(&failure, over_at) => return Err(failure),

@@ -12,7 +12,7 @@ use firstcome_store::mysql::{MySql, Options, cell, text};
 use super::ask::Ask;
 use super::settings::{Table, check_name};
 use super::time::{client_now, millis};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Tables on a server.
 #[derive(Debug)]

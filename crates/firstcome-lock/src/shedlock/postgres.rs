@@ -11,7 +11,7 @@ use super::ask::Ask;
 use super::settings::{Table, check_name};
 use super::statements::Statements;
 use super::time::{client_now, millis};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Tables on a server.
 #[derive(Debug)]

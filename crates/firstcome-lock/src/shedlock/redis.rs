@@ -8,7 +8,7 @@ use firstcome_store::{Command, Options, Redis, Reply, Script};
 use super::ask::Ask;
 use super::settings::KeySpace;
 use super::time::{client_now, iso, millis};
-use crate::Failure;
+use crate::failure::Failure;
 
 static KEEP: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("keep.lua")));
 

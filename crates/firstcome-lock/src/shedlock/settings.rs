@@ -1,6 +1,6 @@
-//! Where the locks are kept, as both sides have to have it.
+//! Settings that both sides must share: the table or the keys, and whose clock counts.
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The longest name, in characters: the width of the table's column.
 #[cfg(any(feature = "postgres", feature = "mysql"))]

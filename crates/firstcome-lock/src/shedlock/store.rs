@@ -1,4 +1,4 @@
-//! The seam between ShedLock's words and where they are kept.
+//! The stores that ShedLock's locks are kept in, behind one set of functions.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::mysql::MySqlTable;
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::redis::RedisKeys;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Where locks are kept.
 #[derive(Debug)]

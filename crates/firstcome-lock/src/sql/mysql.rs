@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use firstcome_store::mysql::{MySql, Options, Row as Found, bytes, cell, text};
 
+use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
-use super::unexpected;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The tables, as they are made.
 pub(super) const CREATE: &str = include_str!("mysql/create.sql");
@@ -25,6 +25,8 @@ const OWNERS: &str = include_str!("mysql/owners.sql");
 const GUARD: &str = include_str!("mysql/guard.sql");
 const OLD: &str = include_str!("mysql/old.sql");
 const SWEEP: &str = include_str!("mysql/sweep.sql");
+const OLD_PERMITS: &str = include_str!("mysql/permits_old.sql");
+const SWEEP_PERMITS: &str = include_str!("mysql/permits_sweep.sql");
 const HELD: &str = include_str!("mysql/held.sql");
 
 /// How many connections there are for what must not wait behind those who wait: giving back and renewing.
@@ -108,7 +110,10 @@ impl MySqlTable {
         };
         // What changes the row and what looks at it travel together.
         let sets = pool.step(&fill(&[sql, LOOK].concat(), &values)).await?;
-        let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
+        let row = sets
+            .last()
+            .and_then(|rows| rows.first())
+            .ok_or_else(|| Failure::unexpected("a row"))?;
         let there: Option<String> = cell(row, 0)?;
         let found = there.map(|_| lock(row, 0)).transpose()?;
         let carried_out = !matches!(step, Step::Look) && cell(row, 7)?;
@@ -190,7 +195,7 @@ impl MySqlTable {
     ) -> Result<Option<String>, Failure> {
         let (look, remove) = match rows {
             Rows::Locks => (OLD, SWEEP),
-            Rows::Permits => (permits::OLD, permits::SWEEP),
+            Rows::Permits => (OLD_PERMITS, SWEEP_PERMITS),
         };
         let values = [("after", text(&after)), ("count", count.to_string())];
         let sets = self.keep.step(&fill(look, &values)).await?;
@@ -229,19 +234,19 @@ impl MySqlTable {
     }
 }
 
-/// Writes values, which are numbers and hexadecimal digits, into the places `{…}` of a statement.
+/// Writes values, which are numbers and hexadecimal digits, into the placeholders `{…}` of a statement.
 fn fill(sql: &str, values: &[(&str, String)]) -> String {
     values
         .iter()
-        .fold(sql.to_owned(), |sql, (place, value)| sql.replace(&format!("{{{place}}}"), value))
+        .fold(sql.to_owned(), |sql, (name, value)| sql.replace(&format!("{{{name}}}"), value))
 }
 
 /// Reads a lock from six columns.
 fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
     Ok(Row {
         owner: cell(row, first)?,
-        holds: super::unsigned(cell(row, first + 1)?),
-        fence: super::unsigned(cell(row, first + 2)?),
+        holds: unsigned(cell(row, first + 1)?),
+        fence: unsigned(cell(row, first + 2)?),
         expires_at: cell(row, first + 3)?,
         request: cell(row, first + 4)?,
         metadata: cell(row, first + 5)?,

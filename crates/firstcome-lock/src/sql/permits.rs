@@ -9,64 +9,17 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tokio::time::Instant;
 
-use super::{SqlBackend, TRIES, micros, name, number, pause, request};
-use crate::Failure;
-use crate::backend::{Answer, Kept, Left, NotAfter, Renewal, Return, Undone, in_use};
+use super::backend::{SqlBackend, TRIES, pause};
+use super::name;
+use super::numbers::{micros, request_id, short_id, unsigned};
+use super::permit_row::{PermitStep, Permits};
+use crate::failure::Failure;
+use crate::inject::Mistake;
 use crate::keys::Keys;
-use crate::protection::Protection;
-
-/// One request about who has permits.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(
-    not(feature = "postgres"),
-    expect(dead_code, reason = "nobody else says anything to those who wait")
-)]
-pub(super) enum Step {
-    /// Only look.
-    Look,
-    /// Take one where fewer than `most` are out, and nobody is alone; with 0 where nobody has any, and be alone. `waits`:
-    /// leave word that somebody wants to be told when one is given back.
-    Acquire { lease: i64, not_after: i64, most: i64, waits: bool },
-    /// Give back this owner's.
-    Return,
-}
-
-/// Who has permits of one name.
-#[derive(Debug)]
-pub(super) struct Out {
-    /// The fence of the owner who asked, if it has one.
-    pub(super) mine: Option<i64>,
-    pub(super) count: i64,
-    /// Somebody is alone.
-    pub(super) alone: bool,
-    /// When the first and the last of them end, by the store's clock in µs.
-    pub(super) first: Option<i64>,
-    pub(super) last: Option<i64>,
-    /// The last request that changed it.
-    pub(super) request: Option<i64>,
-    /// The store's clock in µs.
-    pub(super) now: i64,
-    /// The step changed the row, even if the row does not show it: see [`Seen`](super::Seen).
-    pub(super) carried_out: bool,
-}
-
-impl Out {
-    /// Tells whether this request, which was to give one back, did.
-    fn was_changed_by(&self, request: i64) -> bool {
-        self.carried_out || self.request == Some(request)
-    }
-
-    /// Tells how long it takes at most until there may be one for who wants to be one of `most`; `None` where there is one.
-    pub(super) fn taken_for(&self, most: i64) -> Option<Duration> {
-        let (free, until) = match most {
-            0 => (self.count == 0, self.last),
-            most => (self.count < most && !self.alone, self.first),
-        };
-        let left = until.map_or(0, |until| until.saturating_sub(self.now));
-        (!free && self.mine.is_none())
-            .then(|| Duration::from_micros(u64::try_from(left).unwrap_or(0)))
-    }
-}
+use crate::requests::{
+    AcquireAnswer, NotAfter, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
+    UndoAnswer,
+};
 
 impl SqlBackend {
     pub(super) async fn acquire_permit(
@@ -76,33 +29,37 @@ impl SqlBackend {
         owner: &str,
         lease: Duration,
         waits: bool,
-    ) -> Result<Answer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
         let mut late = false;
         for _ in 0..TRIES {
             let not_after = self.not_after();
             let last = NotAfter(not_after.saturating_add(micros(self.answer_within())));
-            let mut step = Step::Acquire { lease: micros(lease), not_after, most, waits };
-            if self.protections.lack(Protection::CountInStep) {
-                let seen = self.permit(keys, owner, 0, Step::Look).await;
+            let mut step = PermitStep::Acquire { lease: micros(lease), not_after, most, waits };
+            if self.mistakes.makes(Mistake::CountPermitsBeforehand) {
+                let seen = self.permit(keys, owner, 0, PermitStep::Look).await;
                 let seen = seen.map_err(|failure| (failure, last))?;
                 if let Some(remaining) = seen.taken_for(most) {
-                    return Ok(Answer::Held { remaining: Some(remaining) });
+                    return Ok(AcquireAnswer::Held { remaining: Some(remaining) });
                 }
-                step =
-                    Step::Acquire { lease: micros(lease), not_after, most: i64::MAX, waits: false };
+                step = PermitStep::Acquire {
+                    lease: micros(lease),
+                    not_after,
+                    most: i64::MAX,
+                    waits: false,
+                };
             }
-            let seen = self.permit(keys, owner, request(), step).await;
+            let seen = self.permit(keys, owner, request_id(), step).await;
             let seen = seen.map_err(|failure| (failure, last))?;
             if let Some(fence) = seen.mine {
-                return Ok(Answer::Yes { holds: 1, fence: super::unsigned(fence) });
+                return Ok(AcquireAnswer::Yes { holds: 1, fence: unsigned(fence) });
             }
             if let Some(remaining) = seen.taken_for(most) {
-                return Ok(Answer::Held { remaining: Some(remaining) });
+                return Ok(AcquireAnswer::Held { remaining: Some(remaining) });
             }
             if seen.now > not_after {
                 // By what was known of the clock it was in time: that was another server's, or long ago.
                 if late {
-                    return Ok(Answer::Late);
+                    return Ok(AcquireAnswer::Late);
                 }
                 late = true;
             } else {
@@ -110,7 +67,7 @@ impl SqlBackend {
                 pause().await;
             }
         }
-        Err((in_use(&keys.name), NotAfter(0)))
+        Err((Failure::row_in_use(&keys.name), NotAfter(0)))
     }
 
     pub(super) async fn undo_permit(
@@ -118,56 +75,59 @@ impl SqlBackend {
         keys: &Keys,
         owner: &str,
         not_after: NotAfter,
-    ) -> Result<Undone, Failure> {
-        let request = request();
+    ) -> Result<UndoAnswer, Failure> {
+        let request = request_id();
         let seen = self.returned(keys, owner, request).await?;
         Ok(match seen.was_changed_by(request) {
-            true => Undone::TakenBack,
-            false => Undone::nothing_by(seen.now, not_after),
+            true => UndoAnswer::TakenBack,
+            false => UndoAnswer::nothing_by(seen.now, not_after),
         })
     }
 
-    pub(super) async fn release_permit(&self, asked: Return<'_>) -> Result<Left, Failure> {
-        let request = number(asked.request);
+    pub(super) async fn release_permit(
+        &self,
+        asked: ReleaseRequest<'_>,
+    ) -> Result<ReleaseAnswer, Failure> {
+        let request = short_id(asked.request);
         let seen = self.returned(asked.keys, asked.owner, request).await?;
-        Ok(if seen.was_changed_by(request) { Left::Free } else { Left::Nothing })
+        Ok(if seen.was_changed_by(request) { ReleaseAnswer::Free } else { ReleaseAnswer::Nothing })
     }
 
     /// Sends a return until it was carried out, or until there was nothing for it to do.
-    async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Out, Failure> {
+    async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Permits, Failure> {
         for _ in 0..TRIES {
-            let seen = self.permit(keys, owner, request, Step::Return).await?;
+            let seen = self.permit(keys, owner, request, PermitStep::Return).await?;
             if seen.was_changed_by(request) || seen.mine.is_none() {
                 return Ok(seen);
             }
             pause().await;
         }
-        Err(in_use(&keys.name))
+        Err(Failure::row_in_use(&keys.name))
     }
 
     /// Renews permits, those of one name together.
     pub(super) async fn renew_permits(
         &self,
-        holds: &[Renewal<'_>],
+        holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<Kept>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Failure> {
         let lease = lease.map_or(0, micros);
         let mut rows: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (place, (keys, _)) in holds.iter().enumerate() {
-            rows.entry(name::stored(&keys.line.row()).into_owned()).or_default().push(place);
+        for (index, (keys, _)) in holds.iter().enumerate() {
+            rows.entry(name::stored(&keys.queue.row()).into_owned()).or_default().push(index);
         }
-        let renewing = rows.into_iter().map(async |(name, places)| {
+        let renewing = rows.into_iter().map(async |(name, indexes)| {
             let owners: Vec<String> =
-                places.iter().map(|place| holds[*place].1.to_owned()).collect();
+                indexes.iter().map(|index| holds[*index].1.to_owned()).collect();
             let kept = self.table.renew_permits(name, owners, lease).await;
-            (places, kept)
+            (indexes, kept)
         });
-        let mut answers = vec![Kept::NotRenewed; holds.len()];
-        for (places, kept) in join_all(renewing).await {
+        let mut answers = vec![RenewalAnswer::NotRenewed; holds.len()];
+        for (indexes, kept) in join_all(renewing).await {
             match kept {
                 Ok(kept) => {
-                    for place in places {
-                        answers[place] = kept.iter().any(|owner| owner == holds[place].1).into();
+                    for index in indexes {
+                        answers[index] = kept.iter().any(|owner| owner == holds[index].1).into();
                     }
                 }
                 // One row that somebody else's transaction has must not hold up the others.
@@ -183,7 +143,7 @@ impl SqlBackend {
         keys: &Keys,
         most: i64,
     ) -> Result<Option<Option<Duration>>, Failure> {
-        let seen = self.permit(keys, "", 0, Step::Look).await?;
+        let seen = self.permit(keys, "", 0, PermitStep::Look).await?;
         Ok(seen.taken_for(most).map(Some))
     }
 
@@ -192,10 +152,10 @@ impl SqlBackend {
         keys: &Keys,
         owner: &str,
         request: i64,
-        step: Step,
-    ) -> Result<Out, Failure> {
+        step: PermitStep,
+    ) -> Result<Permits, Failure> {
         let asked = Instant::now();
-        let name = name::stored(&keys.line.row()).into_owned();
+        let name = name::stored(&keys.queue.row()).into_owned();
         let seen = self.table.permit(&name, owner, request, step).await?;
         self.clock.note(seen.now, asked);
         Ok(seen)

@@ -1,20 +1,17 @@
 //! Locks in PostgreSQL.
 
 mod permits;
+mod subscriber;
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use firstcome_store::postgres::{
-    FromSql, Heard as Said, Listener, Liveness, Options, Postgres, Row as Found, ToSql, Type,
-};
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
+use firstcome_store::postgres::{FromSql, Listener, Options, Postgres, Row as Found, ToSql, Type};
 
+pub(super) use self::subscriber::PostgresSubscriber;
+use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
-use super::unexpected;
-use crate::Failure;
-use crate::backend::{Ear, Heard};
+use crate::failure::Failure;
 
 /// The tables, as they are made.
 pub(super) const CREATE: &str = include_str!("postgres/create.sql");
@@ -29,6 +26,7 @@ const ANNOUNCE: &str = include_str!("postgres/announce.sql");
 const RENEW: &str = include_str!("postgres/renew.sql");
 const GUARD: &str = include_str!("postgres/guard.sql");
 const SWEEP: &str = include_str!("postgres/sweep.sql");
+const SWEEP_PERMITS: &str = include_str!("postgres/permits_sweep.sql");
 const HELD: &str = include_str!("postgres/held.sql");
 
 /// The channel that everything is said on; what it is about is the payload.
@@ -153,7 +151,7 @@ impl PostgresTable {
             }
         };
         let rows = rows?;
-        seen(rows.first().ok_or_else(|| unexpected("a row"))?)
+        seen(rows.first().ok_or_else(|| Failure::unexpected("a row"))?)
     }
 
     pub(super) async fn renew(
@@ -189,7 +187,7 @@ impl PostgresTable {
     ) -> Result<Option<String>, Failure> {
         let sql = match rows {
             Rows::Locks => SWEEP,
-            Rows::Permits => permits::SWEEP,
+            Rows::Permits => SWEEP_PERMITS,
         };
         let rows = self.keep.step(sql, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
         rows.first().map_or(Ok(None), |row| cell(row, 0))
@@ -205,13 +203,16 @@ impl PostgresTable {
         rows.iter().map(read).collect()
     }
 
-    pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
+    pub(super) async fn listen(
+        &self,
+        topic: String,
+    ) -> Result<Option<PostgresSubscriber>, Failure> {
         if self.pooled {
-            return Ok(Ear::Deaf);
+            return Ok(None);
         }
         let listener = self.listener.get_or_init(|| self.keep.listener(CHANNEL));
         let said = listener.subscribe().await?;
-        Ok(Ear::Postgres(PostgresEar { topic, said, liveness: listener.liveness() }))
+        Ok(Some(PostgresSubscriber { topic, said, liveness: listener.liveness() }))
     }
 
     pub(super) fn answer_within(&self) -> Duration {
@@ -221,31 +222,6 @@ impl PostgresTable {
     pub(super) async fn close(&self) {
         self.ask.close().await;
         self.keep.close().await;
-    }
-}
-
-/// A subscription to what is said about one lock.
-#[derive(Debug)]
-pub(crate) struct PostgresEar {
-    topic: String,
-    said: broadcast::Receiver<Said>,
-    liveness: Liveness,
-}
-
-impl PostgresEar {
-    pub(crate) async fn next(&mut self) -> Heard {
-        loop {
-            match self.said.recv().await {
-                Ok(Said::Note(topic)) if *topic == *self.topic => return Heard::Wake,
-                Ok(Said::Note(_)) => {}
-                Ok(Said::Cut) | Err(RecvError::Lagged(_)) => return Heard::Missed,
-                Err(RecvError::Closed) => return Heard::Closed,
-            }
-        }
-    }
-
-    pub(crate) fn is_live(&self) -> bool {
-        self.liveness.is_live()
     }
 }
 
@@ -265,14 +241,14 @@ fn seen(row: &Found) -> Result<Seen, Failure> {
 fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
     Ok(Row {
         owner: cell(row, first)?,
-        holds: super::unsigned(cell(row, first + 1)?),
-        fence: super::unsigned(cell(row, first + 2)?),
+        holds: unsigned(cell(row, first + 1)?),
+        fence: unsigned(cell(row, first + 2)?),
         expires_at: cell(row, first + 3)?,
         request: cell(row, first + 4)?,
         metadata: cell(row, first + 5)?,
     })
 }
 
-fn cell<'a, T: FromSql<'a>>(row: &'a Found, at: usize) -> Result<T, Failure> {
-    row.try_get(at).map_err(|error| unexpected(&format!("a lock: {error}")))
+fn cell<'a, T: FromSql<'a>>(row: &'a Found, index: usize) -> Result<T, Failure> {
+    row.try_get(index).map_err(|error| Failure::unexpected(&format!("a lock: {error}")))
 }

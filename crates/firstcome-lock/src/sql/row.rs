@@ -1,6 +1,8 @@
+//! The row of a lock, and the steps about it.
+
 use std::time::Duration;
 
-use crate::Holder;
+use crate::holder::Holder;
 
 /// One request about one row.
 #[derive(Debug)]

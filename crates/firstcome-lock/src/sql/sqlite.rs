@@ -7,8 +7,9 @@ use std::time::Duration;
 use firstcome_store::sqlite::rusqlite::{self, Connection, OptionalExtension as _, params};
 use firstcome_store::sqlite::{Options, Sqlite};
 
+use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
-use crate::Failure;
+use crate::failure::Failure;
 
 /// The tables, as they are made.
 pub(super) const CREATE: &str = include_str!("sqlite/create.sql");
@@ -23,11 +24,14 @@ const ANNOUNCE: &str = include_str!("sqlite/announce.sql");
 const RENEW: &str = include_str!("sqlite/renew.sql");
 const GUARD: &str = include_str!("sqlite/guard.sql");
 const SWEEP: &str = include_str!("sqlite/sweep.sql");
+const SWEEP_PERMITS: &str = include_str!("sqlite/permits_sweep.sql");
 const HELD: &str = include_str!("sqlite/held.sql");
 
 /// The last of the next rows in the order of their names.
-const BITE: &str = "SELECT max(name) FROM \
+const LOCKS_PAGE_END: &str = "SELECT max(name) FROM \
     (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
+const PERMITS_PAGE_END: &str = "SELECT max(name) FROM \
+    (SELECT name FROM firstcome_permits WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
 /// A file with the table of locks.
 #[derive(Debug)]
@@ -148,8 +152,8 @@ impl SqliteTable {
         count: i64,
     ) -> Result<Option<String>, Failure> {
         let (bite, sweep) = match rows {
-            Rows::Locks => (BITE, SWEEP),
-            Rows::Permits => (permits::BITE, permits::SWEEP),
+            Rows::Locks => (LOCKS_PAGE_END, SWEEP),
+            Rows::Permits => (PERMITS_PAGE_END, SWEEP_PERMITS),
         };
         let swept = self.file.write(move |file| {
             let last: Option<String> =
@@ -200,8 +204,8 @@ fn look(file: &Connection, name: &str) -> rusqlite::Result<Seen> {
 fn lock(row: &rusqlite::Row<'_>, first: usize) -> rusqlite::Result<Row> {
     Ok(Row {
         owner: row.get(first)?,
-        holds: super::unsigned(row.get(first + 1)?),
-        fence: super::unsigned(row.get(first + 2)?),
+        holds: unsigned(row.get(first + 1)?),
+        fence: unsigned(row.get(first + 2)?),
         expires_at: row.get(first + 3)?,
         request: row.get(first + 4)?,
         metadata: row.get(first + 5)?,

@@ -1,15 +1,17 @@
+//! The table of locks, in whichever database it is.
+
 use std::time::Duration;
 
 #[cfg(feature = "mysql")]
 use super::mysql::MySqlTable;
-use super::permits::{self, Out};
+use super::permit_row::{PermitStep, Permits};
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
 use super::row::{Row, Rows, Seen, Step};
 #[cfg(feature = "sqlite")]
 use super::sqlite::SqliteTable;
-use crate::Failure;
-use crate::backend::Ear;
+use super::subscriber::SqlSubscriber;
+use crate::failure::Failure;
 
 /// The table of locks in a database of one kind.
 #[derive(Debug)]
@@ -75,8 +77,8 @@ impl Table {
         name: &str,
         owner: &str,
         request: i64,
-        step: permits::Step,
-    ) -> Result<Out, Failure> {
+        step: PermitStep,
+    ) -> Result<Permits, Failure> {
         on_each!(self, table => table.permit(name, owner, request, step).await)
     }
 
@@ -114,14 +116,17 @@ impl Table {
         not(feature = "postgres"),
         expect(unused_variables, reason = "nobody else says anything")
     )]
-    pub(super) async fn listen(&self, topic: String) -> Result<Ear, Failure> {
+    pub(super) async fn listen(&self, topic: String) -> Result<SqlSubscriber, Failure> {
         match self {
             #[cfg(feature = "postgres")]
-            Self::Postgres(table) => table.listen(topic).await,
+            Self::Postgres(table) => Ok(match table.listen(topic).await? {
+                Some(subscriber) => SqlSubscriber::Postgres(subscriber),
+                None => SqlSubscriber::Silent,
+            }),
             #[cfg(feature = "mysql")]
-            Self::MySql(_) => Ok(Ear::Deaf),
+            Self::MySql(_) => Ok(SqlSubscriber::Silent),
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(_) => Ok(Ear::Deaf),
+            Self::Sqlite(_) => Ok(SqlSubscriber::Silent),
         }
     }
 

@@ -59,7 +59,7 @@ async fn fences_grow_whichever_way_the_clock_jumps() {
         assert_eq!(fences.len(), 24);
         assert!(fences.is_sorted_by(|a, b| a < b), "{fences:?}");
     }
-    // The twin: the clock alone goes back.
+    // In contrast: the clock alone goes back.
     assert!(!clocks.is_sorted(), "{clocks:?}");
 }
 

@@ -326,7 +326,7 @@ async fn forty_tasks_never_meet(stage: Stage) {
     tokio::time::timeout(25 * SECOND, all).await.expect("each is told when it is its turn");
     assert_eq!(inside.most(), 1);
 
-    // The twin: the same visits without the lock do meet.
+    // In contrast: the same visits without the lock do meet.
     let inside = Inside::default();
     for _ in 0..100 {
         let visits = (0..40).map(|_| {
@@ -353,7 +353,7 @@ async fn the_oldest_in_line_is_served_first(stage: Stage) {
             lease.release().await.unwrap();
         }));
         // Each is in line before the next one comes.
-        until("it is in line", async || ann.in_line("x") == number + 1).await;
+        until("it is in line", async || ann.local_waiters("x") == number + 1).await;
     }
     lease.release().await.unwrap();
     for task in tasks {
@@ -367,9 +367,9 @@ async fn a_chain_ends_for_others(stage: Stage) {
     let ann = stage.client().await;
     assert!(turns_before_bob(&stage, &ann).await < TURNS);
 
-    // The twin: where a chain has no end, he does not.
+    // In contrast: where a chain has no end, he does not.
     let ann =
-        stage.client_with(Locks::builder().without(firstcome_lock::Protection::ShortChain)).await;
+        stage.client_with(Locks::builder().inject(firstcome_lock::Mistake::PassWithoutLimit)).await;
     assert!(turns_before_bob(&stage, &ann).await >= TURNS);
 }
 
@@ -454,7 +454,7 @@ async fn guards_refuse_the_old(stage: Stage) {
     let thief = guard.write_as(new.fence(), "somebody", b"5").await.unwrap();
     assert_eq!(thief, Written::Refused { highest: new.fence() });
 
-    // The twin: a gate that is not asked lets the old owner in.
+    // In contrast: a gate that is not asked lets the old owner in.
     let gate = Gate::new();
     assert!(gate.admits(new.fence(), new.owner()) && !gate.admits(old.fence(), old.owner()));
     assert!(Gate::new().admits(old.fence(), old.owner()));

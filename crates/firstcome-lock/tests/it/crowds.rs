@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::task::{Context, Poll, Waker};
 
-use firstcome_lock::{Locks, Options, Protection};
+use firstcome_lock::{Locks, Mistake, Options};
 use firstcome_testbed::Redis;
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
@@ -83,8 +83,9 @@ async fn ten_thousand_futures_dropped_at_random_leave_nothing_held() {
     until("everything is given back", async || names_held(&bob).await == 0).await;
     locks.close().await;
 
-    // The twin: without undoing, grants to callers that left stay.
-    let careless = Locks::builder().without(Protection::Undo).connect(Options::new(redis.url()));
+    // In contrast: without undoing, grants to callers that left stay.
+    let careless =
+        Locks::builder().inject(Mistake::LeaveLostGrants).connect(Options::new(redis.url()));
     let careless = careless.await.unwrap();
     drop_many(&careless, 1000).await;
     until("some stay", async || names_held(&bob).await > 0).await;

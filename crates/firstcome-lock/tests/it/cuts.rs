@@ -1,14 +1,14 @@
-//! Connections and servers that go away in the middle of things, each with the twin that does without what helps.
+//! Connections and servers that go away in the middle of things, each also with the mistake that the client must not make.
 
-use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Options, Protection, Tried};
+use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, Options, Tried};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
 
 const LISTENING: &str = "PUBSUB NUMSUB redisson_lock__channel:{x}";
 
-fn without(protection: Protection) -> Builder {
-    Locks::builder().without(protection)
+fn making(mistake: Mistake) -> Builder {
+    Locks::builder().inject(mistake)
 }
 
 async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
@@ -40,16 +40,15 @@ async fn notices_a_release_during_a_cut(builder: Builder) -> Option<bool> {
 async fn a_release_during_a_cut_is_noticed() {
     let Some(noticed) = notices_a_release_during_a_cut(Locks::builder()).await else { return };
     assert!(noticed);
-    let twin = notices_a_release_during_a_cut(without(Protection::LookWhenCut)).await;
-    assert_eq!(twin, Some(false));
+    let mistaken = notices_a_release_during_a_cut(making(Mistake::IgnoreCut)).await;
+    assert_eq!(mistaken, Some(false));
 }
 
 /// The connection for messages is cut and cannot be had again: the waiter goes on by asking.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_who_cannot_listen_any_more_asks() {
     let Some(redis) = Redis::start() else { return };
-    for (builder, notices) in [(Locks::builder(), true), (without(Protection::LookWhenCut), false)]
-    {
+    for (builder, notices) in [(Locks::builder(), true), (making(Mistake::IgnoreCut), false)] {
         assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
         let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
         let options = Options::new(url).heartbeat(ms(500));
@@ -80,9 +79,8 @@ async fn one_who_cannot_listen_any_more_asks() {
 async fn the_end_of_a_lease_is_looked_for() {
     let Some(redis) = Redis::start() else { return };
     let bob = client_of(&redis).await;
-    for (builder, noticed) in [(Locks::builder(), true), (without(Protection::LookAtTheEnd), false)]
-    {
-        let name = if noticed { "x" } else { "twin" };
+    for (builder, noticed) in [(Locks::builder(), true), (making(Mistake::IgnoreLeaseEnd), false)] {
+        let name = if noticed { "x" } else { "mistaken" };
         let ann = builder.connect(Options::new(redis.url())).await.unwrap();
         take(&bob.lock(name).unwrap().lease(ms(500))).await.leak();
         let waited = ann.lock(name).unwrap().lock_within(4 * SECOND).await.unwrap();
@@ -128,17 +126,17 @@ async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_whose_answer_was_lost_is_asked_again() {
     let protected = outlasts(Silence::Network, Locks::builder());
-    let twin = outlasts(Silence::Network, without(Protection::RenewAgain));
-    let (Some(protected), Some(twin)) = tokio::join!(protected, twin) else { return };
-    assert!(protected && !twin, "{protected} {twin}");
+    let mistaken = outlasts(Silence::Network, making(Mistake::RenewOnce));
+    let (Some(protected), Some(mistaken)) = tokio::join!(protected, mistaken) else { return };
+    assert!(protected && !mistaken, "{protected} {mistaken}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
     let protected = outlasts(Silence::Server, Locks::builder());
-    let twin = outlasts(Silence::Server, without(Protection::RenewAgain));
-    let (Some(protected), Some(twin)) = tokio::join!(protected, twin) else { return };
-    assert!(protected && !twin, "{protected} {twin}");
+    let mistaken = outlasts(Silence::Server, making(Mistake::RenewOnce));
+    let (Some(protected), Some(mistaken)) = tokio::join!(protected, mistaken) else { return };
+    assert!(protected && !mistaken, "{protected} {mistaken}");
 }
 
 /// Gives whether something stays held of an acquire that a server got while it stood still, and whose sender has given
@@ -166,10 +164,10 @@ async fn what_a_server_got_while_it_stood_still_leaves_nothing() {
     let Some(stays) = stays_after_a_pause(Locks::builder()).await else { return };
     assert!(!stays);
     // Being refused for lateness and being undone are each enough.
-    assert_eq!(stays_after_a_pause(without(Protection::Undo)).await, Some(false));
-    assert_eq!(stays_after_a_pause(without(Protection::NotAfter)).await, Some(false));
-    let twin = without(Protection::Undo).without(Protection::NotAfter);
-    assert_eq!(stays_after_a_pause(twin).await, Some(true));
+    assert_eq!(stays_after_a_pause(making(Mistake::LeaveLostGrants)).await, Some(false));
+    assert_eq!(stays_after_a_pause(making(Mistake::AcceptLateAcquire)).await, Some(false));
+    let mistaken = making(Mistake::LeaveLostGrants).inject(Mistake::AcceptLateAcquire);
+    assert_eq!(stays_after_a_pause(mistaken).await, Some(true));
 }
 
 /// Acquires and releases a lot while connections are cut at random, and gives whether something of it stays held.
@@ -222,7 +220,7 @@ async fn stays_after_random_cuts(builder: Builder) -> Option<bool> {
 async fn acquires_cut_at_random_leave_nothing_held() {
     let Some(stays) = stays_after_random_cuts(Locks::builder()).await else { return };
     assert!(!stays);
-    assert_eq!(stays_after_random_cuts(without(Protection::Undo)).await, Some(true));
+    assert_eq!(stays_after_random_cuts(making(Mistake::LeaveLostGrants)).await, Some(true));
 }
 
 /// A server that comes back empty: one whose lease is fixed is told, too, because it looks.
@@ -231,13 +229,13 @@ async fn what_is_held_is_looked_for_at_a_new_server() {
     let Some(mut redis) = Redis::start() else { return };
     let options = Options::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
-    let careless = without(Protection::LookWhenReconnected).connect(options).await.unwrap();
+    let careless = making(Mistake::IgnoreReconnect).connect(options).await.unwrap();
     let lease = take(&ann.lock("x").unwrap().lease(600 * SECOND)).await;
-    let twin = take(&careless.lock("twin").unwrap().lease(600 * SECOND)).await;
+    let mistaken = take(&careless.lock("mistaken").unwrap().lease(600 * SECOND)).await;
     redis.restart();
     assert_eq!(lease.lost().await, Loss::Taken);
-    until("the twin is connected, too", async || careless.inspect("x").await.is_ok()).await;
+    until("the careless one is connected, too", async || careless.inspect("x").await.is_ok()).await;
     let bob = client_of(&redis).await;
-    let thief = take(&bob.lock("twin").unwrap()).await;
-    assert!(twin.is_valid() && thief.is_valid(), "two believe in it");
+    let thief = take(&bob.lock("mistaken").unwrap()).await;
+    assert!(mistaken.is_valid() && thief.is_valid(), "two believe in it");
 }

@@ -1,6 +1,6 @@
 //! What can go wrong with any database.
 
-use firstcome_lock::{Locks, Protection, Released};
+use firstcome_lock::{Locks, Mistake, Released};
 use firstcome_testbed::{MariaDb, Postgres};
 
 use crate::crowds::{drop_many, names_held};
@@ -52,8 +52,8 @@ async fn futures_dropped_at_random_leave_nothing_held(stage: Stage) {
     until("everything is given back", async || names_held(&bob).await == 0).await;
     locks.close().await;
 
-    // The twin: without undoing, grants to callers that left stay.
-    let careless = stage.client_with(Locks::builder().without(Protection::Undo)).await;
+    // In contrast: without undoing, grants to callers that left stay.
+    let careless = stage.client_with(Locks::builder().inject(Mistake::LeaveLostGrants)).await;
     until("some stay", async || {
         drop_many(&careless, 100).await;
         names_held(&bob).await > 0

@@ -1,10 +1,8 @@
-//! What a network and a store can do to a lock, each with a twin that shows what the protection is for.
+//! What a network and a store can do to a lock, each with a mistaken that shows what the protection is for.
 
 use std::time::Duration;
 
-use firstcome_lock::{
-    Builder, Effect, Failure, Locks, Loss, Options, Protection, Released, Written,
-};
+use firstcome_lock::{Builder, Effect, Failure, Locks, Loss, Mistake, Options, Released, Written};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
@@ -35,17 +33,17 @@ impl Scene {
     }
 }
 
-fn without(protection: Protection) -> Builder {
-    Locks::builder().without(protection)
+fn making(mistake: Mistake) -> Builder {
+    Locks::builder().inject(mistake)
 }
 
 /// The answer to an acquire is lost with the connection: the grant is undone.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_grant_whose_answer_was_lost_is_undone() {
     let Some(scene) = Scene::new().await else { return };
-    for (builder, undone) in [(Locks::builder(), true), (without(Protection::Undo), false)] {
+    for (builder, undone) in [(Locks::builder(), true), (making(Mistake::LeaveLostGrants), false)] {
         let ann = scene.ann(builder).await;
-        let lock = ann.lock(if undone { "x" } else { "twin" }).unwrap();
+        let lock = ann.lock(if undone { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
         scene.proxy.set(Fault::CutAtReply);
         let failure = lock.try_lock().await.unwrap_err();
@@ -85,10 +83,10 @@ async fn a_request_that_was_lost_leaves_nothing() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acquire_is_sent_once() {
     let Some(scene) = Scene::new().await else { return };
-    for (builder, once) in [(Locks::builder(), true), (without(Protection::SingleSend), false)] {
+    for (builder, once) in [(Locks::builder(), true), (making(Mistake::ResendAcquire), false)] {
         let ann = scene.ann(builder).await;
         // An owner that may hold it several times: for the others a second hold is never given.
-        let lock = ann.lock(if once { "x" } else { "twin" }).unwrap().owner(&ann.owner());
+        let lock = ann.lock(if once { "x" } else { "mistaken" }).unwrap().owner(&ann.owner());
         take(&lock).await.release().await.unwrap();
         scene.proxy.set(Fault::CutAtReply);
         let before = scene.proxy.connections();
@@ -106,9 +104,9 @@ async fn an_acquire_is_sent_once() {
             until_free(&scene.bob, "x").await;
         } else {
             let lease = tried.unwrap().got().unwrap();
-            assert_eq!(scene.bob.inspect("twin").await.unwrap().unwrap().holds, 2);
+            assert_eq!(scene.bob.inspect("mistaken").await.unwrap().unwrap().holds, 2);
             lease.release().await.unwrap();
-            assert!(is_held(&scene.bob, "twin").await);
+            assert!(is_held(&scene.bob, "mistaken").await);
         }
     }
 }
@@ -117,13 +115,15 @@ async fn an_acquire_is_sent_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acquire_that_arrives_late_is_refused() {
     let Some(scene) = Scene::new().await else { return };
-    for (builder, refused) in [(Locks::builder(), true), (without(Protection::NotAfter), false)] {
+    for (builder, refused) in
+        [(Locks::builder(), true), (making(Mistake::AcceptLateAcquire), false)]
+    {
         // The heartbeat finds the connection dead first, so that the undoing goes over another one.
         let options = Options::new(scene.redis.url_through(scene.proxy.port()))
             .answer_within(ms(400))
             .heartbeat(ms(100));
         let ann = builder.connect(options).await.unwrap();
-        let lock = ann.lock(if refused { "x" } else { "twin" }).unwrap();
+        let lock = ann.lock(if refused { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
         scene.proxy.stall_existing();
         let failure = lock.try_lock().await.unwrap_err();
@@ -195,10 +195,10 @@ async fn a_wait_survives_a_cut() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_before_the_subscription_is_not_missed() {
     let Some(scene) = Scene::new().await else { return };
-    let twin = without(Protection::TryAfterSubscribe);
-    for (builder, noticed) in [(Locks::builder(), true), (twin, false)] {
+    let mistaken = making(Mistake::SubscribeWithoutRetry);
+    for (builder, noticed) in [(Locks::builder(), true), (mistaken, false)] {
         let ann = scene.ann(builder).await;
-        let name = if noticed { "x" } else { "twin" };
+        let name = if noticed { "x" } else { "mistaken" };
         let lock = ann.lock(name).unwrap();
         take(&lock).await.release().await.unwrap();
         let lease = take(&scene.bob.lock(name).unwrap()).await;
@@ -226,11 +226,11 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     assert!(is_held(&scene.bob, "x").await, "the store still has it for the holder");
     scene.proxy.set(Fault::None);
 
-    // The twin: without trust ending, it believes in a lock that another has.
-    let ann = scene.ann(without(Protection::Trust).watchdog(watchdog)).await;
-    let lease = take(&ann.lock("twin").unwrap()).await;
+    // In contrast: without trust ending, it believes in a lock that another has.
+    let ann = scene.ann(making(Mistake::TrustForEver).watchdog(watchdog)).await;
+    let lease = take(&ann.lock("mistaken").unwrap()).await;
     scene.proxy.set(Fault::StallRequests);
-    let next = scene.bob.lock("twin").unwrap().lock_within(10 * SECOND).await.unwrap();
+    let next = scene.bob.lock("mistaken").unwrap().lock_within(10 * SECOND).await.unwrap();
     assert!(next.got().is_some() && lease.is_valid());
     scene.proxy.set(Fault::None);
 }
@@ -253,7 +253,9 @@ async fn a_renewal_is_asked_again_while_there_is_trust() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_whose_answer_was_lost_is_recognised() {
     let Some(scene) = Scene::new().await else { return };
-    for (builder, recognised) in [(Locks::builder(), true), (without(Protection::Latch), false)] {
+    for (builder, recognised) in
+        [(Locks::builder(), true), (making(Mistake::NewReleaseIdOnResend), false)]
+    {
         let ann = scene.ann(builder).await;
         take(&ann.lock("x").unwrap()).await.release().await.unwrap();
         let lease = take(&ann.lock("x").unwrap()).await;
@@ -374,7 +376,7 @@ async fn a_server_that_forgot_everything_still_mints_higher_fences() {
     assert_eq!(fixed.lost().await, Loss::Taken);
     let next = ann.lock("x").unwrap().lock().await.unwrap();
     assert!(next.fence() > lease.fence());
-    // The twin: a counter begins anew.
+    // In contrast: a counter begins anew.
     assert!(redis.ask("INCR counter").ends_with(":1"));
 }
 

@@ -1,6 +1,6 @@
 //! Semaphores and read/write locks in databases.
 
-use firstcome_lock::{Failure, Lock, Locks, Loss, Protection, Released, Tried};
+use firstcome_lock::{Failure, Lock, Locks, Loss, Mistake, Released, Tried};
 use futures_util::future::join_all;
 
 use crate::stage::{Inside, SECOND, Stage, ms, take, until};
@@ -334,8 +334,8 @@ async fn never_more_even_in_the_same_moment(stage: Stage) {
     let clients = [stage.client().await, stage.client().await, stage.client().await];
     assert_eq!(most_of_twelve(&clients, 25).await, 3);
 
-    // The twin: who counts first, and takes one in a second step, takes too many.
-    let careless = || Locks::builder().without(Protection::CountInStep);
+    // In contrast: who counts first, and takes one in a second step, takes too many.
+    let careless = || Locks::builder().inject(Mistake::CountPermitsBeforehand);
     let mut clients = Vec::new();
     for _ in 0..3 {
         clients.push(stage.client_with(careless()).await);

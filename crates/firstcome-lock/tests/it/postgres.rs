@@ -206,7 +206,7 @@ impl ByHand<'_> {
     }
 }
 
-/// The twins: what is done here about clocks, owners and fences is needed, because without each there are two.
+/// In contrast: what is done here about clocks, owners and fences is needed, because without each there are two.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lock_by_hand_has_two_owners() {
     let Some(scene) = Scene::new() else { return };

@@ -135,7 +135,7 @@ async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
     assert_eq!(actor.hear("released").await, "AlreadyLost");
     assert!(redis.ask("GET value").ends_with("bob"));
     assert!(lease.is_valid());
-    // The twin: an unguarded write of the paused one would have gone through.
+    // In contrast: an unguarded write of the paused one would have gone through.
     assert_eq!(redis.ask("SET value stale"), "+OK");
 }
 
@@ -167,7 +167,7 @@ async fn steps_after_a_pause(role: &str) -> Option<bool> {
 async fn a_leader_paused_beyond_its_term_does_not_go_on() {
     if let Some(stepped) = steps_after_a_pause("lead").await {
         assert!(!stepped);
-        assert_eq!(steps_after_a_pause("careless").await, Some(true), "the twin does");
+        assert_eq!(steps_after_a_pause("careless").await, Some(true), "the careless one does");
     }
 }
 

@@ -173,7 +173,7 @@ async fn terms_grow_and_never_overlap(place: Place) {
     assert_eq!(place.sql(BACKWARDS), "0", "fences that did not grow");
     let changes = place.sql("SELECT count(DISTINCT fence) FROM history").parse::<u32>().unwrap();
     assert!(changes > 5, "{changes}");
-    // The twin is noticed.
+    // The mistaken is noticed.
     for theft in THEFT {
         place.sql(theft);
     }

@@ -130,7 +130,7 @@ fn refuses_the_old(row: &dyn Row) {
     assert!(!row.write(12, now, "ann:1"), "an older owner");
     assert!(!row.write(30, now + 1, "eve:3"), "the same number from somebody else");
     assert_eq!(row.quantity(), 20);
-    // The twin: without the condition the old one writes over the new one.
+    // In contrast: without the condition the old one writes over the new one.
     assert!(row.write_unguarded(12, now, "ann:1"));
     assert_eq!(row.quantity(), 12);
 }
@@ -180,7 +180,7 @@ async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
     assert!(lease.is_valid());
     lease.release().await.unwrap();
     until_free(&bob, "x").await;
-    // The twin: the same write without its condition.
+    // In contrast: the same write without its condition.
     assert!(row.write_unguarded(13, old, owner));
     assert_eq!(row.quantity(), 13);
 }
@@ -237,7 +237,7 @@ async fn mariadb_refuses_the_old() {
     assert!(!row.write(12, now, "ann:1").await, "an older owner");
     assert!(!row.write(30, now + 1, "eve:3").await, "the same number from somebody else");
     assert_eq!(row.quantity().await, 20);
-    // The twin: without the condition the old one writes over the new one.
+    // In contrast: without the condition the old one writes over the new one.
     assert!(row.run(&unguarded(), 12, now, "ann:1").await);
     assert_eq!(row.quantity().await, 12);
 }
@@ -281,7 +281,7 @@ async fn a_leader_that_was_paused_changes_no_row_in_mariadb() {
     assert_eq!(actor.hear("wrote").await, "false");
     assert_eq!(row.quantity().await, 2);
     assert!(lease.is_valid());
-    // The twin: the same write without its condition.
+    // In contrast: the same write without its condition.
     assert!(row.run(&unguarded(), 13, old, owner).await);
     assert_eq!(row.quantity().await, 13);
 }

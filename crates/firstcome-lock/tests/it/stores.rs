@@ -1,6 +1,6 @@
 //! Servers that change their place, or speak TLS.
 
-use firstcome_lock::{Failure, Locks, Loss, Options, Protection, Released};
+use firstcome_lock::{Failure, Locks, Loss, Mistake, Options, Released};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::{Certificates, Redis, Sentinels, Settings};
 
@@ -41,13 +41,13 @@ async fn is_held_anywhere(locks: &Locks) -> bool {
 async fn a_failover_that_loses_the_lock_is_noticed() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let ann = client(&sentinels).await;
-    let careless = Locks::builder().without(Protection::LookWhenReconnected);
+    let careless = Locks::builder().inject(Mistake::IgnoreReconnect);
     let careless = careless.connect(options(&sentinels)).await.unwrap();
     take(&ann.lock("warm").unwrap()).await.release().await.unwrap();
     sentinels.sever_replica();
     let renewed = take(&ann.lock("x").unwrap()).await;
     let fixed = take(&ann.lock("y").unwrap().lease(600 * SECOND)).await;
-    let twin = take(&careless.lock("twin").unwrap().lease(600 * SECOND)).await;
+    let mistaken = take(&careless.lock("mistaken").unwrap().lease(600 * SECOND)).await;
     // New connections have to log in since the replica was severed.
     let counted = sentinels.servers()[0].ask("AUTH x\r\nINCR counter\r\nINCR counter");
     assert!(counted.ends_with(":2"), "{counted}");
@@ -57,12 +57,12 @@ async fn a_failover_that_loses_the_lock_is_noticed() {
     let next = ann.lock("x").unwrap().lock().await.unwrap();
     assert!(next.fence() > renewed.fence(), "the fence grew all the same");
 
-    // The twins: one that does not look when it reconnects believes in a lock that another has, and a fence that is
+    // In contrast: one that does not look when it reconnects believes in a lock that another has, and a fence that is
     // only counted begins anew.
     until("it works again", async || careless.inspect("x").await.is_ok()).await;
-    let thief = take(&ann.lock("twin").unwrap()).await;
-    assert!(twin.is_valid() && thief.is_valid());
-    assert!(thief.fence() > twin.fence());
+    let thief = take(&ann.lock("mistaken").unwrap()).await;
+    assert!(mistaken.is_valid() && thief.is_valid());
+    assert!(thief.fence() > mistaken.fence());
     assert!(sentinels.servers()[1].ask("INCR counter").ends_with(":1"));
 }
 

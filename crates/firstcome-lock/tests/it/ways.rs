@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use firstcome_lock::{Election, Locks, Loss, Memory, Protection, Way};
+use firstcome_lock::{Election, Locks, Loss, Memory, Mistake, Way};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::stage::{SECOND, ms, take};
@@ -44,11 +44,11 @@ async fn a_holder_that_loses_its_store_knows_before_another_has_the_lock() {
     drop(take(&far.lock("x").unwrap()).await);
 }
 
-/// The twin: without the end of trust both of them believe that they have it.
+/// In contrast: without the end of trust both of them believe that they have it.
 #[tokio::test(start_paused = true)]
-async fn twin_without_the_end_of_trust_there_are_two_holders() {
+async fn with_endless_trust_there_are_two_holders() {
     let (memory, way) = (Memory::starting_at(1_000), Way::new());
-    let far = Locks::builder().without(Protection::Trust).memory(&memory.through(&way)).unwrap();
+    let far = Locks::builder().inject(Mistake::TrustForEver).memory(&memory.through(&way)).unwrap();
     let near = Locks::with_memory(&memory);
     let lease = far.lock("x").unwrap().renewed(LEASE).lock().await.unwrap();
     way.stall();

@@ -67,7 +67,7 @@ fn java_and_rust_killed_at_random_never_overlap_and_wake_each_other() {
     }
 }
 
-/// The twin: where the two do not take the same lock, both ways to notice do notice.
+/// In contrast: where the two do not take the same lock, both ways to notice do notice.
 #[test]
 fn neighbours_with_different_locks_are_caught() {
     let _alone = alone();
@@ -81,7 +81,7 @@ fn neighbours_with_different_locks_are_caught() {
     assert!(verdict.broken.iter().any(|what| what.contains("a write was lost")), "{verdict}");
 }
 
-/// The twin: a neighbour that announces nothing is not taken for one that does.
+/// In contrast: a neighbour that announces nothing is not taken for one that does.
 #[test]
 fn nobody_is_woken_by_a_neighbour_that_is_silent() {
     let _alone = alone();

@@ -1,3 +1,5 @@
+//! A small pool of connections to one MariaDB or MySQL.
+
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -7,8 +9,17 @@ use mysql_async::{Conn, Error, Opts, OptsBuilder, Row, SslOpts};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
 
-use super::{Address, Options};
-use crate::Failure;
+use super::options::Options;
+use crate::database_url::UrlKind;
+use crate::failure::Failure;
+
+/// The URLs of a MariaDB or MySQL.
+const URL: UrlKind = UrlKind {
+    schemes: ["mysql", "mariadb"],
+    port: 3306,
+    form: "write mysql://user[:password]@host[:port]/database[?sslmode=disable|require|verify-full]\
+    [&sslrootcert=FILE], with % escapes for special characters",
+};
 
 /// The longest pause before statements that were undone by the server are sent again.
 const PAUSE_MS: u64 = 20;
@@ -39,7 +50,7 @@ impl MySql {
     ///
     /// [`Failure::Address`]: the URL cannot be read.
     pub fn new(options: Options) -> Result<Self, Failure> {
-        let address = Address::read(&options.url)?;
+        let address = URL.read(&options.url)?;
         let tls = address.tls.then(|| {
             let tls = SslOpts::default();
             match address.authorities {

@@ -1,3 +1,5 @@
+//! Connecting to a PostgreSQL: TCP, TLS, log-in, and a look at its version.
+
 use std::collections::HashMap;
 use std::future::Future;
 use std::io;
@@ -15,11 +17,20 @@ use tokio_postgres::config::{ChannelBinding as Binding, SslMode};
 use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Statement};
 
-use super::address::{Address, wrong};
-use super::{Options, refusal};
-use crate::Failure;
+use super::options::Options;
+use super::refusal;
+use crate::database_url::{DatabaseUrl, UrlKind};
+use crate::failure::Failure;
 use crate::host::prepare;
 use crate::tls::Tls;
+
+/// The URLs of a PostgreSQL.
+const URL: UrlKind = UrlKind {
+    schemes: ["postgres", "postgresql"],
+    port: 5432,
+    form: "write postgres://[user[:password]@]host[:port]/database[?sslmode=disable|require|verify-full]\
+    [&sslrootcert=FILE], with % escapes for special characters",
+};
 
 /// The oldest server with what is asked of it, and the number it has in `server_version`.
 const OLDEST: (u32, &str) = (12, "12");
@@ -27,7 +38,7 @@ const OLDEST: (u32, &str) = (12, "12");
 /// Everything needed to make a connection.
 #[derive(Debug)]
 pub(super) struct Dialler {
-    address: Address,
+    address: DatabaseUrl,
     tls: Option<Tls>,
     pub(super) options: Options,
     made: AtomicU64,
@@ -81,15 +92,19 @@ impl Drop for Line {
 
 impl Dialler {
     pub(super) fn new(options: Options) -> Result<Self, Failure> {
-        let address = Address::read(&options.url)?;
+        let address = URL.read(&options.url)?;
         let tls = match address.tls {
             false => None,
             true => {
                 let authorities = address.authorities.as_ref().map(|file| {
-                    std::fs::read_to_string(file)
-                        .map_err(|error| wrong(format!("sslrootcert {}: {error}", file.display())))
+                    std::fs::read_to_string(file).map_err(|error| {
+                        URL.wrong(format!("sslrootcert {}: {error}", file.display()))
+                    })
                 });
-                Some(Tls::new(authorities.transpose()?.as_deref(), None).map_err(wrong)?)
+                Some(
+                    Tls::new(authorities.transpose()?.as_deref(), None)
+                        .map_err(|reason| URL.wrong(reason))?,
+                )
             }
         };
         Ok(Self { address, tls, options, made: AtomicU64::new(0) })
@@ -141,7 +156,7 @@ impl Dialler {
             Some(Tls(connector)) => {
                 config.ssl_mode(SslMode::Require);
                 let name = ServerName::try_from(host.name.clone())
-                    .map_err(|error| wrong(error.to_string()))?;
+                    .map_err(|error| URL.wrong(error.to_string()))?;
                 let tls = Secured { connector: connector.clone(), name };
                 let (client, connection) =
                     config.connect_raw(stream, tls).await.map_err(refused)?;

@@ -1,4 +1,4 @@
-//! The number of the server's process at the other end of a connection, as it was told at log-in.
+//! The process id of the server at the other end of a connection, which tells whether a pooler is between.
 
 use std::future::{Ready, ready};
 use std::io;

@@ -1,4 +1,4 @@
-//! One connection that listens, for as long as anybody wants to hear.
+//! One connection that listens to notifications, for all subscribers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,8 @@ use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-use super::Postgres;
-use super::pool::Inner;
-use crate::Failure;
+use super::pool::{Inner, Postgres};
+use crate::failure::Failure;
 
 /// How many notifications a listener may be behind before it is told that it missed some.
 const WAITING: usize = 1024;
@@ -46,7 +45,7 @@ enum State {
 }
 
 impl Postgres {
-    /// Begins to listen to `channel`, over a connection beside those of the pool.
+    /// Begins to listen to `channel`, over a connection of its own.
     ///
     /// It must not lead through a pooler: see [`Postgres::is_pooled`].
     #[must_use]

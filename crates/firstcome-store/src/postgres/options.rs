@@ -1,3 +1,5 @@
+//! Where a PostgreSQL is, and its time-outs.
+
 use std::time::Duration;
 
 /// Where a PostgreSQL is and how long to wait for it.

@@ -1,13 +1,14 @@
+//! A small pool of connections to one PostgreSQL.
+
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
 use super::dial::{Dialler, Line};
-use super::work::{Access, Work};
-use super::{Options, refusal};
-use crate::Failure;
+use super::options::Options;
+use crate::failure::Failure;
 
 /// How long a connection that was not used for a while may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
@@ -56,7 +57,7 @@ impl Postgres {
 
     /// Gives how long a statement may take: [`Options::answer_within`].
     #[must_use]
-    pub fn answer_within(&self) -> std::time::Duration {
+    pub fn answer_within(&self) -> Duration {
         self.inner.dialler.options.answer_within
     }
 
@@ -123,54 +124,10 @@ impl Inner {
 }
 
 impl Session {
-    /// Begins a transaction: READ COMMITTED, with the time-outs of [`Options`].
-    ///
-    /// # Errors
-    ///
-    /// See [`Failure`]; nothing was carried out.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: the connection is left.
-    pub async fn begin(&mut self, access: Access) -> Result<Work<'_>, Failure> {
-        // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
-        let kept = self.line.take();
-        let was_kept = kept.is_some();
-        let line = match kept {
-            Some(line) => line,
-            None => self.inner.dialler.line().await?,
-        };
-        let (mut line, mut begun) = self.try_begin(line, access).await;
-        // A server that was started again has cut the connections of before; BEGIN changes nothing and may come again.
-        if was_kept && line.client.is_closed() && begun.is_err() {
-            (line, begun) = self.try_begin(self.inner.dialler.line().await?, access).await;
-        }
-        begun?;
-        line.used = Instant::now();
-        Ok(Work::new(self, line))
-    }
-
-    /// Gives the number of its connection, as [`Work::connection`] does; none after it was left.
+    /// Gives the number of its connection, as [`Work::connection`](super::Work::connection) does; none after it was left.
     #[must_use]
     pub fn connection(&self) -> Option<u64> {
         self.line.as_ref().map(|line| line.number)
-    }
-
-    async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), Failure>) {
-        let options = &self.inner.dialler.options;
-        let mut text = options.begin();
-        if access == Access::ReadOnly {
-            text.push_str("; SET TRANSACTION READ ONLY");
-        }
-        let place = self.inner.dialler.place();
-        let begun = match timeout(options.answer_within, line.client.batch_execute(&text)).await {
-            Ok(begun) => begun.map_err(|error| refusal::undone(&place, &error)),
-            Err(_) => {
-                let reason = format!("no answer within {:?}", options.answer_within);
-                Err(Failure::Unreachable { place, reason })
-            }
-        };
-        (line, begun)
     }
 
     pub(super) fn inner(&self) -> &Inner {

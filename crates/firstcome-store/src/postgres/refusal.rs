@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// Says why something inside a transaction, or before one, did not happen.
 pub(super) fn undone(place: &str, error: &Error) -> Failure {

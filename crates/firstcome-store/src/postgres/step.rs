@@ -7,8 +7,9 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
 use super::dial::{Dialler, Line, Manner};
-use super::{Postgres, Session, identity, refusal};
-use crate::Failure;
+use super::pool::{Postgres, Session};
+use super::{identity, refusal};
+use crate::failure::Failure;
 
 /// The longest pause before a statement that was undone by the server is sent again.
 const PAUSE_MS: u64 = 20;
@@ -52,7 +53,7 @@ impl Postgres {
             Some(line) => line,
             None => session.inner().dialler.line().await?,
         };
-        let manner = session.inner().dialler.settle(&mut line).await?;
+        let manner = session.inner().dialler.detect_pooler(&mut line).await?;
         session.keep(line);
         Ok(manner == Manner::Pooled)
     }
@@ -162,7 +163,7 @@ async fn direct(
 
 impl Dialler {
     /// Finds out who is at the other end, and sets a connection of our own to what single statements need.
-    pub(super) async fn settle(&self, line: &mut Line) -> Result<Manner, Failure> {
+    pub(super) async fn detect_pooler(&self, line: &mut Line) -> Result<Manner, Failure> {
         if let Some(manner) = line.manner {
             return Ok(manner);
         }
@@ -190,7 +191,7 @@ impl Dialler {
         sql: &'static str,
         values: &[(&(dyn ToSql + Sync), Type)],
     ) -> Result<Manner, Failure> {
-        let manner = self.settle(line).await?;
+        let manner = self.detect_pooler(line).await?;
         if manner == Manner::Direct && !line.prepared.contains_key(sql) {
             let types: Vec<Type> = values.iter().map(|(_, kind)| kind.clone()).collect();
             let preparing = line.client.prepare_typed(sql, &types);

@@ -1,3 +1,5 @@
+//! Transactions.
+
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -8,7 +10,7 @@ use tokio_postgres::{Error, Row};
 use super::dial::Line;
 use super::pool::Session;
 use super::refusal;
-use crate::Failure;
+use crate::failure::Failure;
 
 /// What a transaction may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +35,54 @@ pub struct Work<'a> {
     failed: AtomicBool,
 }
 
+impl Session {
+    /// Begins a transaction: READ COMMITTED, with the time-outs of [`Options`](super::Options).
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]; nothing was carried out.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the connection is left.
+    pub async fn begin(&mut self, access: Access) -> Result<Work<'_>, Failure> {
+        // Taken out while it is used: if this future is dropped, nobody goes on in the middle of something.
+        let kept = self.take();
+        let was_kept = kept.is_some();
+        let line = match kept {
+            Some(line) => line,
+            None => self.inner().dialler.line().await?,
+        };
+        let (mut line, mut begun) = self.try_begin(line, access).await;
+        // A server that was started again has cut the connections of before; BEGIN changes nothing and may come again.
+        if was_kept && line.client.is_closed() && begun.is_err() {
+            (line, begun) = self.try_begin(self.inner().dialler.line().await?, access).await;
+        }
+        begun?;
+        line.used = Instant::now();
+        Ok(Work::new(self, line))
+    }
+
+    async fn try_begin(&self, line: Line, access: Access) -> (Line, Result<(), Failure>) {
+        let options = &self.inner().dialler.options;
+        let mut text = options.begin();
+        if access == Access::ReadOnly {
+            text.push_str("; SET TRANSACTION READ ONLY");
+        }
+        let place = self.inner().dialler.place();
+        let begun = match timeout(options.answer_within, line.client.batch_execute(&text)).await {
+            Ok(begun) => begun.map_err(|error| refusal::undone(&place, &error)),
+            Err(_) => {
+                let reason = format!("no answer within {:?}", options.answer_within);
+                Err(Failure::Unreachable { place, reason })
+            }
+        };
+        (line, begun)
+    }
+}
+
 impl<'a> Work<'a> {
-    pub(super) fn new(session: &'a mut Session, line: Line) -> Self {
+    fn new(session: &'a mut Session, line: Line) -> Self {
         let (open, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
         Self { session, line: Some(line), open, failed }
     }

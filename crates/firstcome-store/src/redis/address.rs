@@ -1,7 +1,7 @@
-use crate::Failure;
-use crate::host::{decode, read_host};
+//! Reads the URL of a Redis or Valkey.
 
-pub(crate) use crate::host::Host;
+use crate::failure::Failure;
+use crate::host::{Host, decode, read_host};
 
 /// What an address looks like.
 pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \

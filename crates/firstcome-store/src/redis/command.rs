@@ -1,3 +1,5 @@
+//! Commands and scripts.
+
 use redis::ToRedisArgs;
 
 /// A Lua script, known to the server by the hash of its text.

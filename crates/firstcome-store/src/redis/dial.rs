@@ -1,3 +1,5 @@
+//! Connecting to a Redis: TCP, TLS, log-in, and a look at its version.
+
 use std::io;
 use std::sync::Arc;
 
@@ -7,11 +9,10 @@ use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
-use super::Options;
-use super::address::{Address, FORM, Host, Place};
-use super::sentinel;
-use crate::Failure;
-use crate::host::prepare;
+use super::address::{Address, FORM, Place};
+use super::options::Options;
+use crate::failure::Failure;
+use crate::host::{Host, prepare};
 use crate::tls::Tls;
 
 /// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
@@ -60,21 +61,7 @@ impl Dialler {
         }
     }
 
-    /// Finds the master, connects, logs in, and looks at the server's version.
-    pub(crate) async fn line(&self) -> Result<Line, Failure> {
-        let host = self.within(self.host()).await?;
-        self.within(self.line_to(host)).await
-    }
-
-    /// Finds where the server is now.
-    pub(crate) async fn host(&self) -> Result<Host, Failure> {
-        match &self.address.place {
-            Place::At(host) => Ok(host.clone()),
-            Place::Behind { sentinels, master } => sentinel::master(self, sentinels, master).await,
-        }
-    }
-
-    async fn line_to(&self, host: Host) -> Result<Line, Failure> {
+    pub(super) async fn line_to(&self, host: Host) -> Result<Line, Failure> {
         let stream = self.stream(&host).await?;
         let (connection, driver) = self.log_in(&self.login(), stream, &host).await?;
         let mut line = Line { connection, driver, host };
@@ -94,16 +81,20 @@ impl Dialler {
     }
 
     /// Connects for subscriptions to the server at `host`.
-    pub(crate) async fn ear(&self, host: &Host) -> Result<PubSub, Failure> {
-        self.within(self.ear_with(&self.login(), host)).await
+    pub(crate) async fn subscriber(&self, host: &Host) -> Result<PubSub, Failure> {
+        self.within(self.subscriber_with(&self.login(), host)).await
     }
 
     /// Connects for subscriptions to a sentinel.
-    pub(crate) async fn sentinel_ear(&self, host: &Host) -> Result<PubSub, Failure> {
-        self.within(self.ear_with(&self.sentinel_login(), host)).await
+    pub(crate) async fn sentinel_subscriber(&self, host: &Host) -> Result<PubSub, Failure> {
+        self.within(self.subscriber_with(&self.sentinel_login(), host)).await
     }
 
-    async fn ear_with(&self, login: &RedisConnectionInfo, host: &Host) -> Result<PubSub, Failure> {
+    async fn subscriber_with(
+        &self,
+        login: &RedisConnectionInfo,
+        host: &Host,
+    ) -> Result<PubSub, Failure> {
         let stream = self.stream(host).await?;
         PubSub::new(login, stream).await.map_err(|error| refused_login(host, &error))
     }
@@ -160,7 +151,7 @@ impl Dialler {
         }
     }
 
-    async fn within<T>(
+    pub(super) async fn within<T>(
         &self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {

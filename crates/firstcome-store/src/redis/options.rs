@@ -1,6 +1,8 @@
+//! Where a Redis or Valkey is, and its time-outs.
+
 use std::time::Duration;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// What one request may take at most, and a sign of life: beyond that nobody is there.
 const LONGEST: Duration = Duration::from_secs(3600);

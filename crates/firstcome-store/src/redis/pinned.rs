@@ -1,3 +1,5 @@
+//! A handle to exactly one connection.
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -5,9 +7,11 @@ use std::task::{Context, Poll, Waker};
 use redis::aio::MultiplexedConnection;
 use tokio::time::Instant;
 
-use super::link::{Shared, exchange};
-use super::{Command, Reply, Script};
-use crate::Failure;
+use super::command::{Command, Script};
+use super::exchange::exchange;
+use super::link_state::LinkState;
+use super::reply::Reply;
+use crate::failure::Failure;
 
 /// A handle to exactly one connection.
 ///
@@ -16,7 +20,7 @@ use crate::Failure;
 /// `WAIT`, can be believed.
 #[derive(Clone)]
 pub struct Pinned {
-    shared: Arc<Shared>,
+    shared: Arc<LinkState>,
     connection: MultiplexedConnection,
     number: u64,
 }
@@ -28,7 +32,11 @@ impl std::fmt::Debug for Pinned {
 }
 
 impl Pinned {
-    pub(super) fn new(shared: Arc<Shared>, connection: MultiplexedConnection, number: u64) -> Self {
+    pub(super) fn new(
+        shared: Arc<LinkState>,
+        connection: MultiplexedConnection,
+        number: u64,
+    ) -> Self {
         Self { shared, connection, number }
     }
 

@@ -1,6 +1,8 @@
+//! Answers of a server.
+
 use redis::Value;
 
-use crate::Failure;
+use crate::failure::Failure;
 
 /// What a store answered.
 #[derive(Debug, Clone, PartialEq, Eq)]

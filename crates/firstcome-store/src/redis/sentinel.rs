@@ -1,12 +1,32 @@
+//! Finding the server: at its address, or by asking the sentinels which is the master.
+
 use futures_util::StreamExt;
 use tokio::sync::Notify;
 
-use super::address::{FORM, Host, Place};
-use super::dial::{Dialler, unreachable};
-use crate::Failure;
+use super::address::{FORM, Place};
+use super::dial::{Dialler, Line, unreachable};
+use super::pause::pause;
+use crate::failure::Failure;
+use crate::host::Host;
+
+impl Dialler {
+    /// Finds the master, connects, logs in, and looks at the server's version.
+    pub(crate) async fn line(&self) -> Result<Line, Failure> {
+        let host = self.within(self.host()).await?;
+        self.within(self.line_to(host)).await
+    }
+
+    /// Finds where the server is now.
+    pub(crate) async fn host(&self) -> Result<Host, Failure> {
+        match &self.address.place {
+            Place::At(host) => Ok(host.clone()),
+            Place::Behind { sentinels, master } => ask_for_master(self, sentinels, master).await,
+        }
+    }
+}
 
 /// Asks the sentinels, one after the other, where the master is.
-pub(crate) async fn master(
+async fn ask_for_master(
     dialler: &Dialler,
     sentinels: &[Host],
     name: &str,
@@ -46,17 +66,17 @@ pub(crate) async fn watch(dialler: &Dialler, changed: &Notify) {
     };
     loop {
         for sentinel in sentinels {
-            let Ok(mut ear) = dialler.sentinel_ear(sentinel).await else { continue };
-            if ear.subscribe("+switch-master").await.is_err() {
+            let Ok(mut subscriber) = dialler.sentinel_subscriber(sentinel).await else { continue };
+            if subscriber.subscribe("+switch-master").await.is_err() {
                 continue;
             }
             // What happened while nobody listened is found by asking.
             changed.notify_one();
-            let mut messages = ear.into_on_message();
+            let mut messages = subscriber.into_on_message();
             while messages.next().await.is_some() {
                 changed.notify_one();
             }
         }
-        tokio::time::sleep(super::link::pause(3)).await;
+        tokio::time::sleep(pause(3)).await;
     }
 }

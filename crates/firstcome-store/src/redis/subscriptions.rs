@@ -1,3 +1,5 @@
+//! Subscriptions to channels, over one connection that is dialled again when it is lost.
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,10 +10,10 @@ use tokio::sync::{Notify, broadcast, watch};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use super::address::Host;
 use super::dial::Dialler;
-use super::link::pause;
-use crate::Failure;
+use super::pause::pause;
+use crate::failure::Failure;
+use crate::host::Host;
 
 /// How many messages a subscriber may fall behind before it is told [`Event::Gap`] instead.
 const BACKLOG: usize = 16;
@@ -56,7 +58,7 @@ impl Subscription {
         let channels = self.membership.shared.channels();
         channels
             .get(&self.membership.name)
-            .is_some_and(|channel| *channel.state.borrow() == Standing::Live)
+            .is_some_and(|channel| *channel.state.borrow() == Status::Live)
     }
 }
 
@@ -80,13 +82,13 @@ struct Shared {
 struct Channel {
     users: usize,
     events: broadcast::Sender<Event>,
-    state: watch::Sender<Standing>,
+    state: watch::Sender<Status>,
     /// It has been live before: whoever listened then may have missed something since.
     lived: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Status {
     Wanted,
     Live,
     Denied,
@@ -122,7 +124,7 @@ impl Shared {
     /// Gives what to subscribe to, and what to leave, given what the server has confirmed.
     fn differences(&self, confirmed: &HashSet<String>) -> (Vec<String>, Vec<String>) {
         let channels = self.channels();
-        let wanted = |channel: &Channel| *channel.state.borrow() == Standing::Wanted;
+        let wanted = |channel: &Channel| *channel.state.borrow() == Status::Wanted;
         let join = channels.iter().filter(|(_, channel)| wanted(channel));
         let join = join.map(|(name, _)| name.clone()).collect();
         let leave =
@@ -134,7 +136,7 @@ impl Shared {
         let mut channels = self.channels();
         for name in names {
             let Some(channel) = channels.get_mut(name) else { continue };
-            channel.state.send_replace(Standing::Live);
+            channel.state.send_replace(Status::Live);
             if std::mem::replace(&mut channel.lived, true) {
                 // Nobody listening is fine.
                 drop(channel.events.send(Event::Gap));
@@ -144,17 +146,17 @@ impl Shared {
 
     fn deny(&self, name: &str) {
         if let Some(channel) = self.channels().get(name) {
-            channel.state.send_replace(Standing::Denied);
+            channel.state.send_replace(Status::Denied);
         }
     }
 
-    fn stand_all(&self, standing: Standing) {
+    fn set_all(&self, status: Status) {
         for channel in self.channels().values() {
-            let before = channel.state.send_replace(standing);
-            let event = match standing {
-                Standing::Closed => Event::Closed,
-                Standing::Wanted if before == Standing::Live => Event::Cut,
-                Standing::Wanted | Standing::Live | Standing::Denied => continue,
+            let before = channel.state.send_replace(status);
+            let event = match status {
+                Status::Closed => Event::Closed,
+                Status::Wanted if before == Status::Live => Event::Cut,
+                Status::Wanted | Status::Live | Status::Denied => continue,
             };
             // Nobody listening is fine.
             drop(channel.events.send(event));
@@ -187,14 +189,14 @@ impl Subscriptions {
         deadline: Instant,
     ) -> Result<Subscription, Failure> {
         let (subscription, mut states) = self.enter(channel);
-        let settled = states.wait_for(|standing| *standing != Standing::Wanted);
-        let standing = tokio::time::timeout_at(deadline, settled).await;
-        match standing.map(|standing| standing.map(|standing| *standing)) {
-            Ok(Ok(Standing::Live | Standing::Wanted)) => Ok(subscription),
-            Ok(Ok(Standing::Denied)) => {
+        let decided = states.wait_for(|status| *status != Status::Wanted);
+        let status = tokio::time::timeout_at(deadline, decided).await;
+        match status.map(|status| status.map(|status| *status)) {
+            Ok(Ok(Status::Live | Status::Wanted)) => Ok(subscription),
+            Ok(Ok(Status::Denied)) => {
                 Err(Failure::Denied { detail: format!("subscribing to {channel}") })
             }
-            Ok(Ok(Standing::Closed) | Err(_)) => Err(Failure::Closed),
+            Ok(Ok(Status::Closed) | Err(_)) => Err(Failure::Closed),
             Err(_) => {
                 let reason = "the subscription was not confirmed in time".to_owned();
                 Err(Failure::Unreachable { place: self.shared.name.clone(), reason })
@@ -202,14 +204,14 @@ impl Subscriptions {
         }
     }
 
-    fn enter(&self, name: &str) -> (Subscription, watch::Receiver<Standing>) {
+    fn enter(&self, name: &str) -> (Subscription, watch::Receiver<Status>) {
         let mut channels = self.shared.channels();
         let channel = channels.entry(name.to_owned()).or_insert_with(|| {
             self.shared.changed.notify_one();
             Channel {
                 users: 0,
                 events: broadcast::Sender::new(BACKLOG),
-                state: watch::Sender::new(Standing::Wanted),
+                state: watch::Sender::new(Status::Wanted),
                 lived: false,
             }
         });
@@ -227,7 +229,7 @@ impl Subscriptions {
             // It ends by itself; a panic in it has been reported already.
             drop(keeper.await);
         }
-        self.shared.stand_all(Standing::Closed);
+        self.shared.set_all(Status::Closed);
     }
 }
 
@@ -253,17 +255,18 @@ async fn keep(
             }
             let host = place.borrow_and_update().clone();
             let Some(host) = host else { return };
-            if let Ok(ear) = dialler.ear(&host).await {
+            if let Ok(connection) = dialler.subscriber(&host).await {
                 tries = 0;
-                let (sink, stream) = ear.split();
-                let mut ear = Ear { shared: &shared, sink, stream, confirmed: HashSet::new() };
+                let (sink, stream) = connection.split();
+                let mut connection =
+                    Connection { shared: &shared, sink, stream, confirmed: HashSet::new() };
                 tokio::select! {
-                    () = ear.listen(dialler.options.heartbeat) => {}
+                    () = connection.listen(dialler.options.heartbeat) => {}
                     // Another server is the master now; the old one hears nothing any more.
                     moved = place.changed() => if moved.is_err() { return },
                 }
             }
-            shared.stand_all(Standing::Wanted);
+            shared.set_all(Status::Wanted);
             tokio::time::sleep(pause(tries)).await;
             tries += 1;
         }
@@ -272,23 +275,23 @@ async fn keep(
         () = listening => {}
         () = shared.stop.notified() => {}
     }
-    shared.stand_all(Standing::Closed);
+    shared.set_all(Status::Closed);
 }
 
 /// One connection for subscriptions while it lasts.
-struct Ear<'a> {
+struct Connection<'a> {
     shared: &'a Shared,
     sink: PubSubSink,
     stream: PubSubStream,
     confirmed: HashSet<String>,
 }
 
-impl Ear<'_> {
+impl Connection<'_> {
     /// Joins and leaves channels as wanted and passes messages on, until the connection fails.
     async fn listen(&mut self, heartbeat: Duration) {
         let patience = heartbeat.min(Duration::from_secs(2));
         loop {
-            if !self.settle(patience).await {
+            if !self.join_and_leave(patience).await {
                 return;
             }
             tokio::select! {
@@ -310,7 +313,7 @@ impl Ear<'_> {
     }
 
     /// Brings what the server has confirmed in line with what is wanted; `false` where it does not answer.
-    async fn settle(&mut self, patience: Duration) -> bool {
+    async fn join_and_leave(&mut self, patience: Duration) -> bool {
         let (join, leave) = self.shared.differences(&self.confirmed);
         if !leave.is_empty() {
             let left = self.sink.unsubscribe(&leave);
@@ -329,7 +332,7 @@ impl Ear<'_> {
             match hear_while(self.shared, &mut self.stream, patience, joined).await {
                 Some(Ok(())) => self.confirm(&join),
                 Some(Err(error)) if error.code() == Some("NOPERM") => {
-                    return self.settle_singly(&join, patience).await;
+                    return self.join_singly(&join, patience).await;
                 }
                 _ => return false,
             }
@@ -338,7 +341,7 @@ impl Ear<'_> {
     }
 
     /// Joins one channel after the other, to find those that the user may not use.
-    async fn settle_singly(&mut self, names: &[String], patience: Duration) -> bool {
+    async fn join_singly(&mut self, names: &[String], patience: Duration) -> bool {
         for name in names {
             let joined = self.sink.subscribe(name);
             match hear_while(self.shared, &mut self.stream, patience, joined).await {

@@ -1,13 +1,18 @@
+//! One connection for commands alone.
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
 use super::address::Address;
+use super::command::Command;
 use super::dial::Dialler;
 use super::link::Link;
-use super::{Command, Options, Pinned, Reply};
-use crate::Failure;
+use super::options::Options;
+use super::pinned::Pinned;
+use super::reply::Reply;
+use crate::failure::Failure;
 
 /// One connection for commands alone, to one Redis or Valkey.
 ///

@@ -1,6 +1,6 @@
 //! `lock`: a command that runs under a lock.
 
-mod beside;
+mod child;
 mod command;
 mod elect;
 mod listing;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use clap::Args;
 use firstcome_lock::{Lease, Lock, Locks, Released, Tried};
 
-pub(super) use self::beside::{BesideArgs, run as run_beside};
+pub(super) use self::child::{ChildArgs, run as run_child};
 use self::command::{CommandArgs, Ended};
 pub(super) use self::elect::{ElectArgs, run as elect};
 pub(super) use self::listing::{LocksVerb, run as locks};
@@ -71,16 +71,11 @@ pub(super) struct LockArgs {
 }
 
 pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
-    let locks = args.store.locks().await.map_err(own)?;
+    let locks = args.store.locks().await.map_err(Complaint::of_our_own)?;
     let exit = under_lock(&args, &locks).await;
     // Nothing may stay held, whatever happened.
     locks.close().await;
-    exit.map_err(own)
-}
-
-/// Gives a failure the code of these verbs, which have others of their own.
-fn own(complaint: Complaint) -> Complaint {
-    complaint.of_our_own()
+    exit.map_err(Complaint::of_our_own)
 }
 
 async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
@@ -91,7 +86,7 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     }
     let tried = tokio::select! {
         tried = acquire(&lock, args.wait) => tried?,
-        told = signals.end() => return Ok(Exit::Passed(128 + told.as_raw())),
+        signal = signals.end() => return Ok(Exit::Passed(128 + signal.as_raw())),
     };
     let lease = match tried {
         Tried::Got(lease) => lease,
@@ -100,14 +95,14 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
 
     let fence = lease.fence().to_string();
     let environment = [("FIRSTCOME_LOCK", args.name.as_str()), ("FIRSTCOME_FENCE", &fence)];
-    let inbox = signals.inbox().subscribe();
+    let to_command = signals.to_command().subscribe();
     let running = args.command.start(&environment)?;
     let lost = async {
         let loss = lease.lost().await;
         out::talk(format!("the lock {} is lost: {loss}; stopping the command", args.name));
     };
     let ended = tokio::select! {
-        ended = running.attend(inbox, lost) => ended?,
+        ended = running.wait(to_command, lost) => ended?,
         never = signals.pass_on() => match never {},
     };
     conclude(&args.name, lease, ended).await

@@ -1,17 +1,16 @@
+//! Semaphores and read/write locks in MariaDB and MySQL.
+
 use firstcome_store::mysql::{cell, text};
 
 use super::{MySqlTable, fill};
-use crate::Failure;
-use crate::sql::permits::{Out, Step};
-use crate::sql::unexpected;
+use crate::failure::Failure;
+use crate::sql::permit_row::{PermitStep, Permits};
 
 const LOOK: &str = include_str!("permits_look.sql");
 const ACQUIRE: &str = include_str!("permits_acquire.sql");
 const RELEASE: &str = include_str!("permits_release.sql");
 const RENEW: &str = include_str!("permits_renew.sql");
 const OWNERS: &str = include_str!("permits_owners.sql");
-pub(super) const OLD: &str = include_str!("permits_old.sql");
-pub(super) const SWEEP: &str = include_str!("permits_sweep.sql");
 
 impl MySqlTable {
     pub(in crate::sql) async fn permit(
@@ -19,13 +18,13 @@ impl MySqlTable {
         name: &str,
         owner: &str,
         request: i64,
-        step: Step,
-    ) -> Result<Out, Failure> {
+        step: PermitStep,
+    ) -> Result<Permits, Failure> {
         let mut values =
             vec![("name", text(name)), ("owner", text(owner)), ("request", request.to_string())];
         let (pool, sql) = match step {
-            Step::Look => (&self.ask, ""),
-            Step::Acquire { lease, not_after, most, .. } => {
+            PermitStep::Look => (&self.ask, ""),
+            PermitStep::Acquire { lease, not_after, most, .. } => {
                 values.extend([
                     ("lease", lease.to_string()),
                     ("not_after", not_after.to_string()),
@@ -34,12 +33,15 @@ impl MySqlTable {
                 ]);
                 (&self.ask, ACQUIRE)
             }
-            Step::Return => (&self.keep, RELEASE),
+            PermitStep::Return => (&self.keep, RELEASE),
         };
         // What changes the row and what looks at it travel together.
         let sets = pool.step(&fill(&[sql, LOOK].concat(), &values)).await?;
-        let row = sets.last().and_then(|rows| rows.first()).ok_or_else(|| unexpected("a row"))?;
-        Ok(Out {
+        let row = sets
+            .last()
+            .and_then(|rows| rows.first())
+            .ok_or_else(|| Failure::unexpected("a row"))?;
+        Ok(Permits {
             mine: cell(row, 0)?,
             count: cell(row, 1)?,
             alone: cell(row, 2)?,
@@ -47,7 +49,7 @@ impl MySqlTable {
             last: cell(row, 4)?,
             request: cell(row, 5)?,
             now: cell(row, 6)?,
-            carried_out: !matches!(step, Step::Look) && cell(row, 7)?,
+            carried_out: !matches!(step, PermitStep::Look) && cell(row, 7)?,
         })
     }
 

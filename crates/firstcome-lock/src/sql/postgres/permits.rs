@@ -1,13 +1,13 @@
+//! Semaphores and read/write locks in PostgreSQL.
+
 use super::{PostgresTable, Type, Value, cell, text};
-use crate::Failure;
-use crate::sql::permits::{Out, Step};
-use crate::sql::unexpected;
+use crate::failure::Failure;
+use crate::sql::permit_row::{PermitStep, Permits};
 
 const LOOK: &str = include_str!("permits_look.sql");
 const ACQUIRE: &str = include_str!("permits_acquire.sql");
 const RELEASE: &str = include_str!("permits_release.sql");
 const RENEW: &str = include_str!("permits_renew.sql");
-pub(super) const SWEEP: &str = include_str!("permits_sweep.sql");
 
 impl PostgresTable {
     pub(in crate::sql) async fn permit(
@@ -15,11 +15,11 @@ impl PostgresTable {
         name: &str,
         owner: &str,
         request: i64,
-        step: Step,
-    ) -> Result<Out, Failure> {
+        step: PermitStep,
+    ) -> Result<Permits, Failure> {
         let rows = match step {
-            Step::Look => self.ask.step(LOOK, &[text(&name), text(&owner)]).await,
-            Step::Acquire { lease, not_after, most, waits } => {
+            PermitStep::Look => self.ask.step(LOOK, &[text(&name), text(&owner)]).await,
+            PermitStep::Acquire { lease, not_after, most, waits } => {
                 let waits = waits && !self.pooled;
                 let values: [Value<'_>; 7] = [
                     text(&name),
@@ -32,14 +32,14 @@ impl PostgresTable {
                 ];
                 self.ask.step(ACQUIRE, &values).await
             }
-            Step::Return => {
+            PermitStep::Return => {
                 let values: [Value<'_>; 3] = [text(&name), text(&owner), (&request, Type::INT8)];
                 self.keep.step(RELEASE, &values).await
             }
         };
         let rows = rows?;
-        let row = rows.first().ok_or_else(|| unexpected("a row"))?;
-        Ok(Out {
+        let row = rows.first().ok_or_else(|| Failure::unexpected("a row"))?;
+        Ok(Permits {
             mine: cell(row, 0)?,
             count: cell(row, 1)?,
             alone: cell(row, 2)?,

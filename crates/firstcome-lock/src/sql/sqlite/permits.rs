@@ -1,19 +1,16 @@
+//! Semaphores and read/write locks in SQLite.
+
 use firstcome_store::sqlite::rusqlite::types::Value;
 use firstcome_store::sqlite::rusqlite::{self, Connection, params};
 
 use super::{SqliteTable, number, text};
-use crate::Failure;
-use crate::sql::permits::{Out, Step};
+use crate::failure::Failure;
+use crate::sql::permit_row::{PermitStep, Permits};
 
 const LOOK: &str = include_str!("permits_look.sql");
 const ACQUIRE: &str = include_str!("permits_acquire.sql");
 const RELEASE: &str = include_str!("permits_release.sql");
 const RENEW: &str = include_str!("permits_renew.sql");
-pub(super) const SWEEP: &str = include_str!("permits_sweep.sql");
-
-/// The last of the next rows in the order of their names.
-pub(super) const BITE: &str = "SELECT max(name) FROM \
-    (SELECT name FROM firstcome_permits WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
 impl SqliteTable {
     pub(in crate::sql) async fn permit(
@@ -21,13 +18,13 @@ impl SqliteTable {
         name: &str,
         owner: &str,
         request: i64,
-        step: Step,
-    ) -> Result<Out, Failure> {
+        step: PermitStep,
+    ) -> Result<Permits, Failure> {
         let (name, owner) = (name.to_owned(), owner.to_owned());
         let mut all = vec![text(&name), text(&owner)];
         match step {
-            Step::Look => Ok(self.file.read(move |file| look(file, &name, &owner)).await?),
-            Step::Acquire { lease, not_after, most, .. } => {
+            PermitStep::Look => Ok(self.file.read(move |file| look(file, &name, &owner)).await?),
+            PermitStep::Acquire { lease, not_after, most, .. } => {
                 all.extend([number(lease), number(not_after), number(request), number(most)]);
                 let (looked_for, who) = (name.clone(), owner.clone());
                 let done = self.file.look_or_write(
@@ -40,7 +37,7 @@ impl SqliteTable {
                 );
                 Ok(done.await?)
             }
-            Step::Return => {
+            PermitStep::Return => {
                 all.push(number(request));
                 let done = self.file.write(move |file| change(file, RELEASE, &all, &name, &owner));
                 Ok(done.await?)
@@ -80,14 +77,14 @@ fn change(
     values: &[Value],
     name: &str,
     owner: &str,
-) -> rusqlite::Result<Out> {
+) -> rusqlite::Result<Permits> {
     file.prepare_cached(sql)?.execute(rusqlite::params_from_iter(values))?;
     look(file, name, owner)
 }
 
-fn look(file: &Connection, name: &str, owner: &str) -> rusqlite::Result<Out> {
+fn look(file: &Connection, name: &str, owner: &str) -> rusqlite::Result<Permits> {
     file.prepare_cached(LOOK)?.query_row([name, owner], |row| {
-        Ok(Out {
+        Ok(Permits {
             mine: row.get(0)?,
             count: row.get(1)?,
             alone: row.get(2)?,

@@ -223,7 +223,7 @@ async fn a_late_unlock_of_theirs_frees_ours_only_where_it_does_not_compare() {
         assert!(java.takes(side.mode, &x, 1000, 0).await);
         let lock = until_taken(&ours, &x).await;
         assert_eq!(java.unlocks(&x).await, "done");
-        // The twin is Redis without `safeUpdate`.
+        // The contrast is Redis without `safeUpdate`.
         let left = if side.mode == "redis" { Unlocked::AlreadyLost } else { Unlocked::Yes };
         assert_eq!(side.scene.is_long(&x), left == Unlocked::Yes, "{}", side.mode);
         assert_eq!(lock.unlock().await.unwrap(), left);
@@ -344,7 +344,7 @@ async fn zones_do_not_matter_in_utc() {
             assert!(java.takes(mode, &x, HOUR, 0).await);
             let lock = try_take(&ours, &x).await;
             if mode == "client-time-local" {
-                // The twin: west of Greenwich its locks are over before they begin, east of it they last too long.
+                // In contrast: west of Greenwich its locks are over before they begin, east of it they last too long.
                 assert_eq!(lock.is_none(), excluded);
                 assert_eq!(java.unlocks(&x).await, "done");
                 assert!(try_take(&ours, &x).await.is_none(), "held by us, or for hours by nobody");
@@ -376,7 +376,7 @@ async fn the_zone_of_a_mariadb_is_that_of_both() {
             assert_eq!(java.unlocks("x").await, "done");
             let lock = ours.lock("x", 600 * SECOND, ms(0)).await.unwrap().expect("it is free");
             assert!(!java.takes(mode, "x", 600_000, 0).await, "{zone} {mode}");
-            // The twin: to a session in UTC it lasts for hours more, or is over.
+            // In contrast: to a session in UTC it lasts for hours more, or is over.
             let (_, database) = url.rsplit_once('/').unwrap();
             let held = format!(
                 "SET time_zone = '+00:00'; \

@@ -1,4 +1,4 @@
-//! The command that runs under a lock: started, told of signals, stopped when the lock is lost.
+//! The command that runs under a lock: starts it, passes signals on, stops it when the lock is lost.
 
 use std::ffi::OsString;
 use std::io::IsTerminal as _;
@@ -18,7 +18,7 @@ use super::super::complaint::Complaint;
 use super::super::out;
 use crate::config::duration_from_text;
 
-/// How often it is looked whether what a command started has ended, too; nobody tells.
+/// How often to check whether what a command started has ended, too; nothing reports that.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// What to run, and how to end it.
@@ -35,7 +35,7 @@ pub(super) struct CommandArgs {
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
-    /// By itself, or by a signal that somebody sent: its exit code, or 128 and the signal.
+    /// By itself, or by a signal: its exit code, or 128 and the signal.
     ByItself(i32),
     /// It was stopped, because what it ran under was lost.
     Stopped,
@@ -53,7 +53,7 @@ pub(super) struct Running {
 impl CommandArgs {
     /// Starts the command with more in its environment.
     ///
-    /// It is this program that is started, as [`super::beside`], which then becomes the command.
+    /// It is this program that is started, as [`super::child`], which then becomes the command.
     pub(super) fn start(&self, environment: &[(&str, &str)]) -> Result<Running, Complaint> {
         let failed =
             |error: std::io::Error| Complaint::own(format!("cannot start a process: {error}"));
@@ -75,7 +75,7 @@ impl CommandArgs {
 
 impl Running {
     /// Waits for the end, passing signals on, or stops the command when `lost` resolves.
-    pub(super) async fn attend(
+    pub(super) async fn wait(
         mut self,
         mut signals: broadcast::Receiver<Signal>,
         lost: impl Future<Output = ()>,
@@ -89,9 +89,9 @@ impl Running {
                     return Ok(Ended::Stopped);
                 }
                 status = self.child.wait() => return Ok(Ended::ByItself(code(end(status)?))),
-                told = signals.recv() => match told {
-                    Ok(told) => self.pass_on(told),
-                    // Some were told faster than they could be passed on; the last ones still come.
+                received = signals.recv() => match received {
+                    Ok(signal) => self.pass_on(signal),
+                    // Some came faster than they could be passed on; the last ones are still here.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
                     Err(broadcast::error::RecvError::Closed) => {
                         return Ok(Ended::ByItself(code(end(self.child.wait().await)?)));
@@ -101,30 +101,30 @@ impl Running {
         }
     }
 
-    fn pass_on(&self, told: Signal) {
-        let from_terminal = told == Signal::INT || told == Signal::QUIT;
+    fn pass_on(&self, signal: Signal) {
+        let from_terminal = signal == Signal::INT || signal == Signal::QUIT;
         if self.grouped || !from_terminal {
-            self.tell(told);
+            self.send(signal);
         }
     }
 
     /// Sends a signal to the command, and to what it has started where that can be reached.
-    fn tell(&self, told: Signal) {
+    fn send(&self, signal: Signal) {
         let sent = if self.grouped {
-            kill_process_group(self.pid, told)
+            kill_process_group(self.pid, signal)
         } else {
-            kill_process(self.pid, told)
+            kill_process(self.pid, signal)
         };
-        // Fails only where nobody is left to be told.
+        // Fails only where no process is left.
         sent.ok();
     }
 
     /// TERM, a time of grace, KILL.
     async fn stop(&mut self) -> Result<(), Complaint> {
         let deadline = Instant::now() + self.grace;
-        self.tell(Signal::TERM);
+        self.send(Signal::TERM);
         // A command that was stopped (SIGSTOP) learns of TERM only when it goes on.
-        self.tell(Signal::CONT);
+        self.send(Signal::CONT);
         if let Ok(status) = tokio::time::timeout_at(deadline, self.child.wait()).await {
             end(status)?;
             if !self.grouped {
@@ -135,12 +135,12 @@ impl Running {
             }
             if test_kill_process_group(self.pid).is_ok() {
                 out::talk("what the command has started did not end in time and is killed");
-                self.tell(Signal::KILL);
+                self.send(Signal::KILL);
             }
             return Ok(());
         }
         out::talk(format!("the command did not end within {:?} and is killed", self.grace));
-        self.tell(Signal::KILL);
+        self.send(Signal::KILL);
         end(self.child.wait().await).map(drop)
     }
 }

@@ -1,4 +1,4 @@
-//! `elect`: a command that runs on one of many.
+//! `elect`: a command that runs on one of many candidates.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -15,7 +15,6 @@ use tokio::time::MissedTickBehavior;
 use super::super::complaint::{Complaint, Exit};
 use super::super::out;
 use super::command::{CommandArgs, Ended};
-use super::own;
 use super::signals::{Signals, asks_for_an_end};
 use super::store::StoreArgs;
 use crate::config::duration_from_text;
@@ -82,27 +81,28 @@ pub(in crate::cli) struct ElectArgs {
 }
 
 /// The command of this candidate, which may outlive its term for the time of grace.
-struct Seat {
+struct Candidate {
     command: CommandArgs,
     name: String,
-    inbox: broadcast::Sender<Signal>,
-    /// This candidate was told to end.
+    to_command: broadcast::Sender<Signal>,
+    /// A signal asked this candidate to end.
     ending: Cell<Option<Signal>>,
     /// A command that was stopped after its term has ended.
     stopped: Arc<Notify>,
-    /// Whoever attends to the command that was started last.
-    attendant: RefCell<Option<JoinHandle<()>>>,
+    /// The task that waits for the command that was started last.
+    command_task: RefCell<Option<JoinHandle<()>>>,
 }
 
 pub(in crate::cli) async fn run(args: ElectArgs) -> Result<Exit, Complaint> {
     if args.every.is_some_and(|every| every.is_zero()) {
-        return Err(own(Complaint::usage("an interval of nothing: --every is at least 1ms")));
+        let complaint = Complaint::usage("an interval of nothing: --every is at least 1ms");
+        return Err(complaint.of_our_own());
     }
-    let locks = args.store.locks().await.map_err(own)?;
+    let locks = args.store.locks().await.map_err(Complaint::of_our_own)?;
     let exit = stand(args, &locks).await;
     // The lock may not stay held, whatever happened.
     locks.close().await;
-    exit.map_err(own)
+    exit.map_err(Complaint::of_our_own)
 }
 
 async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
@@ -113,26 +113,26 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
     if let Some(node) = args.node {
         election = election.node(node);
     }
-    let seat = Rc::new(Seat {
+    let candidate = Rc::new(Candidate {
         command: args.command,
         name: args.name,
-        inbox: signals.inbox(),
+        to_command: signals.to_command(),
         ending: Cell::new(None),
         stopped: Arc::default(),
-        attendant: RefCell::default(),
+        command_task: RefCell::default(),
     });
     let work = |term: Term| {
-        let seat = Rc::clone(&seat);
+        let candidate = Rc::clone(&candidate);
         async move {
             out::talk(format!(
                 "elected: {} leads {}, term {}",
                 term.node(),
-                seat.name,
+                candidate.name,
                 term.fence()
             ));
             match args.every {
-                None => seat.serve(&term).await,
-                Some(every) => seat.serve_again_and_again(&term, every).await,
+                None => candidate.serve(&term).await,
+                Some(every) => candidate.serve_again_and_again(&term, every).await,
             }
         }
     };
@@ -142,54 +142,54 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
             tokio::select! {
                 biased;
                 exit = &mut led => break exit?,
-                told = signals.next() => {
-                    // Decided here at one point: a command that runs is told, and its end is the end of this.
-                    let runs = seat.inbox.send(told).is_ok();
-                    if asks_for_an_end(told) {
-                        seat.ending.set(Some(told));
+                signal = signals.next() => {
+                    // Decided here at one point: a command that runs gets the signal, and its end is the end of this.
+                    let runs = candidate.to_command.send(signal).is_ok();
+                    if asks_for_an_end(signal) {
+                        candidate.ending.set(Some(signal));
                         if !runs {
-                            break Ok(Exit::Passed(128 + told.as_raw()));
+                            break Ok(Exit::Passed(128 + signal.as_raw()));
                         }
                     }
                 }
-                () = seat.stopped.notified() => if let Some(told) = seat.ending.get() {
-                    break Ok(Exit::Passed(128 + told.as_raw()));
+                () = candidate.stopped.notified() => if let Some(signal) = candidate.ending.get() {
+                    break Ok(Exit::Passed(128 + signal.as_raw()));
                 },
             }
         }
     };
-    seat.wait_for_attendant().await;
+    candidate.wait_for_command().await;
     exit
 }
 
-impl Seat {
+impl Candidate {
     /// Runs the command once.
     async fn serve(&self, term: &Term) -> Result<Exit, Complaint> {
         // That of the term before may still be in its time of grace.
-        self.wait_for_attendant().await;
+        self.wait_for_command().await;
         let fence = term.fence().to_string();
         let environment = [
             ("FIRSTCOME_LOCK", self.name.as_str()),
             ("FIRSTCOME_FENCE", &fence),
             ("FIRSTCOME_TERM", &fence),
         ];
-        let inbox = self.inbox.subscribe();
+        let to_command = self.to_command.subscribe();
         let running = self.command.start(&environment)?;
-        // Dropping this future drops the first end of this, which tells the attendant to stop the command.
+        // Dropping this future drops the first end of this, so its task stops the command.
         let (here, term_is_over) = oneshot::channel::<()>();
         let (done, end) = oneshot::channel();
         let stopped = Arc::clone(&self.stopped);
-        let attendant = tokio::spawn(async move {
+        let command_task = tokio::spawn(async move {
             let lost = async {
                 drop(term_is_over.await);
                 out::talk("the term is over; stopping the command");
             };
-            if done.send(running.attend(inbox, lost).await).is_err() {
+            if done.send(running.wait(to_command, lost).await).is_err() {
                 // The term is over, so the candidate does not wait for it where it serves.
                 stopped.notify_one();
             }
         });
-        self.attendant.replace(Some(attendant));
+        self.command_task.replace(Some(command_task));
         let ended = end.await;
         drop(here);
         match ended {
@@ -201,7 +201,7 @@ impl Seat {
         }
     }
 
-    /// Runs the command at each interval, until it is told to end or cannot be run at all.
+    /// Runs the command at each interval, until a signal asks for an end, or it cannot be run at all.
     async fn serve_again_and_again(&self, term: &Term, every: Duration) -> Result<Exit, Complaint> {
         let mut beat = tokio::time::interval(every);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -220,11 +220,11 @@ impl Seat {
         }
     }
 
-    async fn wait_for_attendant(&self) {
-        let attendant = self.attendant.take();
-        if let Some(attendant) = attendant {
+    async fn wait_for_command(&self) {
+        let command_task = self.command_task.take();
+        if let Some(command_task) = command_task {
             // A panic in it has been reported already.
-            drop(attendant.await);
+            drop(command_task.await);
         }
     }
 }

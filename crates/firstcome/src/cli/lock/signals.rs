@@ -1,4 +1,4 @@
-//! Signals that this process gets on behalf of its command.
+//! Signals to this process, which are passed on to its command.
 
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
@@ -13,7 +13,7 @@ const WAITING: usize = 16;
 const PASSED_ON: [Signal; 6] =
     [Signal::TERM, Signal::INT, Signal::HUP, Signal::QUIT, Signal::USR1, Signal::USR2];
 
-/// Everything this process is told from outside; from its making on, no signal of these ends it by itself.
+/// The signals that this process receives; once this is made, none of them ends the process by itself.
 pub(super) struct Signals {
     listeners: Vec<(Signal, tokio::signal::unix::Signal)>,
     to_command: broadcast::Sender<Signal>,
@@ -30,8 +30,8 @@ impl Signals {
         })
     }
 
-    /// Gives what a command's keeper is to pass on from now on.
-    pub(super) fn inbox(&self) -> broadcast::Sender<Signal> {
+    /// Gives the channel of signals for the command.
+    pub(super) fn to_command(&self) -> broadcast::Sender<Signal> {
         self.to_command.clone()
     }
 
@@ -51,23 +51,23 @@ impl Signals {
     /// Waits for the next one that asks for an end.
     pub(super) async fn end(&mut self) -> Signal {
         loop {
-            let told = self.next().await;
-            if asks_for_an_end(told) {
-                return told;
+            let received = self.next().await;
+            if asks_for_an_end(received) {
+                return received;
             }
         }
     }
 
-    /// Passes everything on to whoever has an inbox, for as long as it is polled.
+    /// Passes every signal on to the command, for as long as it is polled.
     pub(super) async fn pass_on(&mut self) -> std::convert::Infallible {
         loop {
-            let told = self.next().await;
+            let received = self.next().await;
             // Fails only where the command has just ended.
-            drop(self.to_command.send(told));
+            drop(self.to_command.send(received));
         }
     }
 }
 
-pub(super) fn asks_for_an_end(told: Signal) -> bool {
-    told != Signal::USR1 && told != Signal::USR2
+pub(super) fn asks_for_an_end(received: Signal) -> bool {
+    received != Signal::USR1 && received != Signal::USR2
 }

@@ -1,36 +1,43 @@
+//! Reads the URL of a PostgreSQL, a MariaDB or a MySQL.
+
 use std::path::PathBuf;
 
-use crate::Failure;
+use crate::failure::Failure;
 use crate::host::{Host, decode, read_host};
 
-/// What an address looks like.
-pub(super) const FORM: &str = "write postgres://[user[:password]@]host[:port]/database[?sslmode=disable|require|verify-full]\
-    [&sslrootcert=FILE], with % escapes for special characters";
+/// What is different about the URLs of one kind of database.
+pub(crate) struct UrlKind {
+    pub(crate) schemes: [&'static str; 2],
+    pub(crate) port: u16,
+    /// What such a URL looks like.
+    pub(crate) form: &'static str,
+}
 
 /// A URL, read.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) struct Address {
-    pub(super) host: Host,
-    pub(super) user: String,
-    pub(super) password: Option<String>,
-    pub(super) database: String,
-    pub(super) tls: bool,
-    /// A file of authorities to trust instead of the operating system's.
-    pub(super) authorities: Option<PathBuf>,
+pub(crate) struct DatabaseUrl {
+    pub(crate) host: Host,
+    pub(crate) user: String,
+    pub(crate) password: Option<String>,
+    pub(crate) database: String,
+    pub(crate) tls: bool,
+    /// A file of authorities to trust instead of the usual ones.
+    pub(crate) authorities: Option<PathBuf>,
 }
 
-impl std::fmt::Debug for Address {
+impl std::fmt::Debug for DatabaseUrl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mut shown = f.debug_struct("Address");
+        let mut shown = f.debug_struct("DatabaseUrl");
         shown.field("host", &self.host).field("database", &self.database).finish_non_exhaustive()
     }
 }
 
-impl Address {
-    pub(super) fn read(url: &str) -> Result<Self, Failure> {
+impl UrlKind {
+    pub(crate) fn read(&self, url: &str) -> Result<DatabaseUrl, Failure> {
+        let wrong = |reason: &str| self.wrong(reason);
         let (scheme, rest) = url.split_once("://").ok_or_else(|| wrong("it has no scheme"))?;
-        if !["postgres", "postgresql"].contains(&scheme) {
-            return Err(wrong(format!("nothing is known of the scheme {scheme:?}")));
+        if !self.schemes.contains(&scheme) {
+            return Err(self.wrong(format!("nothing is known of the scheme {scheme:?}")));
         }
         if rest.contains('#') {
             return Err(wrong("it may have no #; write %23"));
@@ -44,7 +51,7 @@ impl Address {
         if host.contains(',') {
             return Err(wrong("it names several hosts"));
         }
-        let host = read_host(host, 5432).map_err(wrong)?;
+        let host = read_host(host, self.port).map_err(wrong)?;
         let (user, password) = login.split_once(':').unwrap_or((login, ""));
         let (user, password) = (decode(user).map_err(wrong)?, decode(password).map_err(wrong)?);
         let database = decode(database).map_err(wrong)?;
@@ -64,41 +71,49 @@ impl Address {
                     authorities = decode(file).map_err(wrong)?.map(PathBuf::from);
                 }
                 (name, _) => {
-                    return Err(wrong(format!(
+                    return Err(self.wrong(format!(
                         "{name:?} is no parameter of it: there are sslmode and sslrootcert"
                     )));
                 }
             }
         }
-        Ok(Self { host, user, password, database, tls, authorities })
+        Ok(DatabaseUrl { host, user, password, database, tls, authorities })
     }
-}
 
-pub(super) fn wrong(reason: impl Into<String>) -> Failure {
-    Failure::Address { reason: reason.into(), form: FORM }
+    /// Says what is wrong with a URL.
+    pub(crate) fn wrong(&self, reason: impl Into<String>) -> Failure {
+        Failure::Address { reason: reason.into(), form: self.form }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const POSTGRES: UrlKind =
+        UrlKind { schemes: ["postgres", "postgresql"], port: 5432, form: "write postgres://…" };
+    const MYSQL: UrlKind =
+        UrlKind { schemes: ["mysql", "mariadb"], port: 3306, form: "write mysql://…" };
+
     #[test]
     fn every_part_has_its_place() {
         let url = "postgres://ann:p%40ss@[::2]:7000/led%2Fger?sslmode=disable";
-        let address = Address::read(url).unwrap();
+        let address = POSTGRES.read(url).unwrap();
         assert_eq!(address.host, Host { name: "::2".to_owned(), port: 7000 });
         assert_eq!((address.user.as_str(), address.password.as_deref()), ("ann", Some("p@ss")));
         assert_eq!((address.database.as_str(), address.tls), ("led/ger", false));
+        let address = MYSQL.read("mariadb://ann@127.0.0.1/x").unwrap();
+        assert_eq!((address.host.port, address.tls, address.password), (3306, false, None));
     }
 
     #[test]
     fn tls_is_left_out_on_this_machine_only_or_where_it_is_said() {
-        let tls = |rest: &str| Address::read(&format!("postgres://a:b@{rest}")).unwrap().tls;
+        let tls = |rest: &str| POSTGRES.read(&format!("postgres://a:b@{rest}")).unwrap().tls;
         assert!(!tls("localhost/x") && !tls("127.0.0.1/x") && !tls("[::1]:1/x"));
         assert!(tls("db/x") && tls("localhost/x?sslmode=require"));
         assert!(!tls("db/x?sslmode=disable"));
         let url = "postgresql://a@db/x?sslmode=verify-full&sslrootcert=/etc/ca%20.pem";
-        let address = Address::read(url).unwrap();
+        let address = POSTGRES.read(url).unwrap();
         assert_eq!(address.authorities, Some(PathBuf::from("/etc/ca .pem")));
     }
 
@@ -117,13 +132,13 @@ mod tests {
             ("postgres://a@b/x?options=-c", "options"),
             ("postgres://a:x#y@b/x", "%23"),
         ] {
-            let failure = Address::read(url).unwrap_err();
+            let failure = POSTGRES.read(url).unwrap_err();
             assert!(failure.to_string().contains(named), "{url}: {failure}");
             assert!(failure.hint().is_some_and(|hint| hint.contains("postgres://")));
         }
-        let secret = Address::read("postgres://a:hunter2@b:x/y").unwrap_err();
+        let secret = POSTGRES.read("postgres://a:hunter2@b:x/y").unwrap_err();
         assert!(!format!("{secret} {secret:?}").contains("hunter2"));
-        let address = Address::read("postgres://a:hunter2@b/y").unwrap();
+        let address = POSTGRES.read("postgres://a:hunter2@b/y").unwrap();
         assert!(!format!("{address:?}").contains("hunter2"));
     }
 }

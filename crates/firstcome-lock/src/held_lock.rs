@@ -1,4 +1,4 @@
-//! What a process believes about a lock it holds, and for how long it may.
+//! What a process believes about a lock it holds, and for how long it may rely on that.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,39 +7,23 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::backend::later;
+use crate::durations::later;
 use crate::keys::Keys;
+use crate::loss::Loss;
 
 /// The least that trust ends before the lease does.
 const LEAST_MARGIN: Duration = Duration::from_millis(20);
 
-/// How a lock is to be kept.
+/// How long a lock is held for, and whether that is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Keep {
+pub(crate) struct LeaseOptions {
     pub(crate) lease: Duration,
     pub(crate) renewed: bool,
 }
 
-/// Why a lease can no longer be relied on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum Loss {
-    /// The store said that the lock is not this owner's any more: the lease ended there, an operator freed the
-    /// lock, or the store lost it.
-    #[error("the store says that it belongs to nobody or to somebody else")]
-    Taken,
-    /// The lease is about to end, and no renewal was confirmed: a fixed lease was used up, or the store did not
-    /// answer in time.
-    #[error("it ran out without a confirmed renewal")]
-    RanOut,
-    /// The client that held it was closed.
-    #[error("its client was closed")]
-    Closed,
-}
-
-/// One owner's possession of one lock.
+/// A lock that this process believes it holds, for one owner.
 #[derive(Debug)]
-pub(crate) struct Hold {
+pub(crate) struct HeldLock {
     pub(crate) id: u64,
     pub(crate) keys: Arc<Keys>,
     pub(crate) owner: String,
@@ -87,36 +71,36 @@ pub(crate) struct Grant {
     pub(crate) keys: Arc<Keys>,
     pub(crate) owner: String,
     pub(crate) fence: u64,
-    pub(crate) keep: Keep,
+    pub(crate) options: LeaseOptions,
     /// When the request was sent: trust counts from then.
     pub(crate) sent: Instant,
     pub(crate) chain: u32,
     pub(crate) endless_trust: bool,
 }
 
-impl Hold {
+impl HeldLock {
     pub(crate) fn new(grant: Grant) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
-        let hold = Self {
+        let held = Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             keys: grant.keys,
             owner: grant.owner,
             fence: grant.fence,
-            renewed: grant.keep.renewed,
-            first_lease: grant.keep.lease,
+            renewed: grant.options.renewed,
+            first_lease: grant.options.lease,
             chain: grant.chain,
             state: Mutex::new(State {
-                lease: grant.keep.lease,
+                lease: grant.options.lease,
                 belief: 0,
-                trusted_until: trusted_until(grant.sent, grant.keep.lease),
-                over_at: later(Instant::now(), grant.keep.lease),
+                trusted_until: trusted_until(grant.sent, grant.options.lease),
+                over_at: later(Instant::now(), grant.options.lease),
                 end: End::Open,
             }),
             changed: Notify::new(),
             leaving: AtomicBool::new(false),
             endless_trust: grant.endless_trust,
         };
-        Arc::new(hold)
+        Arc::new(held)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -197,7 +181,7 @@ impl Hold {
         }
     }
 
-    /// Marks it as being given back; only the first to do so is told `true`.
+    /// Marks it as being given back; gives `true` to the first caller only.
     pub(crate) fn begin_to_leave(&self) -> bool {
         !self.leaving.swap(true, Ordering::AcqRel)
     }
@@ -243,12 +227,12 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    fn hold() -> Arc<Hold> {
-        Hold::new(Grant {
+    fn hold() -> Arc<HeldLock> {
+        HeldLock::new(Grant {
             keys: Arc::new(Keys::new(Kind::Plain, "x").unwrap()),
             owner: "ann:1".to_owned(),
             fence: 1,
-            keep: Keep { lease: MINUTE, renewed: true },
+            options: LeaseOptions { lease: MINUTE, renewed: true },
             sent: Instant::now(),
             chain: 0,
             endless_trust: false,
@@ -257,35 +241,35 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_request_by_itself_is_believed() {
-        let hold = hold();
-        let asked = hold.asked_now();
-        hold.confirmed(asked, 10 * MINUTE).unwrap();
-        assert_eq!(hold.remaining(), 9 * MINUTE);
-        let asked = hold.asked_now();
-        hold.confirmed(asked, MINUTE).unwrap();
-        assert_eq!(hold.remaining(), MINUTE * 9 / 10);
+        let held = hold();
+        let asked = held.asked_now();
+        held.confirmed(asked, 10 * MINUTE).unwrap();
+        assert_eq!(held.remaining(), 9 * MINUTE);
+        let asked = held.asked_now();
+        held.confirmed(asked, MINUTE).unwrap();
+        assert_eq!(held.remaining(), MINUTE * 9 / 10);
     }
 
     /// A renewal and an extension are under way together: nobody knows which of them the store carried out last.
     #[tokio::test(start_paused = true)]
     async fn of_requests_under_way_together_the_shorter_one_is_believed() {
         for (first, second) in [(MINUTE, 10 * MINUTE), (10 * MINUTE, MINUTE)] {
-            let hold = hold();
-            let (one, other) = (hold.asked_now(), hold.asked_now());
-            hold.confirmed(one, first).unwrap();
-            hold.confirmed(other, second).unwrap();
-            assert_eq!(hold.remaining(), MINUTE * 9 / 10);
+            let held = hold();
+            let (one, other) = (held.asked_now(), held.asked_now());
+            held.confirmed(one, first).unwrap();
+            held.confirmed(other, second).unwrap();
+            assert_eq!(held.remaining(), MINUTE * 9 / 10);
             // And it is given back for as long as it may be there.
-            assert!(hold.over_at() >= Instant::now() + 10 * MINUTE);
+            assert!(held.over_at() >= Instant::now() + 10 * MINUTE);
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_after_the_end_of_trust_changes_nothing() {
-        let hold = hold();
-        let asked = hold.asked_now();
+        let held = hold();
+        let asked = held.asked_now();
         tokio::time::advance(MINUTE).await;
-        assert_eq!(hold.confirmed(asked, 10 * MINUTE), Err(Loss::RanOut));
-        assert_eq!((hold.is_valid(), hold.remaining()), (false, Duration::ZERO));
+        assert_eq!(held.confirmed(asked, 10 * MINUTE), Err(Loss::RanOut));
+        assert_eq!((held.is_valid(), held.remaining()), (false, Duration::ZERO));
     }
 }

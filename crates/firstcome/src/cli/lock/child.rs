@@ -1,4 +1,4 @@
-//! What this program does between being started for a command and becoming it.
+//! The child process: this program, started again, until it becomes the command.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -8,16 +8,16 @@ use clap::Args;
 
 use super::super::complaint::{Complaint, Exit};
 
-/// Who started this process, and what it becomes.
+/// The process that started this one, and the command it becomes.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct BesideArgs {
+pub(in crate::cli) struct ChildArgs {
     starter: i32,
     #[arg(last = true, required = true)]
     command: Vec<OsString>,
 }
 
 /// Becomes the command, which dies with the process that holds its lock, even if that is killed.
-pub(in crate::cli) fn run(args: BesideArgs) -> Result<Exit, Complaint> {
+pub(in crate::cli) fn run(args: ChildArgs) -> Result<Exit, Complaint> {
     die_with(args.starter).map_err(Complaint::of_our_own)?;
     let mut words = args.command.iter();
     let program = words.next().ok_or_else(|| Complaint::usage("no command is given"))?;

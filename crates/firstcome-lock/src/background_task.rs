@@ -1,4 +1,4 @@
-//! The task that finishes what its callers walked away from.
+//! The background task of a client: it finishes what callers dropped, and cleans up.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,19 +11,19 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use crate::backend::Backend;
 
-/// How long used latches are gathered before they are removed together, and how many at a time.
+/// How long used release ids are gathered before they are removed together, and how many at a time.
 const GATHER: Duration = Duration::from_millis(20);
 const BATCH: usize = 100;
 
-type Errand = Pin<Box<dyn Future<Output = ()> + Send>>;
+type Job = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The way to the task that finishes things.
+/// A handle to the background task.
 #[derive(Debug, Clone)]
-pub(crate) struct Clerk {
-    /// Not bounded, because it is filled from `drop`, which cannot wait and must not lose anything. Each errand is
+pub(crate) struct BackgroundTask {
+    /// Not bounded, because it is filled from `drop`, which cannot wait and must not lose anything. Each job is
     /// about one request or one lease that existed, so there are never more than there were of those.
-    errands: mpsc::UnboundedSender<Order>,
-    latches: Arc<Latches>,
+    jobs: mpsc::UnboundedSender<Message>,
+    release_ids: Arc<UsedReleaseIds>,
     under_way: Arc<UnderWay>,
 }
 
@@ -65,13 +65,13 @@ impl Drop for Begun {
     }
 }
 
-enum Order {
-    Run(Errand),
+enum Message {
+    Run(Job),
     /// Finish everything, say so, and end.
     Finish(oneshot::Sender<()>),
 }
 
-impl std::fmt::Debug for Order {
+impl std::fmt::Debug for Message {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Run(_) => "Run",
@@ -81,51 +81,51 @@ impl std::fmt::Debug for Order {
 }
 
 #[derive(Debug, Default)]
-struct Latches {
+struct UsedReleaseIds {
     used: Mutex<Vec<String>>,
     some: Notify,
 }
 
-impl Latches {
+impl UsedReleaseIds {
     fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.used.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Clerk {
-    /// Starts the task; latches are removed from `backend`, where there are any.
+impl BackgroundTask {
+    /// Starts the task; used release ids are removed from `backend`, where there are any.
     pub(crate) fn start(backend: Option<Arc<Backend>>) -> Self {
-        let (errands, orders) = mpsc::unbounded_channel();
-        let latches = Arc::new(Latches::default());
+        let (jobs, messages) = mpsc::unbounded_channel();
+        let release_ids = Arc::new(UsedReleaseIds::default());
         // It ends when the last client is gone and everything is finished; `finish` waits for that.
-        tokio::spawn(work(orders, Arc::clone(&latches), backend));
-        Self { errands, latches, under_way: Arc::default() }
+        tokio::spawn(work(messages, Arc::clone(&release_ids), backend));
+        Self { jobs, release_ids, under_way: Arc::default() }
     }
 
-    /// Sees to it that `errand` is carried to its end.
-    pub(crate) fn run(&self, errand: impl Future<Output = ()> + Send + 'static) {
+    /// Carries `job` to its end.
+    pub(crate) fn run(&self, job: impl Future<Output = ()> + Send + 'static) {
         // After the runtime has gone there is nobody left to do it; the lease ends by itself.
-        drop(self.errands.send(Order::Run(Box::pin(errand))));
+        drop(self.jobs.send(Message::Run(Box::pin(job))));
     }
 
-    /// Removes a latch some time soon; it would end by itself anyway.
-    pub(crate) fn forget(&self, latch: String) {
-        let mut used = self.latches.used.lock().unwrap_or_else(PoisonError::into_inner);
-        used.push(latch);
+    /// Removes a release id some time soon; it would end by itself anyway.
+    pub(crate) fn forget(&self, release_id: String) {
+        let mut used = self.release_ids.used.lock().unwrap_or_else(PoisonError::into_inner);
+        used.push(release_id);
         if used.len() == 1 {
-            self.latches.some.notify_one();
+            self.release_ids.some.notify_one();
         }
     }
 
     /// Begins `work`; from its first step on it is carried to its end even if the result is dropped.
-    pub(crate) fn own<T, F>(&self, work: impl FnOnce(Arc<AtomicBool>) -> F) -> Handed<T>
+    pub(crate) fn run_to_end<T, F>(&self, work: impl FnOnce(Arc<AtomicBool>) -> F) -> RunToEnd<T>
     where
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
         let wanted = Arc::new(AtomicBool::new(true));
         let work = Box::pin(work(Arc::clone(&wanted)));
-        Handed { work: Some(work), begun: None, wanted, clerk: self.clone() }
+        RunToEnd { work: Some(work), begun: None, wanted, background: self.clone() }
     }
 
     /// Waits until everything that has begun is finished, here or with its caller, and ends the task.
@@ -134,28 +134,28 @@ impl Clerk {
     pub(crate) async fn finish(&self) {
         self.under_way.none().await;
         let (done, finished) = oneshot::channel();
-        if self.errands.send(Order::Finish(done)).is_ok() {
+        if self.jobs.send(Message::Finish(done)).is_ok() {
             // An error means that the task is gone, and with it everything it had to do.
             drop(finished.await);
         }
     }
 }
 
-/// Work that is handed to the [`Clerk`] if its caller walks away after it began.
-pub(crate) struct Handed<T: Send + 'static> {
+/// Work that the [`BackgroundTask`] carries to its end if the caller drops it after it began.
+pub(crate) struct RunToEnd<T: Send + 'static> {
     work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
     /// Set by the first step.
     begun: Option<Begun>,
     wanted: Arc<AtomicBool>,
-    clerk: Clerk,
+    background: BackgroundTask,
 }
 
-impl<T: Send + 'static> Future for Handed<T> {
+impl<T: Send + 'static> Future for RunToEnd<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         if self.begun.is_none() {
-            self.begun = Some(self.clerk.under_way.begin());
+            self.begun = Some(self.background.under_way.begin());
         }
         let work = self.work.as_mut().expect("it is not polled again after it was ready");
         let output = std::task::ready!(work.as_mut().poll(context));
@@ -165,12 +165,12 @@ impl<T: Send + 'static> Future for Handed<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Handed<T> {
+impl<T: Send + 'static> Drop for RunToEnd<T> {
     fn drop(&mut self) {
         if let (Some(work), Some(begun)) = (self.work.take(), self.begun.take()) {
             self.wanted.store(false, Ordering::Release);
             // Whatever it yields undoes itself when it is dropped.
-            self.clerk.run(async move { drop(work.await) });
+            self.background.run(async move { drop(work.await) });
             // From here on it is counted there.
             drop(begun);
         }
@@ -178,34 +178,34 @@ impl<T: Send + 'static> Drop for Handed<T> {
 }
 
 async fn work(
-    mut orders: mpsc::UnboundedReceiver<Order>,
-    latches: Arc<Latches>,
+    mut messages: mpsc::UnboundedReceiver<Message>,
+    release_ids: Arc<UsedReleaseIds>,
     backend: Option<Arc<Backend>>,
 ) {
-    let mut running: FuturesUnordered<Errand> = FuturesUnordered::new();
+    let mut running: FuturesUnordered<Job> = FuturesUnordered::new();
     let mut done: Vec<oneshot::Sender<()>> = Vec::new();
     loop {
         if !done.is_empty() && running.is_empty() {
-            // An errand may have left another one behind.
-            match orders.try_recv() {
-                Ok(Order::Run(errand)) => running.push(errand),
-                Ok(Order::Finish(finished)) => done.push(finished),
+            // A job may have left another one behind.
+            match messages.try_recv() {
+                Ok(Message::Run(job)) => running.push(job),
+                Ok(Message::Finish(finished)) => done.push(finished),
                 Err(_) => break,
             }
         }
         tokio::select! {
-            order = orders.recv() => match order {
-                Some(Order::Run(errand)) => running.push(errand),
-                Some(Order::Finish(finished)) => done.push(finished),
+            message = messages.recv() => match message {
+                Some(Message::Run(job)) => running.push(job),
+                Some(Message::Finish(finished)) => done.push(finished),
                 None => break,
             },
             Some(()) = running.next() => {}
-            () = latches.some.notified() => {
-                let (latches, backend) = (Arc::clone(&latches), backend.clone());
+            () = release_ids.some.notified() => {
+                let (release_ids, backend) = (Arc::clone(&release_ids), backend.clone());
                 running.push(Box::pin(async move {
                     tokio::time::sleep(GATHER).await;
                     if let Some(backend) = backend {
-                        remove(&backend, &latches).await;
+                        remove(&backend, &release_ids).await;
                     }
                 }));
             }
@@ -213,14 +213,14 @@ async fn work(
     }
     while running.next().await.is_some() {}
     for done in done {
-        // Whoever waited may have gone.
+        // The caller that waited may have gone.
         done.send(()).ok();
     }
 }
 
-async fn remove(backend: &Backend, latches: &Latches) {
-    for batch in latches.take().chunks(BATCH) {
-        // A latch that stays ends by itself.
+async fn remove(backend: &Backend, release_ids: &UsedReleaseIds) {
+    for batch in release_ids.take().chunks(BATCH) {
+        // A release id that stays ends by itself.
         drop(backend.forget(batch.to_vec()).await);
     }
 }

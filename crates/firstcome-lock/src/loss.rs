@@ -1,0 +1,18 @@
+//! How a lease was lost.
+
+/// Why a lease can no longer be relied on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The store said that the lock is not this owner's any more: the lease ended there, an operator freed the
+    /// lock, or the store lost it.
+    #[error("the store says that it belongs to nobody or to somebody else")]
+    Taken,
+    /// The lease is about to end, and no renewal was confirmed: a fixed lease was used up, or the store did not
+    /// answer in time.
+    #[error("it ran out without a confirmed renewal")]
+    RanOut,
+    /// The client that held it was closed.
+    #[error("its client was closed")]
+    Closed,
+}
