@@ -192,6 +192,7 @@ async fn work(
                 Ok(Order::Finish(finished)) => done.push(finished),
                 Err(_) => break,
             }
+            continue;
         }
         tokio::select! {
             order = orders.recv() => match order {
