@@ -192,6 +192,7 @@ async fn work(
                 Ok(Message::Finish(finished)) => done.push(finished),
                 Err(_) => break,
             }
+            continue;
         }
         tokio::select! {
             message = messages.recv() => match message {

@@ -1,57 +1,25 @@
 //! `cargo xtask sim`: lives through worlds until a promise breaks.
 
+mod args;
 mod hunt;
 mod tale;
 
 use anyhow::bail;
-use clap::Parser;
+use args::{Args, Asked};
 use firstcome_sim::mistakes;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// Lives through worlds, each drawn from a number, until a promise breaks.
-///
-/// A world has one to five nodes, the code that runs in production, over a store, a ledger and a
-/// network that fail in the ways real ones do. An independent judge looks at what people asked and
-/// were told. The same number is the same world, on every machine.
-#[derive(Debug, Parser)]
-#[command(name = "cargo xtask sim", version)]
-struct Args {
-    /// How many worlds.
-    #[arg(long, value_name = "N", default_value_t = 1_000, conflicts_with_all = ["seed", "minutes"])]
-    seeds: u64,
-    /// For how long, instead of how many worlds.
-    #[arg(long, value_name = "M", conflicts_with = "seed")]
-    minutes: Option<f64>,
-    /// The first world.
-    #[arg(long, value_name = "S", default_value_t = 0, conflicts_with = "seed")]
-    from: u64,
-    /// One world, with its story: who asked, who appended, what broke.
-    #[arg(long, value_name = "S")]
-    seed: Option<u64>,
-    /// Of that world only these of its steps, as a shortened history names them: 3,17,20-24.
-    #[arg(long, value_name = "STEPS", requires = "seed")]
-    steps: Option<String>,
-    /// Make a mistake on purpose; `--mistakes` lists them.
-    #[arg(long, value_name = "NAME")]
-    mistake: Option<String>,
-    /// Make every mistake in turn, and say how many worlds it takes to notice.
-    #[arg(long, conflicts_with_all = ["seed", "minutes", "mistake", "from"])]
-    mistakes: bool,
-    /// Also compare the table with the one in this file, as the tests do with docs/SIMULATION.md.
-    #[arg(long, value_name = "FILE", requires = "mistakes")]
-    check: Option<PathBuf>,
-    /// Go on when a promise broke: a line for each world that failed.
-    #[arg(long, conflicts_with_all = ["seed", "mistakes"])]
-    keep_going: bool,
-    /// Worlds at a time; as many as there are processors, if not said.
-    #[arg(long, value_name = "T")]
-    threads: Option<usize>,
-}
-
 fn main() -> ExitCode {
-    match run(&Args::parse()) {
+    let asked = args::read(lexopt::Parser::from_env()).map_err(anyhow::Error::from);
+    let done = asked.and_then(|asked| match asked {
+        Asked::Run(args) => run(&args),
+        Asked::Print(text) => {
+            print!("{text}");
+            Ok(true)
+        }
+    });
+    match done {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(why) => {

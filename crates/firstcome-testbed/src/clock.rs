@@ -17,11 +17,11 @@ pub(crate) fn library() -> Option<PathBuf> {
 ///
 /// # Panics
 ///
-/// Panics where it is missing and skipping is not allowed.
+/// Panics where it is missing and `FIRSTCOME_SKIP_MISSING` does not name `faketime`.
 #[must_use]
 pub fn shift_clock(command: &mut Command, seconds: i64) -> bool {
     let Some(library) = library() else {
-        crate::programs::missing("faketime");
+        crate::programs::not_installed("faketime", "faketime");
         return false;
     };
     command.env("LD_PRELOAD", library).env("FAKETIME", format!("{seconds:+}"));

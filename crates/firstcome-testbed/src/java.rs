@@ -5,15 +5,16 @@ use std::process::{Command, Stdio};
 
 use crate::programs;
 
-/// Builds the programs of a folder below `interop` and gives where they are; `None` after a loud skip where Java or
+/// Builds the programs of a folder below `interop` and gives where they are; `None` where Java or
 /// Maven, or what Maven would have to fetch, is missing.
 pub(crate) fn built(folder: &str) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop").join(folder);
-    for (tool, version) in [("java", "-version"), ("mvn", "--version")] {
+    let tools = [("java", "-version", "openjdk-17-jdk-headless"), ("mvn", "--version", "maven")];
+    for (tool, version, package) in tools {
         let mut asking = Command::new(tool);
         let asking = asking.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
         if !asking.status().is_ok_and(|status| status.success()) {
-            programs::missing(tool);
+            programs::not_installed(tool, package);
             return None;
         }
     }
@@ -23,7 +24,8 @@ pub(crate) fn built(folder: &str) -> Option<PathBuf> {
         eprintln!("{}", String::from_utf8_lossy(&said.stdout));
     }
     if !built.is_ok_and(|built| built.status.success()) {
-        programs::missing(&format!("what Maven needs to build {}", folder.display()));
+        let remedy = format!("see above what Maven could not get to build {}", folder.display());
+        programs::missing("mvn", &remedy);
         return None;
     }
     Some(folder.join("target"))

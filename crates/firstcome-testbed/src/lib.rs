@@ -3,9 +3,9 @@
 //! Everything here listens on the loopback address, on a port that was free a moment before, keeps its files in a
 //! folder of its own below the system's temporary folder, and is gone when its value is dropped.
 //!
-//! A server that is not installed is a **loud skip**: the constructors answer `None` after a line on stderr. With
-//! `CI` or `FIRSTCOME_REQUIRE_SERVERS` set the same thing is a panic, so that nothing is skipped unnoticed where it
-//! counts. Valkey is the exception: it is always only a skip.
+//! A server that is not installed **fails the test**: the constructors panic and say what to install. Where
+//! `FIRSTCOME_SKIP_MISSING` names the program (a list with commas, or `1` for everything), the test is skipped
+//! instead: they answer `None` after a line on stderr. Valkey is the exception: it is always only a skip.
 //!
 //! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, as a replica, or with a wall
 //!   clock that jumps when told to
@@ -44,7 +44,7 @@ pub use old::OldServer;
 pub use pgbouncer::PgBouncer;
 pub use ports::free_port;
 pub use postgres::{Postgres, PostgresSettings};
-pub use programs::{missing, required};
+pub use programs::missing;
 pub use proxy::{Fault, Proxy};
 pub use redis::{Redis, Settings};
 pub use redisson::{redisson, redisson_class_path};

@@ -44,13 +44,13 @@ pub struct MariaDb {
 }
 
 impl MariaDb {
-    /// Starts a server; `None` after a loud skip where MariaDB is not installed.
+    /// Starts a server; `None` where MariaDB is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
         Self::with(&[])
     }
 
-    /// Starts a server with further settings, as on its command line; `None` after a loud skip where MariaDB is not
+    /// Starts a server with further settings, as on its command line; `None` where MariaDB is not
     /// installed.
     ///
     /// # Panics
@@ -61,7 +61,7 @@ impl MariaDb {
         let program =
             programs::find("mariadbd").or_else(|| Some(Path::new(SYSTEM).join("mariadbd")));
         let Some(program) = program.filter(|program| program.is_file()) else {
-            programs::missing("mariadbd");
+            programs::not_installed("mariadbd", "mariadb-server");
             return None;
         };
         let mut server = Self {
@@ -83,7 +83,7 @@ impl MariaDb {
         Some(server)
     }
 
-    /// Starts a server that speaks TLS over TCP and nothing else; `None` after a loud skip where MariaDB is not installed.
+    /// Starts a server that speaks TLS over TCP and nothing else; `None` where MariaDB is not installed.
     ///
     /// # Panics
     ///
@@ -126,7 +126,7 @@ impl MariaDb {
             Some(server)
         });
         if shared.is_none() {
-            programs::missing("mariadbd");
+            programs::not_installed("mariadbd", "mariadb-server");
         }
         shared.as_ref()
     }

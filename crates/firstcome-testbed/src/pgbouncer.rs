@@ -21,7 +21,7 @@ pub struct PgBouncer {
 }
 
 impl PgBouncer {
-    /// Starts one in front of `server`, with at most `connections` to each database; `None` after a loud skip where it is
+    /// Starts one in front of `server`, with at most `connections` to each database; `None` where it is
     /// not installed.
     ///
     /// # Panics
@@ -32,7 +32,7 @@ impl PgBouncer {
         let program =
             programs::find("pgbouncer").unwrap_or_else(|| Path::new(SYSTEM).join("pgbouncer"));
         if !program.is_file() {
-            programs::missing("pgbouncer");
+            programs::not_installed("pgbouncer", "pgbouncer");
             return None;
         }
         let (folder, port) = (Folder::new("pgbouncer"), free_port());

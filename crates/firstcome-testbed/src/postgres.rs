@@ -57,13 +57,13 @@ pub struct Postgres {
 }
 
 impl Postgres {
-    /// Starts a server; `None` after a loud skip where PostgreSQL is not installed.
+    /// Starts a server; `None` where PostgreSQL is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
         Self::with(PostgresSettings::default())
     }
 
-    /// Starts a server with `settings`; `None` after a loud skip where PostgreSQL is not installed.
+    /// Starts a server with `settings`; `None` where PostgreSQL is not installed.
     ///
     /// # Panics
     ///
@@ -71,7 +71,7 @@ impl Postgres {
     #[must_use]
     pub fn with(settings: PostgresSettings) -> Option<Self> {
         let Some(programs) = find() else {
-            programs::missing("postgres");
+            programs::not_installed("postgres", "postgresql");
             return None;
         };
         let mut server = Self {
@@ -103,7 +103,7 @@ impl Postgres {
             Some(server)
         });
         if shared.is_none() {
-            programs::missing("postgres");
+            programs::not_installed("postgres", "postgresql");
         }
         shared.as_ref()
     }

@@ -33,13 +33,13 @@ pub struct Redis {
 }
 
 impl Redis {
-    /// Starts a plain `redis-server`; `None` after a loud skip where it is not installed.
+    /// Starts a plain `redis-server`; `None` where it is not installed.
     #[must_use]
     pub fn start() -> Option<Self> {
         Self::with(Settings::default())
     }
 
-    /// Starts a `redis-server` with `settings`; `None` after a loud skip where it is not installed.
+    /// Starts a `redis-server` with `settings`; `None` where it is not installed.
     ///
     /// # Panics
     ///
@@ -47,24 +47,24 @@ impl Redis {
     #[must_use]
     pub fn with(settings: Settings) -> Option<Self> {
         if programs::find("redis-server").is_none() {
-            programs::missing("redis-server");
+            programs::not_installed("redis-server", "redis-server");
             return None;
         }
         if settings.movable_clock && clock::library().is_none() {
-            programs::missing("libfaketime");
+            programs::not_installed("faketime", "faketime");
             return None;
         }
         Some(Self::launch("redis-server", settings))
     }
 
-    /// Starts a plain `redis-server` whose clock can be moved; `None` after a loud skip where it, or `libfaketime`, is
+    /// Starts a plain `redis-server` whose clock can be moved; `None` where it, or `libfaketime`, is
     /// not installed.
     #[must_use]
     pub fn with_movable_clock() -> Option<Self> {
         Self::with(Settings { movable_clock: true, ..Settings::default() })
     }
 
-    /// Starts a `valkey-server`; `None` after a loud skip where it is not installed, which is never a failure.
+    /// Starts a `valkey-server`; `None` where it is not installed, which is never a failure.
     #[must_use]
     pub fn valkey() -> Option<Self> {
         if programs::find("valkey-server").is_none() {

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::java;
 
 /// Gives a command that runs a program of `interop/redisson`, Java with real Redisson, by the name of its class;
-/// `None` after a loud skip where Java or Maven is missing.
+/// `None` where Java or Maven is missing.
 ///
 /// The programs are built once in the life of this process, with Maven, which may fetch what they need.
 #[must_use]

@@ -17,7 +17,7 @@ impl Sentinels {
 
     /// Starts all five and waits until the sentinels know the replica and each other.
     ///
-    /// `None` after a loud skip where the programs are not installed.
+    /// `None` where the programs are not installed.
     ///
     /// # Panics
     ///
@@ -25,7 +25,7 @@ impl Sentinels {
     #[must_use]
     pub fn start() -> Option<Self> {
         if programs::find("redis-sentinel").is_none() {
-            programs::missing("redis-sentinel");
+            programs::not_installed("redis-sentinel", "redis-sentinel");
             return None;
         }
         let master = Redis::start()?;

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::java;
 
 /// Gives a command that runs the program of `interop/shedlock`, Java with real ShedLock, in a time zone such as
-/// `Asia/Seoul`; `None` after a loud skip where Java or Maven is missing.
+/// `Asia/Seoul`; `None` where Java or Maven is missing.
 ///
 /// The program is built once in the life of this process, with Maven, which may fetch what it needs.
 #[must_use]

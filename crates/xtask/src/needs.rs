@@ -3,6 +3,9 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+/// Names the programs that tests may do without, with commas; a test fails for want of any other.
+const SKIP_MISSING: &str = "FIRSTCOME_SKIP_MISSING";
+
 /// A program, the Debian package that has it, and what it is for.
 type Need = (&'static str, &'static str, &'static str);
 
@@ -21,7 +24,7 @@ const NEEDS: [Need; 8] = [
     ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
 
-/// Programs without which a part of the tests is skipped, loudly; not in CI, where they have to be here.
+/// Programs without which `cargo xtask test` skips a part of the tests, loudly; not in CI, where they have to be here.
 const OPTIONAL: [Need; 2] = [
     ("java", "openjdk-17-jdk-headless", "locks are shared with real Redisson and real ShedLock"),
     ("mvn", "maven", "brings Redisson and ShedLock"),
@@ -41,7 +44,6 @@ pub(crate) fn list() {
 
 /// Makes everything be here: as root with apt, otherwise by saying exactly what to install.
 pub(crate) fn provide() -> Result<(), String> {
-    skip_optional();
     let mut missing = missing();
     if missing.is_empty() {
         return Ok(());
@@ -67,10 +69,28 @@ pub(crate) fn provide() -> Result<(), String> {
     }
 }
 
-/// Says what will be skipped.
-fn skip_optional() {
-    for (program, package, purpose) in OPTIONAL.iter().filter(|need| find(need.0).is_none()) {
-        eprintln!("not tested, because {program} (Debian package {package}) is missing: {purpose}");
+/// Which programs may be missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Only those that are optional.
+    Optional,
+    /// All of them.
+    All,
+}
+
+/// Lets `cargo` skip what needs the programs that may be missing and are, by name, and says what is not done for it.
+///
+/// What the caller's environment names already stays skipped.
+pub(crate) fn skip(which: Which, done: &str, cargo: &mut Command) {
+    let required = NEEDS.iter().filter(|_| which == Which::All);
+    let missing = required.chain(&OPTIONAL).filter(|need| find(need.0).is_none());
+    let mut skipped: Vec<String> = std::env::var(SKIP_MISSING).into_iter().collect();
+    for (program, package, purpose) in missing {
+        eprintln!("not {done}, because {program} (Debian package {package}) is missing: {purpose}");
+        skipped.push((*program).to_owned());
+    }
+    if !skipped.is_empty() {
+        cargo.env(SKIP_MISSING, skipped.join(","));
     }
 }
 

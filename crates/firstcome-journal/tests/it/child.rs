@@ -75,12 +75,14 @@ impl Drop for Answering {
     }
 }
 
-/// Notes that part of a test cannot run here. Where everything must be there, that is a failure.
-pub(crate) fn skip(what: &str) {
-    let strict = ["CI", "FIRSTCOME_REQUIRE_SERVERS"];
-    let strict = strict.iter().any(|name| std::env::var_os(name).is_some());
-    assert!(!strict, "SKIPPED, and this run must not skip: {what}");
-    eprintln!("SKIPPED: {what}");
+/// Says whether strace can trace here. Where it cannot, that is a failure unless `FIRSTCOME_SKIP_MISSING` names it.
+pub(crate) fn can_trace() -> bool {
+    let can = has("strace", &["-f", "-o", "/dev/null", "true"]);
+    if !can {
+        let remedy = "install the Debian package `strace` and allow it to trace (ptrace)";
+        firstcome_testbed::missing("strace", remedy);
+    }
+    can
 }
 
 /// Says whether a program can be run.

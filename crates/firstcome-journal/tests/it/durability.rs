@@ -119,8 +119,7 @@ fn answers_without_sync(trace: &str) -> (u64, Vec<String>) {
 
 /// Runs a child under strace; nothing if that is not possible here.
 fn traced(test: &str, scratch: &Scratch) -> Option<String> {
-    if !child::has("strace", &["-f", "-o", "/dev/null", "true"]) {
-        child::skip("strace cannot trace here, so that syncs are not counted");
+    if !child::can_trace() {
         return None;
     }
     let trace = scratch.data().with_file_name("trace");
@@ -178,8 +177,7 @@ fn crash_image(data: &Path, file: &str) -> PathBuf {
 
 /// Runs a test again with the n-th sync failing; says no if that is not possible here.
 fn with_a_failing_sync(test: &str, n: u32) -> bool {
-    if !child::has("strace", &["-f", "-o", "/dev/null", "true"]) {
-        child::skip("strace cannot trace here, so that no sync is made to fail");
+    if !child::can_trace() {
         return false;
     }
     let scratch = Scratch::new();

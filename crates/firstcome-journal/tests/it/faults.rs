@@ -188,10 +188,12 @@ async fn a_call_that_is_given_up_may_still_happen() {
     let append = ann.next("ann");
     {
         let mut given_up = std::pin::pin!(journal.append(append));
-        let polled = std::future::poll_fn(|context| {
-            std::task::Poll::Ready(given_up.as_mut().poll(context).is_pending())
-        });
-        assert!(polled.await || journal.head().await.unwrap().position == 1);
+        // It may be over already: what counts is that nobody waits for the answer.
+        std::future::poll_fn(|context| {
+            drop(given_up.as_mut().poll(context));
+            std::task::Poll::Ready(())
+        })
+        .await;
     }
     assert_eq!(journal.head().await.unwrap().position, 1, "it was queued, so it happened");
     let entries = all(&journal, 0).await;

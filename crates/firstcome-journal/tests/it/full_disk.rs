@@ -29,7 +29,8 @@ fn on_a_small_disk(test: &str) {
     let [program, options @ ..] = unshare else { unreachable!() };
     let try_out = [options, &["sh", "-c", &mount]].concat();
     if !child::has(program, &try_out) {
-        return child::skip("no small disk can be mounted here, so that none is filled");
+        let remedy = "run the test where `unshare --mount` may mount a tmpfs, as root";
+        return firstcome_testbed::missing("tmpfs", remedy);
     }
     let script = format!("{mount} && exec \"$0\" \"$@\"");
     let wrapper = [unshare, &["sh", "-c", &script]].concat();

@@ -228,6 +228,24 @@ async fn closing_does_not_wait_for_a_store_that_is_gone() {
     tokio::time::timeout(10 * SECOND, both).await.expect("both end");
 }
 
+/// Clones that close together end as soon as everything is finished: none of their requests to end is overlooked.
+///
+/// On one thread all of them ask before the background task looks.
+#[tokio::test]
+async fn clones_that_close_together_end_at_once() {
+    let Some(scene) = Scene::new().await else { return };
+    for (clones, held) in [(1, false), (2, false), (3, false), (2, true)] {
+        let options = scene.options().answer_within(60 * SECOND);
+        let ann = Locks::builder().connect(options).await.unwrap();
+        let lease = if held { Some(take(&ann.lock("x").unwrap()).await) } else { None };
+        let closing = futures_util::future::join_all((0..clones).map(|_| ann.close()));
+        let ended = tokio::time::timeout(20 * SECOND, closing).await;
+        assert!(ended.is_ok(), "{clones} clones wait, and nothing is left to wait for");
+        assert!(!is_held(&scene.bob, "x").await);
+        drop(lease);
+    }
+}
+
 /// An owner whose acquire got no answer cannot take the lock anew before that is undone, and is told so in time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_owner_whose_acquire_is_being_undone_is_told_so() {

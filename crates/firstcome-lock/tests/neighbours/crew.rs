@@ -81,7 +81,7 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
-    /// Starts everybody; `None` after a loud skip where something is missing.
+    /// Starts everybody; `None` where something is missing.
     pub(crate) fn start(plan: Plan) -> Option<Self> {
         let redis = Redis::start()?;
         let folder = Folder::new("neighbours");

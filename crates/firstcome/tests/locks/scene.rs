@@ -32,7 +32,7 @@ pub(crate) fn program(args: &[&str]) -> Command {
 }
 
 impl Scene {
-    /// Starts a server; `None` after a loud skip.
+    /// Starts a server; `None` where it is skipped.
     pub(crate) fn new() -> Option<Self> {
         Some(Self { redis: Redis::start()? })
     }

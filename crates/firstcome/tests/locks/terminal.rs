@@ -10,7 +10,7 @@ impl Scene {
     fn at_a_terminal(&self, line: &str) -> Option<Shell> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         if !std::env::split_paths(&path).any(|folder| folder.join("script").is_file()) {
-            firstcome_testbed::missing("script");
+            firstcome_testbed::missing("script", "install the Debian package `bsdutils`");
             return None;
         }
         // Without a shell in between, which would end by Ctrl-C on its own account.

@@ -47,7 +47,7 @@ impl Agreed {
 }
 
 impl Scene {
-    /// Sets the scene; none after a loud skip where Redis is not installed.
+    /// Sets the scene, or `None` where Redis is not installed.
     pub(crate) async fn set(setup: Setup<'_>) -> Option<Self> {
         let mut scene = Self::without_nodes(setup).await?;
         for _ in 0..3 {

@@ -11,7 +11,7 @@ pub(crate) struct Redisson {
 }
 
 impl Redisson {
-    /// Builds the program; `None` after a loud skip where Java or Maven is missing.
+    /// Builds the program; `None` where Java or Maven is missing.
     pub(crate) fn built() -> Option<Self> {
         firstcome_testbed::redisson_class_path().map(|class_path| Self { class_path })
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 pub(crate) struct Server(firstcome_testbed::Redis);
 
 impl Server {
-    /// Starts one; `None` after a loud skip where it is not installed.
+    /// Starts one; `None` where it is not installed.
     pub(crate) fn start() -> Result<Option<Self>> {
         Ok(firstcome_testbed::Redis::start().map(Self))
     }

@@ -33,7 +33,7 @@ impl Work {
 }
 
 impl Store {
-    /// Starts one; `None` after a loud skip where it is not installed.
+    /// Starts one; `None` where it is not installed.
     pub(crate) fn start() -> Option<Self> {
         firstcome_testbed::Redis::start().map(Self)
     }

@@ -1,0 +1,117 @@
+//! Which crate may depend on which.
+
+use crate::cargo;
+use serde_json::Value;
+
+/// A crate, the crates of this workspace it may depend on, and what it is for.
+type Row = (&'static str, &'static [&'static str], &'static str);
+
+/// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
+const CRATES: [Row; 15] = [
+    ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
+    ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
+    ("firstcome-store", &[], "connections to Redis and SQL databases"),
+    ("firstcome-lock-macros", &[], "the attribute `#[locked]`"),
+    ("firstcome-lock", &["store", "lock-macros"], "distributed locks and elections"),
+    ("firstcome-journal", &["core", "inject", "store"], "the order of all commands, stored"),
+    (
+        "firstcome-node",
+        &["core", "inject", "journal", "lock", "store"],
+        "one node: replica, ledger",
+    ),
+    ("firstcome-api", &["core"], "the documents and codes of the HTTP interface"),
+    ("firstcome-client", &["api"], "asks a server over HTTP"),
+    ("firstcome-http", &["api", "core", "inject", "journal", "node"], "serves a node over HTTP"),
+    ("firstcome-rush", &["api", "client", "core"], "the load test and the demo"),
+    (
+        "firstcome",
+        &["api", "client", "core", "http", "inject", "journal", "lock", "node", "rush", "store"],
+        "the program: its command line and configuration",
+    ),
+    (
+        "firstcome-sim",
+        &["core", "inject", "journal", "lock", "node"],
+        "the simulation: nodes over a store, a network and a clock that are drawn from a number",
+    ),
+    ("firstcome-testbed", &[], "real servers for the tests"),
+    ("xtask", &[], "the project's own tasks"),
+];
+
+/// Crates that a crate must not have below it, however deep.
+const ABSENT: [(&str, &[&str]); 2] = [
+    ("firstcome-node", &["axum", "hyper", "http", "clap", "utoipa", "jiff"]),
+    ("firstcome-sim", &["axum", "clap", "utoipa"]),
+];
+
+#[test]
+fn crates_depend_one_way() {
+    let said = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let workspace: Value = serde_json::from_str(&said).expect("JSON");
+    let packages = workspace["packages"].as_array().expect("packages");
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = package["name"].as_str().expect("a name");
+        let Some((_, allowed, purpose)) = CRATES.iter().find(|row| row.0 == name) else {
+            wrong.push(format!("{name} is not in the table of crates"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            // Those of the build and of tests have a kind; those of the workspace have a path.
+            if !dependency["kind"].is_null() || dependency["path"].is_null() {
+                continue;
+            }
+            let on = dependency["name"].as_str().expect("a name");
+            if !allowed.contains(&on.trim_start_matches("firstcome-")) {
+                wrong.push(format!("{name} ({purpose}) depends on {on}"));
+            }
+        }
+    }
+    for (name, ..) in CRATES {
+        if !packages.iter().any(|package| package["name"] == name) {
+            wrong.push(format!("{name} is in the table of crates and does not exist"));
+        }
+    }
+    // Cargo refuses loops by itself, but not those through the dependencies of tests.
+    for (index, (name, allowed, _)) in CRATES.iter().enumerate() {
+        let below = CRATES[..index].iter().map(|row| row.0.trim_start_matches("firstcome-"));
+        let below: Vec<&str> = below.collect();
+        for on in allowed.iter().filter(|on| !below.contains(on)) {
+            wrong.push(format!("{name} stands above {on} in the table of crates"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn crates_do_not_bring_what_they_have_no_use_for() {
+    let mut wrong = Vec::new();
+    for (name, absent) in ABSENT {
+        let tree = ["tree", "-p", name, "-e", "normal", "--all-features", "--prefix", "none"];
+        for line in cargo(&tree).lines() {
+            let on = line.split(' ').next().unwrap_or_default();
+            if absent.contains(&on) {
+                wrong.push(format!(
+                    "{name} depends on {on}: cargo tree -p {name} -e normal -i {on}"
+                ));
+            }
+        }
+    }
+    wrong.sort();
+    wrong.dedup();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The shipped program can make no mistake on purpose, whatever its environment says.
+#[test]
+fn the_shipped_program_has_no_fault_injection() {
+    let tree = ["tree", "-p", "firstcome", "--all-features", "--prefix", "none"];
+    let with = |kinds: &str| {
+        let tree = cargo(&[&tree[..], &["-e", kinds]].concat());
+        let lines = tree.lines().filter(|line| line.starts_with("firstcome"));
+        let features = ["inject", "twins"].map(|name| format!(" feature \"{name}\""));
+        let found = |line: &&str| features.iter().any(|feature| line.contains(feature));
+        lines.filter(found).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(with("normal,build,features"), [""; 0]);
+    assert_ne!(with("normal,build,dev,features"), [""; 0], "its own tests do have it");
+}

@@ -1,0 +1,3 @@
+pub fn left() {
+    crate::right::right();
+}

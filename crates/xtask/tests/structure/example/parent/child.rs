@@ -1,0 +1,3 @@
+use super::Settings;
+
+pub struct Child(Settings);

@@ -1,0 +1,6 @@
+use crate::{
+    Kept,
+    left::{self},
+};
+
+pub fn right() {}
