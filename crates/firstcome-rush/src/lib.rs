@@ -1,6 +1,18 @@
-//! Load on running servers that checks every answer ([`rush`]), and what is made of it for people to look at ([`demo`]).
+//! Load tests on running servers that check every answer, and demonstrations made of them.
+//!
+//! - [`claims`]: a load test that claims units, and checks ranks, repeats and results.
+//! - [`seats`]: a load test of people who hold seats and pay, leave, or pay too late.
+//! - [`demo`]: starts a server as a child process, runs a load test on it, and prints the proofs.
+//! - [`venue`]: a sample venue with seats, prices and grades.
+//! - [`terminal`]: bars, histograms and seat maps for a terminal.
+//! - [`latency`], [`outage`], [`promise`], [`failure`]: what both load tests measure, report, and fail with.
 
+pub mod claims;
 pub mod demo;
-pub mod house;
-pub mod picture;
-pub mod rush;
+pub mod failure;
+pub mod latency;
+pub mod outage;
+pub mod promise;
+pub mod seats;
+pub mod terminal;
+pub mod venue;

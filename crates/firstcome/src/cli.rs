@@ -15,13 +15,13 @@ mod journal;
 mod lock;
 mod nodes;
 mod out;
+mod progress;
 mod results;
 mod rush;
 mod seats;
 mod serve;
 mod settle;
 mod source;
-mod talk;
 mod token;
 
 use clap::{Parser, Subcommand};

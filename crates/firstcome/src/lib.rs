@@ -5,6 +5,5 @@
 
 pub mod cli;
 pub mod config;
-pub mod demo_seats;
 pub mod offline;
 pub mod serve;

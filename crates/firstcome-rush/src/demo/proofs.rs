@@ -1,8 +1,6 @@
-//! The proofs: each a sentence, and whether it holds.
+//! The proofs: each a sentence, and whether it holds. Here are those that every demonstration has.
 
 use serde_json::{Value, json};
-
-use crate::rush::{Kind, Report};
 
 /// One thing that was promised, and whether it holds.
 #[derive(Debug, Clone)]
@@ -24,71 +22,34 @@ impl Proof {
     }
 }
 
-/// Holds the answers, the results and the audit against what was promised.
-pub(super) fn all(report: &Report, audit: &Value, acknowledged_before: u64) -> Vec<Proof> {
-    let mut proofs: Vec<Proof> = report
-        .promises
-        .iter()
-        .map(|promise| Proof {
-            name: promise.name,
-            words: promise.words.clone(),
-            kept: promise.kept(),
-            evidence: promise.evidence.clone(),
-        })
-        .collect();
-    for proof in &mut proofs {
-        match proof.name {
-            "places" => sold_out_means_sold_out(proof, report),
-            "kept" => survived(proof, acknowledged_before, report),
-            _ => {}
-        }
-    }
-    proofs.push(same_digest(audit));
-    proofs.push(equal_ledger(audit));
-    if let Some(reason) = &report.cut_short {
-        let words = "everything could be checked".to_owned();
-        proofs.push(Proof { name: "complete", words, kept: false, evidence: Some(reason.clone()) });
-    }
-    proofs
-}
-
-/// Nobody cancels in the demo, so "sold out" with places left would be a lie too.
-fn sold_out_means_sold_out(proof: &mut Proof, report: &Report) {
-    if report.winners < report.places && report.counts.of(Kind::SoldOut) > 0 {
-        proof.kept = false;
-        let left = report.places - report.winners;
-        proof.evidence = Some(format!("people were told sold_out with {left} places left"));
+impl Proof {
+    /// A proof that holds unless something speaks against it.
+    pub(super) fn new(name: &'static str, words: String, evidence: Option<String>) -> Self {
+        Self { name, words, kept: evidence.is_none(), evidence }
     }
 }
 
-fn survived(proof: &mut Proof, before: u64, report: &Report) {
-    proof.words = format!(
-        "nothing acknowledged before the kill is missing: {before} then, {} in all",
-        report.counts.acknowledged
-    );
-    if before == 0 {
-        proof.kept = false;
-        proof.evidence = Some("the flood was over before the server could be killed".to_owned());
-    }
-}
-
-fn same_digest(audit: &Value) -> Proof {
-    let digest = |field: &str| audit[field].as_str().map(str::to_owned);
+/// The state recomputed from the journal is the state of the server, by `audit`.
+pub(super) fn same_digest(audit: &Value) -> Proof {
+    let digest = |field: &str| audit[field].as_str();
     let (live, recomputed) = (digest("digest_live"), digest("digest_recomputed"));
-    let kept = audit["ok"] == true && live.is_some() && live == recomputed;
-    let shown = recomputed.clone().unwrap_or_else(|| "none".to_owned());
+    let differs = differences(audit).find(|difference| !is_of_ledger(difference));
+    let unexplained = audit["ok"] != true && differences(audit).next().is_none();
+    let evidence = if let Some(difference) = differs {
+        Some(detail(difference))
+    } else if unexplained {
+        Some("audit says that something differs".to_owned())
+    } else {
+        let same = live.is_some() && live == recomputed;
+        (!same).then(|| format!("the server says {}", live.unwrap_or("nothing")))
+    };
+    let shown = recomputed.unwrap_or("none");
     let words = format!("state recomputed from the journal has the same digest: {shown}");
-    let evidence = (!kept).then(|| {
-        let differences = audit["differences"].as_array().filter(|list| !list.is_empty());
-        match differences {
-            Some(differences) => differences[0].to_string(),
-            None => format!("the server says {}", live.unwrap_or_else(|| "nothing".to_owned())),
-        }
-    });
-    Proof { name: "digest", words, kept, evidence }
+    Proof::new("digest", words, evidence)
 }
 
-fn equal_ledger(audit: &Value) -> Proof {
+/// The ledger has the results of the journal and no others, by `audit`.
+pub(super) fn equal_ledger(audit: &Value) -> Proof {
     let through = audit["ledger_through"].as_u64();
     let last = audit["last_result"].as_u64();
     let kept = audit["ledger_equal"] == true && through == last;
@@ -96,9 +57,70 @@ fn equal_ledger(audit: &Value) -> Proof {
         Some(last) => format!("the ledger has exactly these results: {last}"),
         None => "the ledger has exactly these results".to_owned(),
     };
-    let evidence = (!kept).then(|| match (through, last) {
-        (Some(through), Some(last)) if through != last => format!("it has {through} of {last}"),
-        _ => "audit says they differ".to_owned(),
+    let evidence = (!kept).then(|| match (differences(audit).find(is_of_ledger), through, last) {
+        (Some(difference), _, _) => detail(difference),
+        (None, Some(through), Some(last)) if through != last => {
+            format!("it has {through} of {last}")
+        }
+        (None, _, _) => "audit says they differ".to_owned(),
     });
-    Proof { name: "ledger", words, kept, evidence }
+    Proof::new("ledger", words, evidence)
+}
+
+fn differences(audit: &Value) -> impl Iterator<Item = &Value> {
+    audit["differences"].as_array().into_iter().flatten()
+}
+
+/// Whether the ledger differs, and not the state.
+fn is_of_ledger(difference: &&Value) -> bool {
+    difference["what"] == "results" || difference["what"] == "claims"
+}
+
+fn detail(difference: &Value) -> String {
+    difference["detail"].as_str().map_or_else(|| difference.to_string(), str::to_owned)
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// What `audit` says when nothing differs.
+    pub(in crate::demo) fn honest_audit() -> Value {
+        json!({
+            "ok": true, "digest_recomputed": "00c0ffee", "digest_live": "00c0ffee", "ledger_equal": true,
+            "ledger_through": 4, "last_result": 4, "differences": [],
+        })
+    }
+
+    /// Doctors an honest audit, and gives the names of the proofs that do not hold.
+    fn broken(doctor: &dyn Fn(&mut Value)) -> Vec<&'static str> {
+        let mut audit = honest_audit();
+        doctor(&mut audit);
+        let proofs = [same_digest(&audit), equal_ledger(&audit)];
+        assert!(proofs.iter().all(|proof| proof.kept == proof.evidence.is_none()), "{proofs:?}");
+        proofs.iter().filter(|proof| !proof.kept).map(|proof| proof.name).collect()
+    }
+
+    fn difference(audit: &mut Value, what: &str) {
+        audit["ok"] = false.into();
+        audit["differences"] = json!([{"what": what, "detail": "it is not as the journal says"}]);
+    }
+
+    #[test]
+    fn an_audit_that_differs_breaks_the_proof_of_what_differs() {
+        assert_eq!(broken(&|_| {}), [""; 0]);
+        assert_eq!(broken(&|audit| audit["digest_live"] = "0".into()), ["digest"]);
+        assert_eq!(broken(&|audit| audit["digest_live"] = Value::Null), ["digest"]);
+        assert_eq!(broken(&|audit| audit["ok"] = false.into()), ["digest"]);
+        assert_eq!(broken(&|audit| difference(audit, "journal")), ["digest"]);
+        assert_eq!(broken(&|audit| difference(audit, "mark")), ["digest"]);
+        assert_eq!(broken(&|audit| audit["ledger_equal"] = Value::Null), ["ledger"]);
+        assert_eq!(broken(&|audit| audit["ledger_through"] = 3.into()), ["ledger"]);
+        let ledger = |audit: &mut Value| {
+            audit["ledger_equal"] = false.into();
+            difference(audit, "results");
+        };
+        assert_eq!(broken(&ledger), ["ledger"]);
+        assert_eq!(broken(&|audit| *audit = json!({})), ["digest", "ledger"]);
+    }
 }

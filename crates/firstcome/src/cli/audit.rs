@@ -17,7 +17,7 @@ use crate::offline::audit::{Report, ServerDigest, run as audit};
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Client, Reply, Server};
 use firstcome_node::ledger::Look;
-use firstcome_rush::picture;
+use firstcome_rush::terminal;
 
 /// Options of `audit`.
 #[derive(Debug, Args)]
@@ -123,7 +123,7 @@ fn print(report: &Report) {
         ));
     }
     let differs = |what: &str| report.differences.iter().any(|difference| difference.what == what);
-    let (good, bad) = (picture::mark(true), picture::mark(false));
+    let (good, bad) = (terminal::mark(true), terminal::mark(false));
     let of = |what: &str| if differs(what) { bad } else { good };
     out::line(format!(
         "{} the journal is whole and its digest is {}",
@@ -131,7 +131,7 @@ fn print(report: &Report) {
         report.digest_recomputed
     ));
     for ServerDigest { server, digest } in &report.servers {
-        let mark = picture::mark(digest.as_ref() == Some(&report.digest_recomputed));
+        let mark = terminal::mark(digest.as_ref() == Some(&report.digest_recomputed));
         match digest {
             Some(digest) => out::line(format!("{mark} the digest of {server} is {digest}")),
             None => out::line(format!("{mark} {server} no longer knows its digest there")),
@@ -142,7 +142,7 @@ fn print(report: &Report) {
     }
     match (report.ledger_equal, report.ledger_through) {
         (Some(equal), Some(through)) => {
-            let (mark, last) = (picture::mark(equal), report.last_result);
+            let (mark, last) = (terminal::mark(equal), report.last_result);
             out::line(format!(
                 "{mark} the ledger has the first {through} of {last} results, as the journal says"
             ));

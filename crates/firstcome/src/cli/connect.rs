@@ -14,7 +14,7 @@ use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
 use firstcome_client::{Client, Reply, Server};
 use firstcome_node::ledger::choice::Ledger;
-use firstcome_rush::picture;
+use firstcome_rush::terminal;
 
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
@@ -129,7 +129,7 @@ pub(super) fn yes<T>(reply: Reply<T>) -> Result<(T, Value), Complaint> {
 
 pub(super) fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(if picture::speaks_unicode() {
+    table.load_style(if terminal::speaks_unicode() {
         comfy_table::presets::UTF8_FULL_CONDENSED
     } else {
         comfy_table::presets::ASCII_FULL_CONDENSED

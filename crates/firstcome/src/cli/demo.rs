@@ -2,7 +2,7 @@
 
 mod seats;
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use clap::Args;
@@ -10,11 +10,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::complaint::{Complaint, Exit};
 use super::out;
-use super::talk::Talk;
-use crate::demo_seats::SeatsPlan;
-use firstcome_rush::demo::{CAMPAIGN, DemoError, DemoPlan, Proof, Shown, Voice};
-use firstcome_rush::picture::{self, thousands};
-use firstcome_rush::rush::{Kind, Progress};
+use super::progress::LoadProgress;
+use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
+use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
+use firstcome_rush::demo::{CAMPAIGN, DemoError, Proof, seats as seats_demo};
+use firstcome_rush::terminal::{self, thousands};
 
 /// Options of `demo`.
 #[derive(Debug, Args)]
@@ -41,7 +41,7 @@ pub(super) struct DemoArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     places: u64,
     /// People who want one.
-    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(firstcome_rush::rush::MOST_SUBJECTS)))]
+    #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_SUBJECTS)))]
     subjects: u32,
     /// Requests they send.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..))]
@@ -60,19 +60,25 @@ pub(super) struct DemoArgs {
     keep: bool,
 }
 
-struct Told {
-    talk: Mutex<Talk>,
+struct Printer {
+    progress: Mutex<LoadProgress>,
     seconds: Mutex<Option<u64>>,
 }
 
-impl Voice for Told {
+impl Printer {
+    fn lock(&self) -> MutexGuard<'_, LoadProgress> {
+        self.progress.lock().expect("printing does not panic")
+    }
+}
+
+impl Observer for Printer {
     fn say(&self, what: &str) {
-        self.talk.lock().expect("talking does not panic").say(what);
+        self.lock().say(what);
     }
 
     fn countdown(&self, left: Duration) {
         let seconds = left.as_millis().div_ceil(1_000) as u64;
-        let mut said = self.seconds.lock().expect("talking does not panic");
+        let mut said = self.seconds.lock().expect("printing does not panic");
         if seconds > 0 && *said != Some(seconds) {
             *said = Some(seconds);
             self.say(&format!("opens in {seconds}"));
@@ -80,16 +86,17 @@ impl Voice for Told {
     }
 
     fn progress(&self, now: &Progress) {
-        self.talk.lock().expect("talking does not panic").show(now);
+        self.lock().show(now);
     }
 }
 
 pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     if let Some(seats) = args.seats {
-        return run_seats(SeatsPlan { seats, seed, keep: args.keep }, json).await;
+        let plan = seats_demo::Plan { seats, seed, keep: args.keep };
+        return unless_stopped(args.keep, || {}, seats::run(&plan, json)).await;
     }
-    let plan = DemoPlan {
+    let plan = Plan {
         places: args.places,
         subjects: args.subjects,
         requests: args.requests,
@@ -97,61 +104,57 @@ pub(super) async fn run(args: DemoArgs, json: bool) -> Result<Exit, Complaint> {
         seed,
         keep: args.keep,
     };
-    let told = Told {
-        talk: Mutex::new(Talk::new(plan.requests, Some(plan.places))),
+    let printer = Printer {
+        progress: Mutex::new(LoadProgress::new(plan.requests, Some(plan.places))),
         seconds: Mutex::new(None),
     };
+    let end = || printer.lock().end();
+    unless_stopped(args.keep, end, async {
+        let shown = claims::run(&plan, &printer).await;
+        end();
+        let shown = shown?;
+        if json {
+            out::json(&shown.json());
+        } else {
+            print(&shown);
+        }
+        Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
+    })
+    .await
+}
+
+/// Runs a demonstration until it ends or a signal comes; then its server is killed and its folder removed.
+async fn unless_stopped(
+    keep: bool,
+    before_leaving: impl FnOnce(),
+    demo: impl Future<Output = Result<Exit, Complaint>>,
+) -> Result<Exit, Complaint> {
     let (mut interrupt, mut terminate) =
         (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    // Leaving by a signal drops the demo, which kills its server and removes its folder.
-    let shown = tokio::select! {
-        shown = firstcome_rush::demo::run(&plan, &told) => shown,
-        _ = interrupt.recv() => return interrupted(&told, plan.keep),
-        _ = terminate.recv() => return interrupted(&told, plan.keep),
+    // Dropping the demonstration is what kills its server.
+    let ended = tokio::select! {
+        ended = demo => Some(ended),
+        _ = interrupt.recv() => None,
+        _ = terminate.recv() => None,
     };
-    told.talk.lock().expect("talking does not panic").end();
-    let shown = shown?;
-    if json {
-        out::json(&shown.json());
-    } else {
-        print(&shown);
-    }
-    Ok(if shown.kept() { Exit::Yes } else { Exit::Refused })
-}
-
-fn interrupted(told: &Told, keep: bool) -> Result<Exit, Complaint> {
-    told.talk.lock().expect("talking does not panic").end();
-    stopped(keep)
-}
-
-async fn run_seats(plan: SeatsPlan, json: bool) -> Result<Exit, Complaint> {
-    let easel = seats::Easel::new(json);
-    let (mut interrupt, mut terminate) =
-        (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
-    // Leaving by a signal drops the house, which ends its node and removes its folder.
-    tokio::select! {
-        shown = seats::run(&plan, &easel, json) => shown,
-        _ = interrupt.recv() => stopped(plan.keep),
-        _ = terminate.recv() => stopped(plan.keep),
-    }
+    ended.unwrap_or_else(|| {
+        before_leaving();
+        let folder = if keep { "kept" } else { "removed" };
+        out::talk(format!("stopped: the server is gone and its folder {folder}"));
+        Ok(Exit::Interrupted)
+    })
 }
 
 fn listen(kind: SignalKind) -> Result<Signal, Complaint> {
     signal(kind).map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))
 }
 
-fn stopped(keep: bool) -> Result<Exit, Complaint> {
-    let folder = if keep { "kept" } else { "removed" };
-    out::talk(format!("stopped: the server is gone and its folder {folder}"));
-    Ok(Exit::Interrupted)
-}
-
 impl From<DemoError> for Complaint {
     fn from(error: DemoError) -> Self {
         match error {
-            DemoError::Rush(error) => error.into(),
+            DemoError::Load(error) => error.into(),
             DemoError::Client(failure) => failure.into(),
-            other @ (DemoError::Stage(_) | DemoError::Refused(_)) => Self::own(other.to_string()),
+            other @ (DemoError::Server(_) | DemoError::Refused(_)) => Self::own(other.to_string()),
         }
     }
 }
@@ -163,7 +166,7 @@ fn print(shown: &Shown) {
         out::line(format!("{:>7}  {}  {}", line.rank, line.subject, line.at));
     }
     if report.winners > report.first.len() as u64 {
-        out::line(format!("{:>7}", if picture::speaks_unicode() { "⋮" } else { "..." }));
+        out::line(format!("{:>7}", if terminal::speaks_unicode() { "⋮" } else { "..." }));
         for line in &report.last {
             out::line(format!("{:>7}  {}  {}", line.rank, line.subject, line.at));
         }
@@ -175,7 +178,7 @@ fn print(shown: &Shown) {
         "\nseed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
         report.seed,
         thousands(shown.acknowledged_before),
-        picture::short(shown.restarted_in)
+        terminal::short(shown.restarted_in)
     ));
     // Who first hears of a place in a repeated answer had won it with an answer that never came.
     let unheard = report.counts.acknowledged.saturating_sub(report.counts.of(Kind::Won));
@@ -192,7 +195,7 @@ fn print(shown: &Shown) {
 fn proofs(proofs: &[Proof]) -> Vec<String> {
     let mut lines = vec!["\nthe proofs".to_owned()];
     for proof in proofs {
-        lines.push(format!("{} {}", picture::mark(proof.kept), proof.words));
+        lines.push(format!("{} {}", terminal::mark(proof.kept), proof.words));
         lines.extend(proof.evidence.as_ref().map(|why| format!("    against it: {why}")));
     }
     lines

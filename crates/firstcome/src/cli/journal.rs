@@ -13,7 +13,7 @@ use super::complaint::{Complaint, Exit};
 use super::out;
 use super::source::{SourceArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
-use firstcome_rush::picture;
+use firstcome_rush::terminal;
 
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]
@@ -171,7 +171,7 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
             &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "pieces": pieces, "position": at, "detail": detail}),
         );
     } else {
-        let mark = picture::mark(failure.is_none());
+        let mark = terminal::mark(failure.is_none());
         out::line(format!(
             "{mark} {entries} entries with {commands} commands are whole, from {first} to {last}"
         ));

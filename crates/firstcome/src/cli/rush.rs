@@ -11,14 +11,15 @@ use serde_json::json;
 use super::complaint::{Complaint, Exit};
 use super::connect::{FolderArgs, yes};
 use super::out;
-use super::talk::Talk;
+use super::progress::LoadProgress;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Server};
-use firstcome_rush::picture::{self, thousands};
-use firstcome_rush::rush::{
-    Observer, Pace, Plan, Progress, Promise, Report, RushError, Speed, Tally,
-};
+use firstcome_rush::claims::{self, Kind, Observer, Pace, Plan, Progress, Report, Speed, Tally};
+use firstcome_rush::failure::LoadError;
+use firstcome_rush::latency::Latency;
+use firstcome_rush::promise::Promise;
+use firstcome_rush::terminal::{self, thousands};
 
 /// Options of `rush`.
 #[derive(Debug, Args)]
@@ -76,7 +77,7 @@ pub(super) struct RushArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     requests: u64,
     /// Different subjects [default: 30000; 2000 people with --seats].
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(firstcome_rush::rush::MOST_SUBJECTS)))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(claims::MOST_SUBJECTS)))]
     subjects: Option<u32>,
     /// Connections, each with one request under way.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
@@ -119,16 +120,16 @@ pub(super) fn share_from_text(text: &str) -> Result<f64, String> {
 }
 
 struct Watching {
-    talk: Talk,
+    progress: LoadProgress,
 }
 
 impl Observer for Watching {
     fn progress(&mut self, now: &Progress) {
-        self.talk.show(now);
+        self.progress.show(now);
     }
 
     fn checking(&mut self) {
-        self.talk.end();
+        self.progress.end();
         out::talk("reading the results and comparing them with every answer");
     }
 }
@@ -158,10 +159,9 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
         thousands(u64::from(plan.subjects)),
         plan.connections
     ));
-    let talk = Talk::new(plan.requests, Some(places));
-    let mut watching = Watching { talk };
-    let report = firstcome_rush::rush::run(plan, &mut watching).await;
-    watching.talk.end();
+    let mut watching = Watching { progress: LoadProgress::new(plan.requests, Some(places)) };
+    let report = claims::run(plan, &mut watching).await;
+    watching.progress.end();
     let report = report?;
     if json {
         out::json(&report.json());
@@ -210,7 +210,7 @@ async fn ready_campaign(
         ("open", _) => {}
         ("scheduled", Some(wait)) => {
             let wait = Duration::from_millis(wait);
-            out::talk(format!("{name} opens in {}: waiting", picture::short(wait)));
+            out::talk(format!("{name} opens in {}: waiting", terminal::short(wait)));
             tokio::time::sleep(wait).await;
         }
         (state, _) => return refused(format!("{name} is {state}, so nobody can claim")),
@@ -246,13 +246,13 @@ fn plan(
     }
 }
 
-impl From<RushError> for Complaint {
-    fn from(error: RushError) -> Self {
+impl From<LoadError> for Complaint {
+    fn from(error: LoadError) -> Self {
         let sentence = error.to_string();
         match error {
-            RushError::NoAnswer(failure) => failure.into(),
-            RushError::Refused(_) => Self::new(Exit::Refused, sentence),
-            RushError::Strange { .. } => {
+            LoadError::NoAnswer(failure) => failure.into(),
+            LoadError::Refused(_) => Self::new(Exit::Refused, sentence),
+            LoadError::Strange { .. } => {
                 Self::new(Exit::Unknown, sentence).hint("is this address a Firstcome server?")
             }
         }
@@ -268,7 +268,7 @@ fn print(report: &Report) {
 
 fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
     for promise in promises {
-        out::line(format!("{} {}", picture::mark(promise.kept()), promise.words));
+        out::line(format!("{} {}", terminal::mark(promise.kept()), promise.words));
         if let Some(evidence) = &promise.evidence {
             out::line(format!("    broken {} times, first: {evidence}", promise.broken));
         }
@@ -276,7 +276,7 @@ fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
     if let Some(reason) = cut_short {
         out::line(format!(
             "{} cut short, not everything could be checked: {reason}",
-            picture::mark(false)
+            terminal::mark(false)
         ));
     }
 }
@@ -284,7 +284,7 @@ fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
 /// Prints what was asked and answered, and how long it took.
 pub(super) fn print_load(report: &Report) {
     let counts = &report.counts;
-    let answers = firstcome_rush::rush::Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
+    let answers = Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
     let answers: Vec<String> =
         answers.map(|kind| format!("{} {}", kind.as_str(), thousands(counts.of(kind)))).collect();
     out::line(format!(
@@ -308,11 +308,16 @@ pub(super) fn print_load(report: &Report) {
     if !again.is_empty() {
         out::line(format!("sent again until answered: {}", again.join(", ")));
     }
-    for away in &report.away {
-        out::line(format!("server away for {:.1} s", away.as_secs_f64()));
+    print_waiting(&report.outages, &report.latency);
+}
+
+/// Prints how long servers were away, and how long answers took.
+fn print_waiting(outages: &[Duration], latency: &Latency) {
+    for outage in outages {
+        out::line(format!("server away for {:.1} s", outage.as_secs_f64()));
     }
     out::line("\ntime from when a request was due to its final answer");
-    for line in picture::latency(&report.latency) {
+    for line in terminal::latency(latency) {
         out::line(line);
     }
 }

@@ -12,7 +12,7 @@ use super::{on_one_core, out};
 use crate::offline::rebuild;
 use firstcome_client::Ask;
 use firstcome_node::ledger;
-use firstcome_rush::picture;
+use firstcome_rush::terminal;
 
 /// What can be done about settling.
 #[derive(Debug, Subcommand)]
@@ -82,8 +82,8 @@ async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
     out::line(format!("settled  {} of {} results", number("settled"), number("last_result")));
     out::line(format!("waiting  {} results, the oldest for {seconds:.1} s", number("lag")));
     match trouble {
-        None => out::line(format!("{} results are being settled", picture::mark(true))),
-        Some(why) => out::line(format!("{} {why}", picture::mark(false))),
+        None => out::line(format!("{} results are being settled", terminal::mark(true))),
+        Some(why) => out::line(format!("{} {why}", terminal::mark(false))),
     }
     Ok(exit)
 }

@@ -5,7 +5,8 @@ use crate::server::KEY;
 use crate::talk::condition;
 use firstcome_api::key::Secret;
 use firstcome_client::Server;
-use firstcome_rush::rush::{self, Pace, Plan, Report, RushError, Speed, Tally};
+use firstcome_rush::claims::{self, Pace, Plan, Report, Speed, Tally};
+use firstcome_rush::failure::LoadError;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -16,7 +17,7 @@ pub(crate) struct Flood {
     ports: Vec<u16>,
     pace: Arc<Pace>,
     pub(crate) tally: Arc<Tally>,
-    rush: JoinHandle<Result<Report, RushError>>,
+    rush: JoinHandle<Result<Report, LoadError>>,
 }
 
 impl Flood {
@@ -43,7 +44,7 @@ impl Flood {
             patience: Duration::from_secs(60),
             tally: Arc::clone(&tally),
         };
-        let rush = tokio::spawn(async move { rush::run(plan, &mut ()).await });
+        let rush = tokio::spawn(async move { claims::run(plan, &mut ()).await });
         Self { ports, pace, tally, rush }
     }
 
@@ -67,7 +68,7 @@ impl Flood {
     /// Ends it when every claim under way is decided; every promise must have been kept.
     pub(crate) async fn ends(self) -> Report {
         let report = self.ends_anyhow().await;
-        assert!(report.kept(), "promises were broken: {:#?}", report.breaches.kept());
+        assert!(report.kept(), "promises were broken: {:#?}", report.violations.kept());
         report
     }
 

@@ -6,7 +6,7 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, table, yes};
 use crate::cli::out;
 use firstcome_client::{Ask, Campaign, CampaignList};
-use firstcome_rush::picture;
+use firstcome_rush::terminal;
 
 /// Options of `campaign show`.
 #[derive(Debug, Args)]
@@ -45,7 +45,7 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     }
     let widest = campaign.pools.iter().map(|pool| pool.name.len()).max().unwrap_or(0);
     for pool in &campaign.pools {
-        let drawn = picture::bar(pool.left as f64 / pool.capacity.max(1) as f64, BAR);
+        let drawn = terminal::bar(pool.left as f64 / pool.capacity.max(1) as f64, BAR);
         let cancelled = if pool.cancelled > 0 {
             format!(", {} cancelled", pool.cancelled)
         } else {

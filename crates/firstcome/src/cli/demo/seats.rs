@@ -1,4 +1,4 @@
-//! `demo --seats`: the house drawn as it fills, in place on a terminal, a few times elsewhere.
+//! `demo --seats`: the venue drawn as it fills, in place on a terminal, a few times elsewhere.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write as _};
@@ -6,12 +6,13 @@ use std::sync::Mutex;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::out;
-use crate::demo_seats::{CAMPAIGN, Frame, SeatsPlan, SeatsShown, SeatsVoice};
-use firstcome_rush::picture::{self, Ink, thousands};
+use firstcome_rush::demo::CAMPAIGN;
+use firstcome_rush::demo::seats::{self, Frame, Observer, Plan, Shown};
+use firstcome_rush::terminal::{self, Style, thousands};
 
-/// Draws the house.
-pub(super) struct Easel {
-    ink: Ink,
+/// Draws the venue.
+struct Painter {
+    style: Style,
     /// Redraw in place; else a frame at a time.
     terminal: bool,
     silent: bool,
@@ -22,24 +23,29 @@ pub(super) struct Easel {
 struct Drawn {
     /// Lines to go up before the next frame.
     lines: usize,
-    /// Quarters of the house that were paid for at the last frame drawn, where frames stand beneath each other.
-    quarters: Option<u32>,
+    /// Quarters of the venue that were paid for at the last frame drawn, where frames stand beneath each other.
+    quarters: Option<u64>,
 }
 
-impl Easel {
+impl Painter {
     /// On stdout; silent where that is for JSON.
-    pub(super) fn new(json: bool) -> Self {
+    fn new(json: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();
-        Self { ink: Ink::of_terminal(terminal), terminal, silent: json, drawn: Mutex::default() }
+        Self {
+            style: Style::of_terminal(terminal),
+            terminal,
+            silent: json,
+            drawn: Mutex::default(),
+        }
     }
 
     fn draw(&self, now: &Frame, drawn: &mut Drawn) {
-        let mut lines = picture::hall(&now.rows, self.ink);
+        let mut lines = terminal::seat_map(&now.rows, self.style);
         let counts = &now.counts;
         lines.push(String::new());
-        lines.push(format!("{}   {}", self.legend(now), picture::short(now.elapsed)));
-        let share = f64::from(counts.confirmed) / f64::from(counts.all().max(1));
-        lines.push(format!("{} {:>3.0} % paid", picture::bar(share, 40), share * 100.0));
+        lines.push(format!("{}   {}", self.legend(now), terminal::short(now.elapsed)));
+        let share = counts.confirmed as f64 / counts.all().max(1) as f64;
+        lines.push(format!("{} {:>3.0} % paid", terminal::bar(share, 40), share * 100.0));
         let mut text = String::new();
         if self.terminal && drawn.lines > 0 {
             write!(text, "\u{1b}[{}A", drawn.lines).expect("writing to memory cannot fail");
@@ -62,8 +68,8 @@ impl Easel {
         let guests = thousands(u64::from(now.guests));
         format!(
             "{}   |  {} free, {} held by {}, {} paid, {} guests",
-            picture::legend(self.ink),
-            counts.left,
+            terminal::legend(self.style),
+            counts.free,
             counts.held,
             now.holds,
             counts.confirmed,
@@ -72,7 +78,7 @@ impl Easel {
     }
 }
 
-impl SeatsVoice for Easel {
+impl Observer for Painter {
     fn say(&self, what: &str) {
         let mut drawn = self.drawn.lock().expect("drawing does not panic");
         // What is said stands above the next picture, which is drawn anew beneath it.
@@ -85,7 +91,7 @@ impl SeatsVoice for Easel {
             return;
         }
         let mut drawn = self.drawn.lock().expect("drawing does not panic");
-        let sold = now.counts.left == 0 && now.counts.held == 0;
+        let sold = now.counts.sold_out();
         let quarters =
             if sold { 4 } else { (now.counts.confirmed * 4 / now.counts.all().max(1)).min(3) };
         if self.terminal || drawn.quarters != Some(quarters) {
@@ -95,9 +101,8 @@ impl SeatsVoice for Easel {
     }
 }
 
-pub(super) async fn run(plan: &SeatsPlan, easel: &Easel, json: bool) -> Result<Exit, Complaint> {
-    let shown =
-        crate::demo_seats::run(plan, easel).await.map_err(|why| Complaint::own(why.to_string()))?;
+pub(super) async fn run(plan: &Plan, json: bool) -> Result<Exit, Complaint> {
+    let shown = seats::run(plan, &Painter::new(json)).await?;
     if json {
         out::json(&shown.json());
     } else {
@@ -106,25 +111,25 @@ pub(super) async fn run(plan: &SeatsPlan, easel: &Easel, json: bool) -> Result<E
     Ok(ended(&shown))
 }
 
-fn ended(shown: &SeatsShown) -> Exit {
+fn ended(shown: &Shown) -> Exit {
     if shown.kept() { Exit::Yes } else { Exit::Refused }
 }
 
-fn print(shown: &SeatsShown) {
-    let totals = &shown.totals;
+fn print(shown: &Shown) {
+    let (report, totals) = (&shown.report, &shown.report.totals);
     out::line(format!(
         "\nsold out after {}: {} people came, {} left without a word, {} paid too late: {} of them have their seats, {} get their money back",
-        picture::short(shown.took),
-        thousands(u64::from(totals.guests)),
-        totals.left,
+        terminal::short(shown.took),
+        thousands(u64::from(report.people)),
+        totals.abandoned,
         totals.late_with_seats + totals.late_with_refund,
         totals.late_with_seats,
         totals.late_with_refund
     ));
-    let answers = totals.answers.iter().map(|(answer, count)| format!("{answer} {count}"));
+    let answers = report.answers.iter().map(|(answer, count)| format!("{answer} {count}"));
     out::line(format!("answers: {}", answers.collect::<Vec<_>>().join(", ")));
     super::proofs(&shown.proofs).into_iter().for_each(out::line);
-    out::line(format!("\nseed {}", shown.seed));
+    out::line(format!("\nseed {}", report.seed));
     if let Some(folder) = &shown.folder {
         let folder = folder.display();
         out::line("\ntry next");
@@ -140,22 +145,16 @@ mod tests {
 
     use super::*;
     use firstcome_rush::demo::Proof;
+    use firstcome_rush::seats::Report;
 
-    fn shown(broken: Option<&'static str>) -> SeatsShown {
+    fn shown(broken: Option<&'static str>) -> Shown {
         let names = ["sold_out", "counts", "repeats", "digest", "ledger"];
         let proofs = names.map(|name| {
             let evidence = (broken == Some(name)).then(|| format!("{name} is doctored"));
             Proof { name, words: format!("{name} holds"), kept: evidence.is_none(), evidence }
         });
-        let last = Frame {
-            elapsed: Duration::ZERO,
-            counts: firstcome_core::hall::Counts::default(),
-            holds: 0,
-            guests: 0,
-            rows: Vec::new(),
-        };
-        let (took, totals, folder) = (Duration::ZERO, crate::demo_seats::Totals::default(), None);
-        SeatsShown { seed: 1, took, last, totals, proofs: proofs.into(), folder }
+        let (took, last, report) = (Duration::ZERO, Frame::default(), Report::default());
+        Shown { took, last, report, proofs: proofs.into(), folder: None }
     }
 
     #[test]
@@ -166,10 +165,10 @@ mod tests {
             assert_eq!(ended(&shown), Exit::Refused);
             assert_eq!((Exit::Refused.code(), shown.json()["kept"].as_bool()), (1, Some(false)));
             let lines = super::super::proofs(&shown.proofs);
-            let marked = format!("{} {broken} holds", picture::mark(false));
+            let marked = format!("{} {broken} holds", terminal::mark(false));
             let at = lines.iter().position(|line| *line == marked).unwrap();
             assert_eq!(lines[at + 1], format!("    against it: {broken} is doctored"));
-            let others = lines.iter().filter(|line| line.starts_with(picture::mark(true)));
+            let others = lines.iter().filter(|line| line.starts_with(terminal::mark(true)));
             assert_eq!(others.count(), 4);
         }
     }

@@ -1,5 +1,6 @@
 //! `rush --seats`: people on seats.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use serde_json::json;
@@ -10,9 +11,9 @@ use crate::cli::connect::yes;
 use crate::cli::out;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
-use firstcome_rush::house;
-use firstcome_rush::picture::{self, thousands};
-use firstcome_rush::rush::seats::{SeatsPlan, SeatsProgress, SeatsReport, Shares};
+use firstcome_rush::seats::{self, Plan, Progress, Report, Shares};
+use firstcome_rush::terminal::{self, thousands};
+use firstcome_rush::venue;
 
 /// How long a hold lasts in a campaign that is made for a rush.
 const HOLD: Duration = Duration::from_secs(3);
@@ -46,7 +47,7 @@ pub(super) async fn run(
     let limit = raw["limits"]["campaign"].as_u64().and_then(|limit| u32::try_from(limit).ok());
     let (map, _) = yes(client.ask::<SeatMap>(Ask::seats(&campaign, &pool, false)).await?)?;
     let rows: Vec<_> = map.rows.iter().map(|row| row.seat_names()).collect();
-    let plan = SeatsPlan {
+    let plan = Plan {
         servers,
         key,
         campaign,
@@ -57,6 +58,7 @@ pub(super) async fn run(
         people: args.subjects.unwrap_or(PEOPLE),
         per_second: args.rate,
         think: args.think,
+        all_pay_after: None,
         shares: Shares {
             browse: args.browse,
             abandon: args.abandon,
@@ -78,23 +80,24 @@ pub(super) async fn run(
         plan.pool,
         thousands(u64::from(plan.people)),
         plan.connections,
-        picture::short(plan.hold)
+        terminal::short(plan.hold)
     ));
     if args.late > 0.0 && hold > LONG {
         out::talk(
             "late payers come when their hold is over, so it takes that long; --late 0 does without them",
         );
     }
-    let (mut said, mut away) = (Duration::ZERO, None);
-    let report = firstcome_rush::rush::seats::run(plan, &mut |now: &SeatsProgress| {
-        if let (Some(length), None) = (away, now.away) {
-            out::talk(format!("server back after {}", picture::short(length)));
+    let (mut said, mut outage) = (Duration::ZERO, None);
+    let report = seats::run(plan, &mut |now: &Progress| {
+        if let (Some(length), None) = (outage, now.outage) {
+            out::talk(format!("server back after {}", terminal::short(length)));
         }
-        away = now.away;
+        outage = now.outage;
         if now.elapsed >= said + Duration::from_secs(1) {
             said = now.elapsed;
-            talk(now);
+            show(now);
         }
+        ControlFlow::Continue(())
     })
     .await?;
     if json {
@@ -105,10 +108,10 @@ pub(super) async fn run(
     Ok(if report.kept() && report.cut_short.is_none() { Exit::Yes } else { Exit::Refused })
 }
 
-fn talk(now: &SeatsProgress) {
+fn show(now: &Progress) {
     let answers =
         now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
-    let away = now.away.map_or_else(String::new, |length| {
+    let away = now.outage.map_or_else(String::new, |length| {
         format!("server away for {:.1} s, ", length.as_secs_f64())
     });
     out::talk(format!(
@@ -121,18 +124,18 @@ fn talk(now: &SeatsProgress) {
     ));
 }
 
-/// Makes a house of so many seats.
+/// Creates a sample venue of so many seats.
 async fn create(
     args: &RushArgs,
     client: &mut Client,
     seats: u64,
     seed: u64,
 ) -> Result<(String, String), Complaint> {
-    let few = u32::try_from(seats).ok().filter(|seats| (house::LEAST..=50_000).contains(seats));
+    let few = u32::try_from(seats).ok().filter(|seats| (venue::LEAST..=50_000).contains(seats));
     let Some(seats) = few else {
         return Err(Complaint::usage(format!(
             "--create {seats}: a house has {} to 50,000 seats",
-            house::LEAST
+            venue::LEAST
         )));
     };
     let drawn = || format!("rush-{seed}-{:08x}", fastrand::u32(..));
@@ -147,8 +150,8 @@ async fn create(
     yes(client
         .ask::<OperatorDone>(Ask::put_campaign(&name, settings, Match::Nothing, &id))
         .await?)?;
-    for part in house::house(seats).chunks(2_000) {
-        let part: Vec<_> = part.iter().map(house::HouseSeat::json).collect();
+    for part in venue::venue(seats).chunks(2_000) {
+        let part: Vec<_> = part.iter().map(venue::VenueSeat::json).collect();
         yes(client.ask::<serde_json::Value>(Ask::import_seats(&name, &pool, part.into())).await?)?;
     }
     Ok((name, pool))
@@ -176,7 +179,7 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
     Ok((name, pool.name.clone()))
 }
 
-fn print(report: &SeatsReport) {
+fn print(report: &Report) {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let answers =
         report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
@@ -192,13 +195,7 @@ fn print(report: &SeatsReport) {
         let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
         out::line(format!("sent again until answered: {}", again.collect::<Vec<_>>().join(", ")));
     }
-    for away in &report.away {
-        out::line(format!("server away for {:.1} s", away.as_secs_f64()));
-    }
-    out::line("\ntime from when a request was due to its final answer");
-    for line in picture::latency(&report.latency) {
-        out::line(line);
-    }
+    super::print_waiting(&report.outages, &report.latency);
     out::line("");
     super::print_promises(&report.promises, report.cut_short.as_deref());
 }

@@ -13,7 +13,7 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::cli::out;
 use firstcome_client::{Ask, Imported, Problem, Reply};
-use firstcome_rush::picture::thousands;
+use firstcome_rush::terminal::thousands;
 
 /// Options of `seats import`.
 #[derive(Debug, Args)]

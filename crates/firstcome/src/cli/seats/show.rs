@@ -7,7 +7,7 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::out;
 use firstcome_client::{Ask, SeatMap};
-use firstcome_rush::picture::{self, Ink, RowOfSeats, thousands};
+use firstcome_rush::terminal::{self, RowOfSeats, Style, thousands};
 
 /// Options of `seats show`.
 #[derive(Debug, Args)]
@@ -26,20 +26,20 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let ink = Ink::of_terminal(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    let style = Style::of_terminal(std::io::IsTerminal::is_terminal(&std::io::stdout()));
     let rows = map.rows.iter().map(|row| RowOfSeats {
         section: row.section.clone(),
         row: row.row.clone(),
         letters: row.letters(&map.standing),
     });
-    for line in picture::hall(&rows.collect::<Vec<_>>(), ink) {
+    for line in terminal::seat_map(&rows.collect::<Vec<_>>(), style) {
         out::line(line);
     }
     if !map.rows.is_empty() {
-        out::line(format!("\n{}", picture::legend(ink)));
+        out::line(format!("\n{}", terminal::legend(style)));
     }
     for (area, [left, held, confirmed, blocked]) in map.areas.iter().zip(&map.area_standing) {
-        let bar = picture::bar((held + confirmed) as f64 / area.capacity.max(1) as f64, 20);
+        let bar = terminal::bar((held + confirmed) as f64 / area.capacity.max(1) as f64, 20);
         out::line(format!(
             "{}  {bar}  {left} free, {held} held, {confirmed} paid, {blocked} blocked",
             area.name

@@ -1,0 +1,190 @@
+//! The server of a demonstration: a child process and a folder that never outlive it.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Client, Server};
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The folder cannot be made.
+    #[error("cannot make a temporary folder {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system stdout.
+        source: std::io::Error,
+    },
+    /// The process cannot be started or killed.
+    #[error("cannot run this program again as a server: {0}")]
+    Process(#[from] std::io::Error),
+    /// The server ended, or stdout nothing.
+    #[error("the server did not start: {0}")]
+    Silent(String),
+    /// The audit could not be read.
+    #[error("the audit did not end with a result: {0}")]
+    Audit(String),
+}
+
+/// A running server with its data folder.
+pub(super) struct ServerProcess {
+    folder: PathBuf,
+    keep: bool,
+    address: Server,
+    key: Secret,
+    child: Option<Child>,
+    /// Held so that the server never writes to a pipe nobody reads.
+    stdout: Option<BufReader<ChildStdout>>,
+}
+
+/// How long a server may take until it answers.
+const START: Duration = Duration::from_secs(30);
+
+impl ServerProcess {
+    /// Makes the folder and starts a server on a free port.
+    pub(super) async fn start_new(keep: bool) -> Result<Self, ServerError> {
+        let name = format!("firstcome-demo-{}-{:08x}", std::process::id(), fastrand::u32(..));
+        let folder = std::env::temp_dir().join(name);
+        make_private(&folder)
+            .map_err(|source| ServerError::Folder { path: folder.clone(), source })?;
+        let key = Secret::new(&format!("demo-{:032x}", fastrand::u128(..)));
+        let key = key.map_err(ServerError::Silent)?;
+        let address = Server::parse("http://127.0.0.1:1").map_err(ServerError::Silent)?;
+        let mut process = Self { folder, keep, address, key, child: None, stdout: None };
+        let listening = process.spawn("127.0.0.1:0").await?;
+        process.address = Server::parse(&listening).map_err(ServerError::Silent)?;
+        process.until_ready().await?;
+        Ok(process)
+    }
+
+    /// Starts the server again where it was.
+    pub(super) async fn restart(&mut self) -> Result<(), ServerError> {
+        let authority = self.address.authority();
+        self.spawn(&authority).await?;
+        self.until_ready().await
+    }
+
+    /// Kills the server as a power cut would, and waits until it is gone.
+    pub(super) async fn kill(&mut self) -> Result<(), ServerError> {
+        if let Some(mut child) = self.child.take() {
+            child.kill().await?;
+        }
+        self.stdout = None;
+        Ok(())
+    }
+
+    /// Recomputes everything from the journal with the program's own verb, while the server runs.
+    pub(super) async fn audit(&self) -> Result<Value, ServerError> {
+        let mut command = self.program()?;
+        command.args(["audit", "--json", "--data"]).arg(&self.folder).stdin(Stdio::null());
+        command.env("FIRSTCOME_KEY", self.key.reveal());
+        let output = command.output().await?;
+        serde_json::from_slice(&output.stdout).map_err(|_| {
+            ServerError::Audit(String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; "))
+        })
+    }
+
+    pub(super) fn address(&self) -> &Server {
+        &self.address
+    }
+
+    pub(super) fn key(&self) -> &Secret {
+        &self.key
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Ends the server; gives the folder if it is kept.
+    pub(super) fn close(self) -> Option<PathBuf> {
+        self.keep.then(|| self.folder.clone())
+    }
+
+    async fn spawn(&mut self, listen: &str) -> Result<String, ServerError> {
+        let log = std::fs::File::create(self.folder.join("server.log"))?;
+        let mut command = self.program()?;
+        command
+            .args(["serve", "--until-stdin-ends", "--listen", listen, "--data"])
+            .arg(&self.folder);
+        command.env("FIRSTCOME_ADMIN_KEY", self.key.reveal());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        // Ctrl-C on the terminal is for the demo; the demo then ends the server.
+        command.process_group(0).kill_on_drop(true);
+        let mut child = command.spawn()?;
+        let mut stdout = BufReader::new(child.stdout.take().ok_or_else(|| self.silent())?);
+        self.child = Some(child);
+        let mut line = String::new();
+        let read = tokio::time::timeout(START, stdout.read_line(&mut line)).await;
+        if !matches!(read, Ok(Ok(1..))) {
+            return Err(self.silent());
+        }
+        self.stdout = Some(stdout);
+        let address = line.trim().rsplit(' ').next().unwrap_or_default();
+        Ok(address.to_owned())
+    }
+
+    async fn until_ready(&self) -> Result<(), ServerError> {
+        let began = Instant::now();
+        while began.elapsed() < START {
+            let mut client = Client::new(self.address.clone(), None, Duration::from_secs(2));
+            if let Ok(Ok(_)) = client.ask_raw(Ask::get("/readyz")).await {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Err(self.silent())
+    }
+
+    /// This program, with none of the settings that happen to be in the environment.
+    fn program(&self) -> Result<Command, ServerError> {
+        let mut command = Command::new(std::env::current_exe()?);
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("FIRSTCOME_") {
+                command.env_remove(name);
+            }
+        }
+        Ok(command)
+    }
+
+    /// What the server wrote before it went silent.
+    fn silent(&self) -> ServerError {
+        let log = std::fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().rev().take(5).collect();
+        let tail: Vec<&str> = lines.into_iter().rev().collect();
+        ServerError::Silent(if tail.is_empty() {
+            "it stdout nothing".to_owned()
+        } else {
+            tail.join("; ")
+        })
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.child {
+            // A kill is enough: surviving one is what the demo shows.
+            drop(child.start_kill());
+            let patience = Instant::now() + Duration::from_secs(2);
+            while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+        }
+        if !self.keep {
+            drop(std::fs::remove_dir_all(&self.folder));
+        }
+    }
+}
+
+/// Makes a folder that only its owner can read.
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().mode(0o700).create(folder)
+}

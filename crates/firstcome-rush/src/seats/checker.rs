@@ -1,0 +1,209 @@
+//! Compares the record, the results and the counts with the promises: plain functions over plain values.
+
+mod by_results;
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::plan::Plan;
+use super::record::{End, HoldRecord, Record, TakenRefusal, Wanted};
+use super::results::{CampaignCounts, SeatResult};
+
+/// What is promised about seats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Promised {
+    /// No seat is confirmed for two.
+    Seats,
+    /// A basket is had whole or not at all.
+    Baskets,
+    /// Ranks are gap-free, and nobody shares one.
+    Ranks,
+    /// What was confirmed stays, and nothing else is confirmed.
+    Kept,
+    /// A repeated confirm is answered as at first; reports show it with [`Promised::Kept`].
+    Repeats,
+    /// A seat that a refusal names as taken was taken.
+    Taken,
+    /// Nobody has more than one may have.
+    Limits,
+    /// A hold lasts as long as it says; who pays too late has the same seats or is owed a refund.
+    Late,
+    /// What the campaign counts is what the results show.
+    Counts,
+}
+
+impl Promised {
+    /// All that are shown by themselves, in their order.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Seats,
+        Self::Baskets,
+        Self::Ranks,
+        Self::Kept,
+        Self::Taken,
+        Self::Limits,
+        Self::Late,
+        Self::Counts,
+    ];
+
+    /// The one under which a report shows it.
+    pub(super) fn shown_as(self) -> Self {
+        if self == Self::Repeats { Self::Kept } else { self }
+    }
+}
+
+/// A broken promise and what shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Violation {
+    pub(crate) promise: Promised,
+    pub(crate) evidence: String,
+}
+
+/// Collects what is broken.
+#[derive(Default)]
+struct Found(Vec<Violation>);
+
+impl Found {
+    fn add(&mut self, promise: Promised, evidence: String) {
+        self.0.push(Violation { promise, evidence });
+    }
+}
+
+/// Compares the answers, the results and the counts of the campaign with the promises.
+pub(super) fn check(
+    plan: &Plan,
+    record: &Record,
+    counts: &CampaignCounts,
+    results: &[SeatResult],
+) -> Vec<Violation> {
+    let mut found = Found(by_answers(plan, record));
+    by_results::compare(plan, record, results, &mut found);
+    by_results::campaign_counts(plan, counts, results, &mut found);
+    found.0
+}
+
+/// Compares the answers with each other.
+pub(super) fn by_answers(plan: &Plan, record: &Record) -> Vec<Violation> {
+    let mut found = Found::default();
+    let mut owners: HashMap<&str, &str> = HashMap::new();
+    let mut ranks: HashMap<u64, &str> = HashMap::new();
+    for held in &record.holds {
+        basket(held, &mut found);
+        lateness(plan, held, &mut found);
+        if plan.limit.is_some_and(|limit| held.units.len() as u64 > u64::from(limit)) {
+            let (who, has) = (&held.subject, held.units.len());
+            found.add(Promised::Limits, format!("{who} holds {has} units"));
+        }
+        if let End::Confirmed { units, .. } = &held.end {
+            for (seat, rank) in units {
+                if let Some(other) = owners.insert(seat, &held.subject) {
+                    let evidence =
+                        format!("{seat} was confirmed for {other} and for {}", held.subject);
+                    found.add(Promised::Seats, evidence);
+                }
+                if let Some(other) = ranks.insert(*rank, seat) {
+                    found.add(Promised::Ranks, format!("{other} and {seat} both have rank {rank}"));
+                }
+            }
+        }
+    }
+    for difference in &record.changed {
+        found.add(Promised::Repeats, difference.clone());
+    }
+    named_as_taken(plan, record, &mut found);
+    found.0
+}
+
+fn basket(held: &HoldRecord, found: &mut Found) {
+    let HoldRecord { hold, units, .. } = held;
+    let whole = match &held.wanted {
+        Wanted::Best(count) => units.len() == *count as usize,
+        Wanted::Units(names) => {
+            let mut names = names.clone();
+            names.sort_unstable();
+            names == *units
+        }
+    };
+    if !whole {
+        let evidence = format!("hold {hold} asked for {:?} and holds {units:?}", held.wanted);
+        found.add(Promised::Baskets, evidence);
+    }
+    let ended: Vec<&String> = match &held.end {
+        End::Confirmed { units, .. } => units.iter().map(|(seat, _)| seat).collect(),
+        End::Refund { units } => units.iter().collect(),
+        End::Left | End::Released { .. } | End::Expired { .. } | End::Other(_) => return,
+    };
+    if !ended.iter().copied().eq(units) {
+        let evidence = format!("hold {hold} held {units:?} and ended with {ended:?}");
+        found.add(Promised::Baskets, evidence);
+    }
+}
+
+fn lateness(plan: &Plan, held: &HoldRecord, found: &mut Found) {
+    let HoldRecord { hold, late, end, .. } = held;
+    let over = held.sent + plan.hold;
+    let evidence = match end {
+        End::Confirmed { retaken: false, .. } if *late => "was confirmed as if it were in time",
+        End::Refund { .. } if !late => "was told of a refund and had not agreed to be late",
+        End::Expired { .. } if *late => "was refused, neither with seats nor with a refund",
+        End::Expired { answered } if *answered < over => "was over before its time",
+        End::Other(other) => {
+            found.add(Promised::Late, format!("hold {hold} was answered {other}"));
+            return;
+        }
+        End::Left
+        | End::Released { .. }
+        | End::Confirmed { .. }
+        | End::Refund { .. }
+        | End::Expired { .. } => return,
+    };
+    found.add(Promised::Late, format!("hold {hold} {evidence}"));
+}
+
+/// When somebody may have had a seat, at the widest.
+fn span(plan: &Plan, held: &HoldRecord) -> (Duration, Duration) {
+    let end = match &held.end {
+        End::Confirmed { .. } => Duration::MAX,
+        End::Released { answered } => *answered,
+        End::Left | End::Refund { .. } | End::Expired { .. } | End::Other(_) => {
+            held.answered + plan.hold + plan.slack
+        }
+    };
+    (held.sent, end)
+}
+
+fn named_as_taken(plan: &Plan, record: &Record, found: &mut Found) {
+    let mut spans: HashMap<&str, Vec<(&str, Duration, Duration)>> = HashMap::new();
+    for held in &record.holds {
+        let (from, to) = span(plan, held);
+        for seat in &held.units {
+            spans.entry(seat).or_default().push((&held.subject, from, to));
+        }
+    }
+    for TakenRefusal { subject, asked, named, sent, answered } in &record.taken {
+        if named.is_empty() {
+            found.add(
+                Promised::Taken,
+                format!("{subject} was refused {asked:?}, with no seat named"),
+            );
+        }
+        for seat in named {
+            if !asked.contains(seat) {
+                let evidence = format!("{subject} asked for {asked:?} and was refused for {seat}");
+                found.add(Promised::Taken, evidence);
+                continue;
+            }
+            let all = spans.get(seat.as_str()).map_or(&[][..], Vec::as_slice);
+            let somebody = |(who, from, to): &(&str, Duration, Duration)| {
+                *who != subject && from <= answered && to >= sent
+            };
+            if !record.incomplete && !all.iter().any(somebody) {
+                let evidence =
+                    format!("{subject} was told that {seat} is taken, and nobody had it");
+                found.add(Promised::Taken, evidence);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

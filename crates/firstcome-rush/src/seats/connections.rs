@@ -1,0 +1,177 @@
+//! The connections people share: a request is sent again until it is decided.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::plan::Plan;
+use super::record::{Again, Recorder};
+use crate::failure::LoadError;
+use firstcome_api::key::Secret;
+use firstcome_client::{Ask, Client, Failure, Problem, Reply, Server};
+
+/// How long one exchange may take before its connection is given up and the request sent again.
+const EXCHANGE: Duration = Duration::from_secs(10);
+
+/// How often others get a turn before a request that is to be cut off is: around the moment at which it is sent.
+const CUT: std::ops::Range<u32> = 1..8;
+
+/// Lets others have so many turns.
+async fn turns(count: u32) {
+    for _ in 0..count {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What a request came to.
+#[derive(Debug)]
+pub(super) enum Answer {
+    /// A yes as it was sent.
+    Yes(Value),
+    /// A refusal.
+    No(Problem),
+}
+
+impl Answer {
+    /// The stable string.
+    pub(super) fn outcome(&self) -> &str {
+        match self {
+            Self::Yes(answer) => answer["outcome"].as_str().unwrap_or("looked"),
+            Self::No(problem) => &problem.outcome,
+        }
+    }
+
+    /// The whole document.
+    pub(super) fn document(&self) -> &Value {
+        match self {
+            Self::Yes(answer) => answer,
+            Self::No(problem) => &problem.raw,
+        }
+    }
+}
+
+/// Connections to the servers, as many as the plan has.
+pub(super) struct Connections {
+    servers: Vec<Server>,
+    key: Option<Secret>,
+    patience: Duration,
+    free: Semaphore,
+    idle: Mutex<Vec<(usize, Client)>>,
+    pub(super) recorder: Arc<Recorder>,
+}
+
+impl Connections {
+    pub(super) fn new(plan: &Plan, recorder: Arc<Recorder>) -> Self {
+        Self {
+            servers: plan.servers.clone(),
+            key: plan.key.clone(),
+            patience: plan.patience,
+            free: Semaphore::new(plan.connections),
+            idle: Mutex::default(),
+            recorder,
+        }
+    }
+
+    fn client(&self, server: usize) -> (usize, Client) {
+        let server = server % self.servers.len();
+        (server, Client::new(self.servers[server].clone(), self.key.clone(), EXCHANGE))
+    }
+
+    /// Sends a request until it is decided. Its time counts from when it was due.
+    pub(super) async fn ask(
+        &self,
+        ask: Ask,
+        due: Instant,
+        random: &mut fastrand::Rng,
+        mut cut: bool,
+    ) -> Result<Answer, LoadError> {
+        let _permit = self.free.acquire().await.expect("the semaphore is never closed");
+        let kept = self.idle.lock().expect("nothing panics under this lock").pop();
+        let (mut server, mut client) = kept.unwrap_or_else(|| self.client(random.usize(..)));
+        let began = Instant::now();
+        // Servers that took no connection, one after the other.
+        let mut missed = 0;
+        loop {
+            let exchange = client.ask::<Value>(ask.clone());
+            let answer = if std::mem::take(&mut cut) {
+                let until = turns(random.u32(CUT));
+                // What is dropped may have happened, which is what it is dropped for.
+                tokio::select! {
+                    biased;
+                    answer = exchange => answer,
+                    () = until => {
+                        self.recorder.again(Again::Cut);
+                        (server, client) = self.client(server);
+                        continue;
+                    }
+                }
+            } else {
+                exchange.await
+            };
+            let failure = match answer {
+                Ok(reply) => {
+                    self.recorder.outages.found();
+                    let answer = match reply {
+                        Reply::Yes(document, _) => Answer::Yes(document),
+                        Reply::No(problem) => Answer::No(problem),
+                    };
+                    if let Some(Ok(at)) = answer.document()["position"].as_str().map(str::parse) {
+                        self.recorder.as_of(at);
+                    }
+                    self.recorder.answered(answer.outcome(), due);
+                    self.idle
+                        .lock()
+                        .expect("nothing panics under this lock")
+                        .push((server, client));
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            let why = why(&failure);
+            self.recorder.again(why);
+            missed = if why == Again::Unreachable { missed + 1 } else { 0 };
+            if missed >= self.servers.len() {
+                self.recorder.outages.lost();
+            }
+            if began.elapsed() > self.patience {
+                return Err(failure.into());
+            }
+            if failure.problem().is_none() {
+                (server, client) = self.client(server + 1);
+            }
+            tokio::time::sleep(Duration::from_millis(random.u64(20..60))).await;
+        }
+    }
+
+    /// Reads something at the end, as of the newest answer.
+    pub(super) async fn read<T: DeserializeOwned>(&self, ask: Ask) -> Result<T, LoadError> {
+        let mut random = fastrand::Rng::with_seed(0);
+        let mut newest = ask.clone();
+        if let Some(at) = self.recorder.newest() {
+            let sign = if ask.path.contains('?') { '&' } else { '?' };
+            newest.path.push_str(&format!("{sign}min_position={at}"));
+        }
+        let mut answer = self.ask(newest, Instant::now(), &mut random, false).await?;
+        if answer.outcome() == "stale_position" {
+            answer = self.ask(ask, Instant::now(), &mut random, false).await?;
+        }
+        match answer {
+            Answer::Yes(document) => serde_json::from_value(document).map_err(|why| {
+                let server = self.servers[0].to_string();
+                LoadError::Strange { server, reason: why.to_string() }
+            }),
+            Answer::No(problem) => Err(LoadError::Refused(problem.sentence())),
+        }
+    }
+}
+
+fn why(failure: &Failure) -> Again {
+    match (failure.problem(), failure.may_have_happened()) {
+        (Some(_), false) => Again::Busy,
+        (_, true) => Again::Unknown,
+        (None, false) => Again::Unreachable,
+    }
+}

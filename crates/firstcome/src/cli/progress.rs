@@ -1,0 +1,96 @@
+//! Live progress on stderr: a line that moves on a terminal, a line every second elsewhere.
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::out;
+use firstcome_rush::claims::{Kind, Progress};
+use firstcome_rush::terminal::{self, thousands};
+
+/// Shows how a load test is going.
+pub(super) struct LoadProgress {
+    meter: Option<ProgressBar>,
+    total: u64,
+    places: Option<u64>,
+    said: Instant,
+    last: (Duration, u64),
+    per_second: f64,
+    was_out: Option<Duration>,
+}
+
+impl LoadProgress {
+    /// For so many requests; with the number of places, tells how many are left.
+    pub(super) fn new(total: u64, places: Option<u64>) -> Self {
+        let meter = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{bar:30} {wide_msg}");
+            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+            let plain = !terminal::speaks_unicode();
+            let style = if plain { style.progress_chars("##.") } else { style };
+            ProgressBar::new(total).with_style(style)
+        });
+        let last = (Duration::ZERO, 0);
+        Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_out: None }
+    }
+
+    pub(super) fn show(&mut self, now: &Progress) {
+        let span = now.elapsed.saturating_sub(self.last.0);
+        if span >= Duration::from_millis(400) {
+            self.per_second =
+                (now.answered.saturating_sub(self.last.1)) as f64 / span.as_secs_f64();
+            self.last = (now.elapsed, now.answered);
+        }
+        if let (Some(length), None) = (self.was_out, now.outage) {
+            self.say(format!("server back after {:.1} s", length.as_secs_f64()));
+        }
+        self.was_out = now.outage;
+        let line = self.line(now);
+        match &self.meter {
+            Some(meter) => {
+                meter.set_position(now.answered);
+                meter.set_message(line);
+            }
+            None if self.said.elapsed() >= Duration::from_secs(1) => {
+                self.said = Instant::now();
+                out::talk(format!("{:>5.1} s  {line}", now.elapsed.as_secs_f64()));
+            }
+            None => {}
+        }
+    }
+
+    /// A line of its own, above what moves.
+    pub(super) fn say(&self, text: impl std::fmt::Display) {
+        match &self.meter {
+            Some(meter) => meter.println(text.to_string()),
+            None => out::talk(text),
+        }
+    }
+
+    pub(super) fn end(&self) {
+        if let Some(meter) = &self.meter {
+            meter.finish_and_clear();
+        }
+    }
+
+    fn line(&self, now: &Progress) -> String {
+        let mut parts = Vec::new();
+        if let Some(length) = now.outage {
+            parts.push(format!("server away for {:.1} s", length.as_secs_f64()));
+        }
+        if let Some(places) = self.places {
+            parts.push(format!(
+                "{} places left",
+                thousands(places.saturating_sub(now.acknowledged))
+            ));
+        }
+        parts.push(format!("{} of {} answered", thousands(now.answered), thousands(self.total)));
+        parts.push(format!("{}/s", thousands(self.per_second as u64)));
+        for kind in Kind::ALL {
+            if now.of(kind) > 0 {
+                parts.push(format!("{} {}", kind.as_str(), thousands(now.of(kind))));
+            }
+        }
+        parts.join(", ")
+    }
+}
