@@ -1,6 +1,18 @@
 //! What travels over HTTP, defined once: for the server that writes it, the client that reads it, and the OpenAPI
 //! description.
+//!
+//! A reader ignores fields it does not know. A request with such a field is refused.
 
 pub mod answer;
+pub mod campaign;
+pub mod claim;
 pub mod clock_text;
+pub mod hold;
 pub mod key;
+pub mod node;
+pub mod problem;
+pub mod result;
+pub mod seat;
+pub mod seat_map;
+pub mod subject;
+pub mod token;

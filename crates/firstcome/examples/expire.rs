@@ -12,7 +12,7 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Halls, Key, Keys, Options, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -89,7 +89,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         ledger: None,
         keys,
         guards: Guards::default(),
-        halls: Halls::default(),
+        seat_maps: SeatMaps::default(),
         metrics,
         options: Options {
             connections: 100,
