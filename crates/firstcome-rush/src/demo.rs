@@ -297,7 +297,7 @@ async fn schedule(client: &mut Client, places: u64) -> Result<(), DemoError> {
 async fn wait_for_opening(client: &mut Client, voice: &dyn Voice) -> Result<(), DemoError> {
     loop {
         let campaign: Campaign = yes(client.ask(Ask::campaign(CAMPAIGN)).await?)?;
-        let left = Duration::from_millis(campaign.opens_in_ms.unwrap_or(0));
+        let left = Duration::from_millis(campaign.opens_in_ms.unwrap_or(0).unsigned_abs());
         voice.countdown(left);
         if left <= IMPATIENT {
             return Ok(());
@@ -310,7 +310,7 @@ async fn wait_for_opening(client: &mut Client, voice: &dyn Voice) -> Result<(), 
 async fn settled(client: &mut Client) -> Result<(), DemoError> {
     for _ in 0..200 {
         let campaign: Campaign = yes(client.ask(Ask::campaign(CAMPAIGN)).await?)?;
-        if campaign.unsettled == 0 {
+        if campaign.unsettled.unwrap_or(0) == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

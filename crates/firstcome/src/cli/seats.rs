@@ -113,7 +113,7 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
     if json {
         out::json(&raw);
     } else {
-        let note = if asked > done.units { ", the others were so already" } else { "" };
+        let note = if asked > u64::from(done.units) { ", the others were so already" } else { "" };
         out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
     }
     Ok(Exit::Yes)
@@ -128,7 +128,7 @@ async fn exchange(args: MoveArgs, json: bool) -> Result<Exit, Complaint> {
     if json {
         out::json(&raw);
     } else {
-        let SeatsMoved { from, to, rank } = moved;
+        let SeatsMoved { from, to, rank, .. } = moved;
         let whose = rank.map_or("a hold".to_owned(), |rank| format!("rank {rank}"));
         out::line(format!("moved {whose} from {from} to {to} in {campaign}/{pool}"));
     }
