@@ -1,4 +1,4 @@
-//! Every answer that is not a yes, on one page: how it looks on the wire, whether to retry, and
+//                             on the wire               status                     retry   effect        title
 //! whether anything may have changed.
 //!
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
@@ -95,11 +95,20 @@ pub struct Row {
     pub status: StatusCode,
     /// Whether the same request may succeed later without anything else being done.
     pub retry: bool,
+    /// After how many seconds to ask again, where that is known.
+    pub retry_after: Option<u64>,
     /// Whether anything may have changed.
     pub effect: Effect,
     /// One sentence for people.
     pub title: &'static str,
 }
+
+/// What the retry column of the tables can say: whether to ask again, and after how many seconds.
+type Retry = (bool, Option<u64>);
+const NO: Retry = (false, None);
+const LATER: Retry = (true, None);
+const IN_1_S: Retry = (true, Some(1));
+const IN_1_MIN: Retry = (true, Some(60));
 
 impl Code {
     /// Every code once.
@@ -136,38 +145,38 @@ impl Code {
     /// Gives the row of the table.
     #[rustfmt::skip]
     pub fn row(self) -> Row {
-        use Effect::{None as No, Unknown as May};
+        use Effect::{None as Nothing, Unknown as May};
         use StatusCode as S;
-        let (outcome, status, retry, effect, title) = match self {
+        let (outcome, status, (retry, retry_after), effect, title) = match self {
             Self::Refused(refusal) => return refusal_row(refusal),
             //                        on the wire               status                      retry  effect title
-            Self::RefundDue        => ("refund_due",            S::CONFLICT,                false, Effect::Done, "It was paid for too late and cannot be had any more: give back what was paid"),
-            Self::Busy             => ("busy",                  S::TOO_MANY_REQUESTS,       true,  No,  "Too many commands are waiting"),
-            Self::OutboxFull       => ("outbox_full",           S::TOO_MANY_REQUESTS,       true,  No,  "Too many results wait for the ledger"),
-            Self::StoreFull        => ("store_full",            S::INSUFFICIENT_STORAGE,    true,  No,  "The store has no room"),
-            Self::Unavailable      => ("unavailable",           S::SERVICE_UNAVAILABLE,     true,  No,  "This node cannot answer now"),
-            Self::Unknown          => ("unknown",               S::SERVICE_UNAVAILABLE,     true,  May, "No answer came in time: it may have happened"),
-            Self::StalePosition    => ("stale_position",        S::CONFLICT,                false, No,  "The position belongs to an epoch that is over"),
-            Self::NothingLost      => ("nothing_lost",          S::CONFLICT,                false, No,  "The store has this space: there is nothing to seed"),
-            Self::InvalidRequest   => ("invalid_request",       S::BAD_REQUEST,             false, No,  "The request is not of the form this route takes"),
-            Self::InvalidSubject   => ("invalid_subject",       S::UNPROCESSABLE_ENTITY,    false, No,  "The subject is not acceptable"),
-            Self::InvalidSettings  => ("invalid_settings",      S::UNPROCESSABLE_ENTITY,    false, No,  "The settings are not acceptable"),
-            Self::TooBigForMemory  => ("too_big_for_memory",    S::UNPROCESSABLE_ENTITY,    false, No,  "The campaign would not fit this node's memory"),
-            Self::UnsupportedMediaType => ("unsupported_media_type", S::UNSUPPORTED_MEDIA_TYPE, false, No, "The body is not of a type this route takes"),
-            Self::NotAcceptable    => ("not_acceptable",        S::NOT_ACCEPTABLE,          false, No,  "None of the accepted types can be given"),
-            Self::TooLarge         => ("too_large",             S::PAYLOAD_TOO_LARGE,       false, No,  "The body is too large"),
-            Self::Timeout          => ("timeout",               S::REQUEST_TIMEOUT,         true,  No,  "The body did not come in time"),
-            Self::Unauthorized     => ("unauthorized",          S::UNAUTHORIZED,            false, No,  "A known key is needed"),
-            Self::NotEligible      => ("not_eligible",          S::FORBIDDEN,               false, No,  "The campaign's own check says no"),
-            Self::EligibilityUnknown => ("eligibility_unknown", S::SERVICE_UNAVAILABLE,     true,  No,  "The campaign's own check gave no answer"),
-            Self::TokenExpired     => ("token_expired",         S::UNAUTHORIZED,            false, No,  "The subject token is not good any more"),
-            Self::Forbidden        => ("forbidden",             S::FORBIDDEN,               false, No,  "The key may not do this"),
-            Self::NoSuchRoute      => ("no_such_route",         S::NOT_FOUND,               false, No,  "There is no such route"),
-            Self::MethodNotAllowed => ("method_not_allowed",    S::METHOD_NOT_ALLOWED,      false, No,  "The route does not take this method"),
-            Self::TooManyConnections => ("too_many_connections", S::SERVICE_UNAVAILABLE,    true,  No,  "As many connections are open as may be"),
-            Self::TooManyRequests  => ("too_many_requests",     S::TOO_MANY_REQUESTS,       true,  No,  "More requests came than may come in a while"),
+            Self::RefundDue            => ("refund_due",             S::CONFLICT,               NO,     Effect::Done, "It was paid for too late and cannot be had any more: give back what was paid"),
+            Self::Busy                 => ("busy",                   S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "Too many commands are waiting"),
+            Self::OutboxFull           => ("outbox_full",            S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "Too many results wait for the ledger"),
+            Self::StoreFull            => ("store_full",             S::INSUFFICIENT_STORAGE,   IN_1_S, Nothing,      "The store has no room"),
+            Self::Unavailable          => ("unavailable",            S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "This node cannot answer now"),
+            Self::Unknown              => ("unknown",                S::SERVICE_UNAVAILABLE,    IN_1_S, May,          "No answer came in time: it may have happened"),
+            Self::StalePosition        => ("stale_position",         S::CONFLICT,               NO,     Nothing,      "The position belongs to an epoch that is over"),
+            Self::NothingLost          => ("nothing_lost",           S::CONFLICT,               NO,     Nothing,      "The store has this space: there is nothing to seed"),
+            Self::InvalidRequest       => ("invalid_request",        S::BAD_REQUEST,            NO,     Nothing,      "The request is not of the form this route takes"),
+            Self::InvalidSubject       => ("invalid_subject",        S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The subject is not acceptable"),
+            Self::InvalidSettings      => ("invalid_settings",       S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The settings are not acceptable"),
+            Self::TooBigForMemory      => ("too_big_for_memory",     S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The campaign would not fit this node's memory"),
+            Self::UnsupportedMediaType => ("unsupported_media_type", S::UNSUPPORTED_MEDIA_TYPE, NO,     Nothing,      "The body is not of a type this route takes"),
+            Self::NotAcceptable        => ("not_acceptable",         S::NOT_ACCEPTABLE,         NO,     Nothing,      "None of the accepted types can be given"),
+            Self::TooLarge             => ("too_large",              S::PAYLOAD_TOO_LARGE,      NO,     Nothing,      "The body is too large"),
+            Self::Timeout              => ("timeout",                S::REQUEST_TIMEOUT,        LATER,  Nothing,      "The body did not come in time"),
+            Self::Unauthorized         => ("unauthorized",           S::UNAUTHORIZED,           NO,     Nothing,      "A known key is needed"),
+            Self::NotEligible          => ("not_eligible",           S::FORBIDDEN,              NO,     Nothing,      "The campaign's own check says no"),
+            Self::EligibilityUnknown   => ("eligibility_unknown",    S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "The campaign's own check gave no answer"),
+            Self::TokenExpired         => ("token_expired",          S::UNAUTHORIZED,           NO,     Nothing,      "The subject token is not good any more"),
+            Self::Forbidden            => ("forbidden",              S::FORBIDDEN,              NO,     Nothing,      "The key may not do this"),
+            Self::NoSuchRoute          => ("no_such_route",          S::NOT_FOUND,              NO,     Nothing,      "There is no such route"),
+            Self::MethodNotAllowed     => ("method_not_allowed",     S::METHOD_NOT_ALLOWED,     NO,     Nothing,      "The route does not take this method"),
+            Self::TooManyConnections   => ("too_many_connections",   S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "As many connections are open as may be"),
+            Self::TooManyRequests      => ("too_many_requests",      S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "More requests came than may come in a while"),
         };
-        Row { outcome, status, retry, effect, title }
+        Row { outcome, status, retry, retry_after, effect, title }
     }
 
     /// Gives the code of a stable string.
@@ -179,44 +188,44 @@ impl Code {
 #[rustfmt::skip]
 fn refusal_row(refusal: Refusal) -> Row {
     use StatusCode as S;
-    let (status, retry, title) = match refusal {
-        //                                  status                      retry  title
-        Refusal::NotFound(_)            => (S::NOT_FOUND,               false, "There is no such campaign or pool"),
-        Refusal::Archived               => (S::GONE,                    false, "The campaign is finished and has left memory"),
-        Refusal::PoolRequired           => (S::BAD_REQUEST,             false, "The campaign has several pools: name one"),
-        Refusal::AlreadyCancelled       => (S::CONFLICT,                false, "The subject cancelled, and nobody may claim again here"),
-        Refusal::NotAdmitted            => (S::FORBIDDEN,               false, "The operator cancelled a claim of this subject"),
-        Refusal::Paused                 => (S::CONFLICT,                true,  "The campaign is paused"),
-        Refusal::NotOpen { .. }         => (S::CONFLICT,                true,  "The campaign has not opened yet"),
-        Refusal::Closed                 => (S::GONE,                    false, "The campaign is over"),
-        Refusal::LimitReached           => (S::CONFLICT,                false, "The subject has as many units as one may have"),
-        Refusal::SoldOut                => (S::CONFLICT,                false, "No unit is left"),
-        Refusal::NoSuchClaim            => (S::NOT_FOUND,               false, "The subject has no such claim"),
-        Refusal::IdReused               => (S::UNPROCESSABLE_ENTITY,    false, "The id was used for a command with other content"),
-        Refusal::VersionMismatch { .. } => (S::PRECONDITION_FAILED,     false, "The campaign is at another version"),
-        Refusal::NotChangeable(_)       => (S::CONFLICT,                false, "This cannot change once the campaign has opened"),
-        Refusal::ClosesTooEarly         => (S::UNPROCESSABLE_ENTITY,    false, "The closing time is not after the opening time and now"),
-        Refusal::NotClosed              => (S::CONFLICT,                false, "Only a closed campaign can be archived"),
-        Refusal::Unsettled              => (S::CONFLICT,                true,  "Some results of the campaign are not settled yet"),
-        Refusal::BeyondResults          => (S::CONFLICT,                false, "The number lies beyond the last result"),
-        Refusal::HoldRequired           => (S::CONFLICT,                false, "Units of a seated pool are held first"),
-        Refusal::HasHold                => (S::CONFLICT,                false, "The subject has a live hold, and one may have one at a time"),
-        Refusal::NoSuchUnit             => (S::NOT_FOUND,               false, "There is no such seat, area or group"),
-        Refusal::NotForSale             => (S::CONFLICT,                false, "The unit is not for sale"),
-        Refusal::TooManyHolds           => (S::TOO_MANY_REQUESTS,       true,  "The subject started as many holds in the last hour as one may"),
-        Refusal::TooManyUnits           => (S::UNPROCESSABLE_ENTITY,    false, "One hold cannot have as many units"),
-        Refusal::UnitTaken              => (S::CONFLICT,                true,  "Somebody has the unit"),
-        Refusal::OrphanLeft             => (S::CONFLICT,                false, "A single free seat would be left"),
-        Refusal::NoSuchHold             => (S::NOT_FOUND,               false, "There is no such hold"),
-        Refusal::NotYours               => (S::FORBIDDEN,               false, "The hold is another subject's"),
-        Refusal::HoldExpired            => (S::GONE,                    false, "The hold's time is over"),
-        Refusal::HoldReleased           => (S::GONE,                    false, "The hold was given back"),
-        Refusal::AlreadyConfirmed       => (S::CONFLICT,                false, "The units are the subject's for good already"),
-        Refusal::NotHeld                => (S::CONFLICT,                false, "The unit is not held"),
-        Refusal::NotSeated              => (S::CONFLICT,                false, "The pool has no seats"),
-        Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY,    false, "A seat or an area cannot be added"),
+    let (status, (retry, retry_after), title) = match refusal {
+        //                                  status                   retry     title
+        Refusal::NotFound(_)            => (S::NOT_FOUND,            NO,       "There is no such campaign or pool"),
+        Refusal::Archived               => (S::GONE,                 NO,       "The campaign is finished and has left memory"),
+        Refusal::PoolRequired           => (S::BAD_REQUEST,          NO,       "The campaign has several pools: name one"),
+        Refusal::AlreadyCancelled       => (S::CONFLICT,             NO,       "The subject cancelled, and nobody may claim again here"),
+        Refusal::NotAdmitted            => (S::FORBIDDEN,            NO,       "The operator cancelled a claim of this subject"),
+        Refusal::Paused                 => (S::CONFLICT,             LATER,    "The campaign is paused"),
+        Refusal::NotOpen { .. }         => (S::CONFLICT,             LATER,    "The campaign has not opened yet"),
+        Refusal::Closed                 => (S::GONE,                 NO,       "The campaign is over"),
+        Refusal::LimitReached           => (S::CONFLICT,             NO,       "The subject has as many units as one may have"),
+        Refusal::SoldOut                => (S::CONFLICT,             NO,       "No unit is left"),
+        Refusal::NoSuchClaim            => (S::NOT_FOUND,            NO,       "The subject has no such claim"),
+        Refusal::IdReused               => (S::UNPROCESSABLE_ENTITY, NO,       "The id was used for a command with other content"),
+        Refusal::VersionMismatch { .. } => (S::PRECONDITION_FAILED,  NO,       "The campaign is at another version"),
+        Refusal::NotChangeable(_)       => (S::CONFLICT,             NO,       "This cannot change once the campaign has opened"),
+        Refusal::ClosesTooEarly         => (S::UNPROCESSABLE_ENTITY, NO,       "The closing time is not after the opening time and now"),
+        Refusal::NotClosed              => (S::CONFLICT,             NO,       "Only a closed campaign can be archived"),
+        Refusal::Unsettled              => (S::CONFLICT,             LATER,    "Some results of the campaign are not settled yet"),
+        Refusal::BeyondResults          => (S::CONFLICT,             NO,       "The number lies beyond the last result"),
+        Refusal::HoldRequired           => (S::CONFLICT,             NO,       "Units of a seated pool are held first"),
+        Refusal::HasHold                => (S::CONFLICT,             NO,       "The subject has a live hold, and one may have one at a time"),
+        Refusal::NoSuchUnit             => (S::NOT_FOUND,            NO,       "There is no such seat, area or group"),
+        Refusal::NotForSale             => (S::CONFLICT,             NO,       "The unit is not for sale"),
+        Refusal::TooManyHolds           => (S::TOO_MANY_REQUESTS,    IN_1_MIN, "The subject started as many holds in the last hour as one may"),
+        Refusal::TooManyUnits           => (S::UNPROCESSABLE_ENTITY, NO,       "One hold cannot have as many units"),
+        Refusal::UnitTaken              => (S::CONFLICT,             LATER,    "Somebody has the unit"),
+        Refusal::OrphanLeft             => (S::CONFLICT,             NO,       "A single free seat would be left"),
+        Refusal::NoSuchHold             => (S::NOT_FOUND,            NO,       "There is no such hold"),
+        Refusal::NotYours               => (S::FORBIDDEN,            NO,       "The hold is another subject's"),
+        Refusal::HoldExpired            => (S::GONE,                 NO,       "The hold's time is over"),
+        Refusal::HoldReleased           => (S::GONE,                 NO,       "The hold was given back"),
+        Refusal::AlreadyConfirmed       => (S::CONFLICT,             NO,       "The units are the subject's for good already"),
+        Refusal::NotHeld                => (S::CONFLICT,             NO,       "The unit is not held"),
+        Refusal::NotSeated              => (S::CONFLICT,             NO,       "The pool has no seats"),
+        Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY, NO,       "A seat or an area cannot be added"),
     };
-    Row { outcome: refusal.as_str(), status, retry, effect: Effect::None, title }
+    Row { outcome: refusal.as_str(), status, retry, retry_after, effect: Effect::None, title }
 }
 
 #[cfg(test)]

@@ -1,6 +1,19 @@
 //! What travels over HTTP, defined once: for the server that writes it, the client that reads it, and the OpenAPI
 //! description.
+//!
+//! A reader ignores fields it does not know, and a field that is added later has a default: so servers and clients of
+//! different versions understand each other. A request with a field that is not known is refused.
 
 pub mod answer;
+pub mod campaign;
+pub mod claim;
 pub mod clock_text;
+pub mod hold;
 pub mod key;
+pub mod node;
+pub mod problem;
+pub mod result;
+pub mod seat;
+pub mod seat_map;
+pub mod subject;
+pub mod token;

@@ -1,7 +1,7 @@
 //! The outside breaking: no answer, and whether anything may have changed.
 
 use super::address::Server;
-use super::answers::Problem;
+use super::problem::Problem;
 
 /// No answer to rely on. The two kinds are never mixed: they have different exit codes.
 #[derive(Debug, thiserror::Error)]

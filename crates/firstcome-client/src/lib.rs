@@ -4,11 +4,10 @@
 //! changed: a request that never left, or was turned away unread, is not one that was cut off after it was sent.
 
 mod address;
-mod answers;
 mod failure;
-mod holds;
+mod picks;
+mod problem;
 mod routes;
-mod seating;
 mod wire;
 
 use std::time::Duration;
@@ -17,16 +16,22 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use address::{Server, encode_segment};
-pub use answers::{
-    Campaign, CampaignList, CampaignPool, Cancelled, Clamped, HeldClaim, Limits, Minted,
-    OperatorDone, Problem, ResultLine, ResultPage, SubjectClaims, Won,
-};
 pub use failure::Failure;
-pub use holds::{
-    Ended, Extended, Held, HeldUnit, Hold, Imported, SeatsBlocked, SeatsMoved, Subject, SubjectIn,
-};
-pub use routes::{CancelAsk, Match, ResultFormat, ResultRange};
-pub use seating::{HoldAnswer, HoldStep, MapArea, MapRow, Picks, SeatMap};
+pub use firstcome_api::campaign::{Campaign, CampaignList, CampaignPool, OperatorDone};
+pub use firstcome_api::claim::{Cancelled, Claim, SubjectClaims};
+pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer};
+pub use firstcome_api::result::{ResultLine, ResultPage};
+pub use firstcome_api::seat::{Imported, SeatsBlocked, SeatsMoved};
+pub use firstcome_api::seat_map::SeatMap;
+pub use firstcome_api::subject::Subject;
+pub use picks::{HoldStep, Picks};
+pub use problem::Problem;
+pub use routes::{Ask, CancelAsk, Match, ResultFormat, ResultRange};
+
+/// A claim won, now or before.
+pub type Won = firstcome_api::claim::Won<'static>;
+/// A subject token.
+pub type Minted = firstcome_api::token::Minted<'static>;
 
 use firstcome_api::key::Secret;
 use wire::{Connection, Sent};
@@ -36,7 +41,7 @@ use wire::{Connection, Sent};
 pub struct Client {
     server: Server,
     key: Option<Secret>,
-    patience: Duration,
+    timeout: Duration,
     connection: Option<Connection>,
 }
 
@@ -49,39 +54,10 @@ pub enum Reply<T> {
     No(Problem),
 }
 
-/// One request, before it is written down for the wire.
-#[derive(Debug, Clone)]
-pub struct Ask {
-    /// The HTTP method.
-    pub method: &'static str,
-    /// Path and query.
-    pub path: String,
-    /// The JSON body, where there is one.
-    pub body: Option<Value>,
-    /// Headers beyond those every request has.
-    pub headers: Vec<(&'static str, String)>,
-}
-
-impl Ask {
-    /// A request that only reads.
-    pub fn get(path: impl Into<String>) -> Self {
-        Self { method: "GET", path: path.into(), body: None, headers: Vec::new() }
-    }
-
-    /// A request that may change something.
-    pub fn change(method: &'static str, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), body: None, headers: Vec::new() }
-    }
-
-    fn only_reads(&self) -> bool {
-        self.method == "GET"
-    }
-}
-
 impl Client {
     /// A client for one server; nothing is sent yet.
-    pub fn new(server: Server, key: Option<Secret>, patience: Duration) -> Self {
-        Self { server, key, patience, connection: None }
+    pub fn new(server: Server, key: Option<Secret>, timeout: Duration) -> Self {
+        Self { server, key, timeout, connection: None }
     }
 
     /// The server this client talks to.
@@ -158,7 +134,7 @@ impl Client {
 
     /// One exchange on the kept connection, or on a new one where the kept one was closed meanwhile.
     async fn exchange(&mut self, ask: &Ask) -> Result<(u16, Vec<u8>), Failure> {
-        let deadline = tokio::time::Instant::now() + self.patience;
+        let deadline = tokio::time::Instant::now() + self.timeout;
         let kept = self.connection.take();
         let mut connection = match kept {
             Some(connection) if connection.is_open() => connection,

@@ -1,9 +1,41 @@
 //! The routes a client uses, one request each.
 
-use serde_json::{Value, json};
+use firstcome_api::claim::ClaimRequest;
+use firstcome_api::hold::{HoldRequest, PickRequest};
+use firstcome_api::token::TokenRequest;
+use serde::Serialize;
+use serde_json::Value;
 
-use super::Ask;
 use super::address::encode_segment;
+
+/// One request, before it is written down for the wire.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// The HTTP method.
+    pub method: &'static str,
+    /// Path and query.
+    pub path: String,
+    /// The JSON body, where there is one.
+    pub body: Option<Value>,
+    /// Headers beyond those every request has.
+    pub headers: Vec<(&'static str, String)>,
+}
+
+impl Ask {
+    /// A request that only reads.
+    pub fn get(path: impl Into<String>) -> Self {
+        Self { method: "GET", path: path.into(), body: None, headers: Vec::new() }
+    }
+
+    /// A request that may change something.
+    pub fn change(method: &'static str, path: impl Into<String>) -> Self {
+        Self { method, path: path.into(), body: None, headers: Vec::new() }
+    }
+
+    pub(crate) fn only_reads(&self) -> bool {
+        self.method == "GET"
+    }
+}
 
 /// What a PUT expects to find.
 #[derive(Debug, Clone, Copy)]
@@ -11,7 +43,7 @@ pub enum Match {
     /// No campaign of that name.
     Nothing,
     /// This version of it.
-    Version(u64),
+    Version(u32),
 }
 
 /// A cancel as asked for.
@@ -24,7 +56,7 @@ pub struct CancelAsk {
     /// The pool, where there are several.
     pub pool: Option<String>,
     /// The claim's rank, so that a repeated cancel cannot hit a newer claim.
-    pub rank: u64,
+    pub rank: u32,
     /// Why; required of an operator.
     pub reason: Option<String>,
     /// Whether an operator passes on the subject's own wish.
@@ -63,6 +95,11 @@ fn pool_path(campaign: &str, pool: &str) -> String {
     format!("{}/pools/{}", campaign_path(campaign), encode_segment(pool))
 }
 
+/// Writes the body of a request.
+fn written(body: &impl Serialize) -> Option<Value> {
+    Some(serde_json::to_value(body).expect("a request can be written as JSON"))
+}
+
 impl Ask {
     /// Reads a campaign.
     pub fn campaign(campaign: &str) -> Self {
@@ -97,11 +134,7 @@ impl Ask {
     /// Claims a unit for a subject.
     pub fn claim(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
         let mut ask = Self::change("POST", format!("{}/claims", campaign_path(campaign)));
-        let mut body = json!({"subject": subject});
-        if let Some(pool) = pool {
-            body["pool"] = pool.into();
-        }
-        ask.body = Some(body);
+        ask.body = written(&ClaimRequest { subject: subject.into(), pool: pool.map(Into::into) });
         ask
     }
 
@@ -127,14 +160,21 @@ impl Ask {
         Self::change("DELETE", path)
     }
 
-    /// Sets units aside; `picks` as the route takes them.
-    pub fn hold(campaign: &str, id: &str, subject: &str, picks: &Value, wait_ms: u64) -> Self {
+    /// Sets units aside.
+    pub fn hold(
+        campaign: &str,
+        id: &str,
+        subject: &str,
+        picks: Vec<PickRequest>,
+        wait_ms: u64,
+    ) -> Self {
         let mut ask = Self::change("POST", format!("{}/holds", campaign_path(campaign)));
-        let mut body = json!({"id": id, "subject": subject, "picks": picks});
-        if wait_ms > 0 {
-            body["wait_ms"] = wait_ms.into();
-        }
-        ask.body = Some(body);
+        ask.body = written(&HoldRequest {
+            id: Some(id.to_owned()),
+            subject: subject.to_owned(),
+            picks,
+            wait_ms: (wait_ms > 0).then_some(wait_ms),
+        });
         ask
     }
 
@@ -154,11 +194,11 @@ impl Ask {
         campaign: &str,
         hold: &str,
         verb: &str,
-        body: Value,
+        body: impl Serialize,
         id: Option<&str>,
     ) -> Self {
         let mut ask = Self::change("POST", format!("{}/{verb}", hold_path(campaign, hold)));
-        ask.body = Some(body);
+        ask.body = written(&body);
         ask.headers.extend(id.map(|id| ("idempotency-key", id.to_owned())));
         ask
     }
@@ -171,16 +211,22 @@ impl Ask {
     }
 
     /// Blocks or unblocks units (`block`, `unblock`), or moves somebody (`move`).
-    pub fn operate_seats(campaign: &str, pool: &str, verb: &str, body: Value, id: &str) -> Self {
+    pub fn operate_seats(
+        campaign: &str,
+        pool: &str,
+        verb: &str,
+        body: impl Serialize,
+        id: &str,
+    ) -> Self {
         let mut ask = Self::change("POST", format!("{}/{verb}", pool_path(campaign, pool)));
-        ask.body = Some(body);
+        ask.body = written(&body);
         ask.headers.push(("idempotency-key", id.to_owned()));
         ask
     }
 
-    /// Reads the map of a seated pool, or only how its seats stand.
-    pub fn seats(campaign: &str, pool: &str, standing_only: bool) -> Self {
-        let query = if standing_only { "?standing=1" } else { "" };
+    /// Reads the map of a seated pool, or only the status of its seats.
+    pub fn seats(campaign: &str, pool: &str, status_only: bool) -> Self {
+        let query = if status_only { "?standing=1" } else { "" };
         Self::get(format!("{}/seats{query}", pool_path(campaign, pool)))
     }
 
@@ -204,11 +250,10 @@ impl Ask {
     }
 
     /// Has a subject token minted.
-    pub fn mint(campaign: &str, subject: &str, seconds: u64, cancel: bool) -> Self {
+    pub fn mint(campaign: &str, subject: &str, expires_in_s: u32, cancel: bool) -> Self {
         let mut ask = Self::change("POST", "/v1/tokens");
-        ask.body = Some(json!({
-            "campaign": campaign, "subject": subject, "expires_in_s": seconds, "cancel": cancel,
-        }));
+        let (subject, campaign) = (subject.into(), campaign.into());
+        ask.body = written(&TokenRequest { subject, campaign, expires_in_s, cancel });
         ask
     }
 

@@ -76,7 +76,7 @@ async fn claim(peer: &Peer) -> Result<Reply<Won>, Failure> {
     client(peer.address).ask(Ask::claim("spring", "ann", None)).await
 }
 
-const WON: &str = r#"{"outcome":"won","campaign":"spring","pool":"main","subject":"ann","rank":17,"at":"2027-03-01T01:00:00.000000Z"}"#;
+const WON: &str = r#"{"outcome":"won","campaign":"spring","pool":"main","subject":"ann","rank":17,"at":"2027-03-01T01:00:00.000000Z","position":"0.7","decided":"journal"}"#;
 
 #[tokio::test]
 async fn nobody_listening_means_nothing_changed() {

@@ -10,7 +10,8 @@ use tokio::time::{Instant, timeout_at};
 
 use super::address::Server;
 use super::failure::Failure;
-use super::{Ask, Secret};
+use super::routes::Ask;
+use firstcome_api::key::Secret;
 
 /// The largest answer read; a page of 10,000 results stays far below it.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;

@@ -2,41 +2,20 @@
 
 use crate::auth::Keys;
 use crate::guard::Guards;
-use crate::halls::Halls;
 use crate::metrics::Metrics;
+use crate::options::Options;
 use crate::problem::Problem;
-use crate::request;
-use axum::body::Body;
+use crate::request::Query;
+use crate::seat_map::SeatMaps;
+use axum::body::Bytes;
 use axum::http::Response;
-use axum::response::IntoResponse;
 use firstcome_core::State;
 use firstcome_node::leader::Leader;
 use firstcome_node::ledger::Ledger;
 use firstcome_node::{Condition, Decided, Failure, Node};
+use http_body_util::Full;
 use std::sync::Arc;
-use std::time::Duration;
 use tokio::sync::watch;
-
-/// What the HTTP face is told.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Connections that may be open.
-    pub connections: usize,
-    /// Bytes a request body may have.
-    pub body_bytes: usize,
-    /// How long a request's head may take, from the first byte waited for.
-    pub header_time: Duration,
-    /// How long a request's body may take.
-    pub body_time: Duration,
-    /// How long a connection may be idle between requests.
-    pub idle_time: Duration,
-    /// How long a hold may wait at most for seats that somebody has.
-    pub hold_wait: Duration,
-    /// Whether `/metrics` needs no key.
-    pub metrics_public: bool,
-    /// What an answer that left is safe against, in a sentence.
-    pub durability: String,
-}
 
 /// Everything a handler needs.
 pub struct App {
@@ -48,13 +27,13 @@ pub struct App {
     pub ledger: Option<Ledger>,
     /// The keys.
     pub keys: Keys,
-    /// What stands before the rules.
+    /// The checks before a command is written.
     pub guards: Guards,
-    /// Whose halls are watched.
-    pub halls: Halls,
+    /// The seat maps that are watched.
+    pub seat_maps: SeatMaps,
     /// The counts.
     pub metrics: Arc<Metrics>,
-    /// What the HTTP face is told.
+    /// The settings of the HTTP server.
     pub options: Options,
     /// The description of the routes.
     pub openapi: utoipa::openapi::OpenApi,
@@ -63,13 +42,14 @@ pub struct App {
 }
 
 impl App {
-    /// Counts a problem and sends it.
-    pub(crate) fn problem(&self, problem: Problem) -> Response<Body> {
+    /// Counts a problem and gives its response, for a request that is answered without the router.
+    pub(crate) fn problem(&self, problem: &Problem) -> Response<Full<Bytes>> {
         self.metrics.answered(problem.outcome());
-        problem.into_response()
+        problem.response()
     }
 
-    pub(crate) async fn reach(&self, query: &request::Query) -> Result<(), Problem> {
+    /// Waits until this node's state has reached the query's `min_position`.
+    pub(crate) async fn reach(&self, query: &Query) -> Result<(), Problem> {
         let min = query.min_position()?;
         self.node.intake.reach(min).await.map_err(|failure| Problem::failed(&failure))
     }

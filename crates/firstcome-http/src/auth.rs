@@ -1,16 +1,15 @@
-//! Who may do what.
+//! Keys: what each lets its bearer do.
 
-use super::guarded::too_many;
-use super::problem::Problem;
 use crate::guard::rate::Pace;
 use crate::guard::token;
+use crate::problem::Problem;
 use axum::http::{HeaderMap, header};
 use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
-/// One key, as far as it is kept: never itself.
+/// A key without its secret.
 #[derive(Clone, Debug)]
 pub struct Key {
     /// Its name, which operator commands record.
@@ -113,7 +112,7 @@ impl Keys {
             && let Err(wait) = pace.check()
         {
             let who = format_args!("key {:?}", key.name);
-            return Err(too_many(who, "key", pace.rate(), wait));
+            return Err(Problem::too_many(who, "key", pace.rate(), wait));
         }
         Ok(key)
     }

@@ -1,56 +1,22 @@
 //! Claims: won, looked up, cancelled.
 
-use super::problem::{Problem, yes};
-use super::request;
 use crate::app::App;
-use axum::Json;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond::{full, json, written};
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use axum::response::IntoResponse;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, Response, StatusCode};
 use firstcome_api::answer::Code;
+use firstcome_api::claim::{Cancel, Cancelled, Claim, ClaimRequest, SubjectClaims, Won};
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_core::outcome::{By, Missing};
-use firstcome_core::pool::Claim;
-use firstcome_core::{Outcome, Refusal, State, Timestamp, limits};
-use firstcome_node::{Answer, Ask, Decided};
+use firstcome_core::pool;
+use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
+use firstcome_node::{Answer, Decided};
 use http_body_util::Full;
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::sync::Arc;
-use utoipa::ToSchema;
-
-/// Who wants a unit, and from which pool.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(super) struct ClaimRequest<'a> {
-    /// Who competes: 1 to 255 bytes of UTF-8 without control characters.
-    #[serde(borrow)]
-    subject: Cow<'a, str>,
-    /// The pool; may be left out where the campaign has one.
-    #[serde(borrow, default)]
-    pool: Option<Cow<'a, str>>,
-}
-
-/// A unit that is the subject's.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Won<'a> {
-    /// `won`, or `already_won` when the subject had it before.
-    outcome: &'static str,
-    campaign: &'a str,
-    pool: &'a str,
-    subject: &'a str,
-    /// The rank in the pool, from 1 and gap-free.
-    rank: u32,
-    /// When it was won.
-    at: String,
-    /// The position this is as of.
-    position: String,
-    /// `journal`, or `replica` when this node's state was enough.
-    decided: &'static str,
-}
 
 /// Claims a unit.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/claims", tag = "claims",
@@ -62,50 +28,20 @@ pub(super) struct Won<'a> {
         (status = 403, description = "not_admitted, not_eligible, forbidden"),
         (status = 410, description = "closed, archived"), (status = 404, description = "not_found"),
         (status = 429, description = "busy, outbox_full, too_many_requests"), (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
-pub(super) async fn claim(
+pub(crate) async fn claim(
     Extract(app): Extract<Arc<App>>,
-    campaign: Result<Path<String>, PathRejection>,
+    campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Response<Body> {
-    match path(campaign) {
-        Ok(Path(campaign)) => {
-            answer(&app, &campaign, query.as_deref(), &headers, body).await.map(Body::new)
-        }
-        Err(problem) => app.problem(problem),
-    }
-}
-
-/// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
-/// percent-encoded.
-pub(super) fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
-    let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix(end)?;
-    (!campaign.contains(['/', '%'])).then_some(campaign)
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let answer = answer(&app, &campaign, query.as_deref(), &headers, body).await?;
+    Ok(answer.map(Body::new))
 }
 
 /// Answers a claim; the accept loop comes here straight away.
-pub(super) async fn answer<B>(
-    app: &App,
-    campaign: &str,
-    query: Option<&str>,
-    headers: &HeaderMap,
-    body: B,
-) -> Response<Full<Bytes>>
-where
-    B: hyper::body::Body<Data = Bytes>,
-    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
-{
-    match decide(app, campaign, query, headers, body).await {
-        Ok(response) => response,
-        Err(problem) => {
-            app.metrics.answered(problem.outcome());
-            problem.response()
-        }
-    }
-}
-
-async fn decide<B>(
+pub(crate) async fn answer<B>(
     app: &App,
     campaign: &str,
     query: Option<&str>,
@@ -117,22 +53,20 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
-    let bytes = request::body(app, headers, body).await?;
+    let bytes = request::body(&app.options, headers, body).await?;
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
-    request::campaign(campaign)?;
-    request::subject(&ask.subject)?;
-    bearer.acts_for(&ask.subject)?;
-    app.paced_subject(&ask.subject)?;
+    app.may_act(&bearer, campaign, &ask.subject)?;
     if let Some(pool) = &ask.pool {
         request::pool(campaign, pool)?;
     }
-    let min = request::Query::parse(query, &[])?.min_position()?;
+    let min = Query::parse(query, &[])?.min_position()?;
     let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
     let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
         Some(answer) => answer,
         None => {
             let limit = app.eligible(campaign, pool, &ask.subject).await?;
-            intake.decide(Ask::claim(campaign, pool, &ask.subject, limit)).await
+            let subject = &*ask.subject;
+            intake.decide(&Command::Claim { campaign, pool, subject, limit }).await
         }
     };
     let answer = yes(answer, campaign)?;
@@ -149,44 +83,16 @@ where
     };
     app.metrics.decided(&answer.outcome);
     let won = Won {
-        outcome: answer.outcome.as_str(),
-        campaign,
-        pool: &pool,
-        subject: &ask.subject,
+        outcome: answer.outcome.as_str().into(),
+        campaign: campaign.into(),
+        pool,
+        subject: ask.subject,
         rank,
         at: clock_text::rfc3339(at),
         position: answer.position.to_string(),
-        decided: answer.decided.as_str(),
+        decided: answer.decided.as_str().into(),
     };
     Ok(full(status, "application/json", written(&won)))
-}
-
-/// Writes an answer as JSON, into room that most answers fit.
-pub(super) fn written(answer: &impl Serialize) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(384);
-    serde_json::to_writer(&mut bytes, answer).expect("what we answer can be written as JSON");
-    bytes
-}
-
-/// Makes a response of bytes.
-pub(super) fn full(
-    status: StatusCode,
-    kind: &'static str,
-    bytes: Vec<u8>,
-) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(Bytes::from(bytes)));
-    *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
-    response
-}
-
-/// Writes a yes as JSON.
-pub(super) fn json(status: StatusCode, yes: &impl Serialize) -> Response<Body> {
-    full(status, "application/json", written(yes)).map(Body::new)
-}
-
-pub(super) fn path<T>(path: Result<Path<T>, PathRejection>) -> Result<Path<T>, Problem> {
-    path.map_err(|why| Problem::invalid(format!("the path cannot be read: {}", why.body_text())))
 }
 
 /// Gives the name of the campaign's pool; a claim that named none was decided because there is one.
@@ -197,109 +103,55 @@ fn only_pool(app: &App, campaign: &str) -> String {
     })
 }
 
-/// How a claim was undone.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct CancelView {
-    at: String,
-    /// `subject` or `operator`.
-    by: &'static str,
-    reason: String,
-}
-
-/// One claim of a subject.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ClaimView {
-    pool: String,
-    rank: u32,
-    at: String,
-    /// How it was undone; null while it is live.
-    cancelled: Option<CancelView>,
-}
-
-/// The claims of a subject in a campaign, the latest first in each pool.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ClaimsOf {
-    campaign: String,
-    subject: String,
-    claims: Vec<ClaimView>,
-    position: String,
-    /// Whether this node's state may be out of date.
-    stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
-    durable: bool,
-}
-
 /// Gives the claims of a subject.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
     params(("campaign" = String, Path), ("subject" = String, Path),
            ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
-    responses((status = 200, body = ClaimsOf), (status = 404, description = "not_found, no_such_claim")))]
-pub(super) async fn look_up(
+    responses((status = 200, body = SubjectClaims), (status = 404, description = "not_found, no_such_claim")))]
+pub(crate) async fn look_up(
     Extract(app): Extract<Arc<App>>,
-    place: Result<Path<(String, String)>, PathRejection>,
+    path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        let Path((campaign, subject)) = path(place)?;
-        let bearer = app.bearer(&headers, Role::Read, &campaign)?;
-        request::campaign(&campaign)?;
-        request::subject(&subject)?;
-        bearer.acts_for(&subject)?;
-        app.paced_subject(&subject)?;
-        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
-        app.readable(&campaign)?;
-        let stale = app.is_stale();
-        let (claims, position) = app.node.replica.look(|state| {
-            let position = state.token();
-            let problem =
-                |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
-            let found = state.campaign(&campaign).map_err(problem)?;
-            let claims: Vec<ClaimView> = found
-                .pools()
-                .iter()
-                .flat_map(|pool| pool.claims_of(&subject).map(|claim| view(pool.name(), &claim)))
-                .collect();
-            if claims.is_empty() {
-                return Err(problem(Refusal::NoSuchClaim));
-            }
-            Ok((claims, position))
-        })?;
-        let durable = app.node.intake.endures(position).await;
-        let position = position.to_string();
-        let view = ClaimsOf { campaign, subject, claims, position, stale, durable };
-        Ok(Json(view).into_response())
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    let (campaign, subject) = request::path(path)?;
+    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
+    app.may_act(&bearer, &campaign, &subject)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    app.readable(&campaign)?;
+    let stale = app.is_stale();
+    let (claims, position) = app.node.replica.look(|state| {
+        let position = state.token();
+        let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+        let found = state.campaign(&campaign).map_err(problem)?;
+        let claims: Vec<Claim> = found
+            .pools()
+            .iter()
+            .flat_map(|pool| pool.claims_of(&subject).map(|claim| view(pool.name(), &claim)))
+            .collect();
+        if claims.is_empty() {
+            return Err(problem(Refusal::NoSuchClaim));
+        }
+        Ok((claims, position))
+    })?;
+    let durable = app.node.intake.endures(position).await;
+    let position = position.to_string();
+    let answer = SubjectClaims { campaign, subject, claims, position, stale, durable };
+    Ok(json(StatusCode::OK, &answer))
 }
 
-pub(super) fn view(pool: &str, claim: &Claim<'_>) -> ClaimView {
-    ClaimView {
+/// Gives a claim of this pool.
+pub(crate) fn view(pool: &str, claim: &pool::Claim<'_>) -> Claim {
+    Claim {
         pool: pool.to_owned(),
         rank: claim.rank,
         at: clock_text::rfc3339(claim.at),
-        cancelled: claim.cancel.map(|cancel| CancelView {
+        cancelled: claim.cancel.map(|cancel| Cancel {
             at: clock_text::rfc3339(cancel.at),
-            by: cancel.by.as_str(),
+            by: cancel.by.as_str().into(),
             reason: cancel.reason.to_string(),
         }),
     }
-}
-
-/// A claim that is undone.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Cancelled {
-    outcome: &'static str,
-    campaign: String,
-    pool: String,
-    subject: String,
-    rank: u32,
-    /// `subject` or `operator`: whose word counted the first time.
-    by: &'static str,
-    /// When it was undone the first time.
-    at: String,
-    position: String,
-    decided: &'static str,
 }
 
 /// Undoes a claim.
@@ -310,30 +162,20 @@ pub(super) struct Cancelled {
            ("by" = Option<String>, Query, description = "`subject` or `operator`; by the key's role if left out"),
            ("reason" = Option<String>, Query, description = "Required when it is by the operator")),
     responses((status = 200, body = Cancelled), (status = 404, description = "not_found, no_such_claim")))]
-pub(super) async fn cancel(
+pub(crate) async fn cancel(
     Extract(app): Extract<Arc<App>>,
-    place: Result<Path<(String, String)>, PathRejection>,
+    path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Response<Body> {
-    let answered = cancel_answer(&app, place, query, &headers).await;
-    answered.unwrap_or_else(|problem| app.problem(problem))
-}
-
-async fn cancel_answer(
-    app: &App,
-    place: Result<Path<(String, String)>, PathRejection>,
-    query: Option<String>,
-    headers: &HeaderMap,
-) -> Result<Response<Body>, Problem> {
-    let Path((campaign, subject)) = path(place)?;
-    let bearer = app.bearer(headers, Role::Backend, &campaign)?;
+) -> Answered {
+    let (campaign, subject) = request::path(path)?;
+    let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
     request::campaign(&campaign)?;
     request::subject(&subject)?;
     bearer.acts_for(&subject)?;
     bearer.may_cancel()?;
-    app.paced_subject(&subject)?;
-    let query = request::Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
+    app.check_subject_rate(&subject)?;
+    let query = Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
     let by = match query.get("by") {
         None if bearer.is_operator() => By::Operator,
         None | Some("subject") => By::Subject,
@@ -366,32 +208,32 @@ async fn cancel_answer(
             request::pool(&campaign, pool)?;
             pool.to_owned()
         }
-        None => sole_pool(app, &campaign)?,
+        None => sole_pool(&app, &campaign)?,
     };
-    let ask = Ask::Cancel {
-        campaign: campaign.as_str().into(),
-        pool: pool.as_str().into(),
-        subject: subject.as_str().into(),
+    let cancel = Command::Cancel {
+        campaign: &campaign,
+        pool: &pool,
+        subject: &subject,
         rank,
         by,
-        reason: reason.into(),
-        who: bearer.name(),
+        reason,
+        who: &bearer.name(),
     };
-    let answer = yes(app.node.intake.decide(ask).await, &campaign)?;
+    let answer = yes(app.node.intake.decide(&cancel).await, &campaign)?;
     let (by, at) = cancelled(&answer);
     app.metrics.decided(&answer.outcome);
-    let view = Cancelled {
-        outcome: answer.outcome.as_str(),
+    let answer = Cancelled {
+        outcome: answer.outcome.as_str().into(),
         campaign,
         pool,
         subject,
         rank,
-        by: by.as_str(),
+        by: by.as_str().into(),
         at: clock_text::rfc3339(at),
         position: answer.position.to_string(),
-        decided: answer.decided.as_str(),
+        decided: answer.decided.as_str().into(),
     };
-    Ok(json(StatusCode::OK, &view))
+    Ok(json(StatusCode::OK, &answer))
 }
 
 fn cancelled(answer: &Answer) -> (By, Timestamp) {

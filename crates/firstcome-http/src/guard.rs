@@ -1,5 +1,4 @@
-//! What stands before the rules: how often somebody may ask, who a browser may act for, and what
-//! the team's own service says of a subject.
+//! Guards: rate limits, subject tokens, allowed origins, trusted proxies and eligibility checks.
 //!
 //! Nothing here reaches the rules or the journal: each of these is decided by the server that was
 //! asked, before a command is written, so that a replay never asks again.
@@ -23,12 +22,12 @@ pub struct Guards {
     pub subjects: Option<Limiter>,
     /// How often an address may ask.
     pub addresses: Option<Limiter>,
-    /// Whose word on where a request came from is believed.
+    /// The proxies that are believed when they say where a request came from.
     pub proxies: Proxies,
     /// Which pages a browser may call from.
     pub origins: Origins,
     /// The keys that subject tokens are checked with.
     pub tokens: TokenKeys,
-    /// Whom the team's own service has to know before it may claim.
+    /// The eligibility checks, by campaign.
     pub checks: Checks,
 }

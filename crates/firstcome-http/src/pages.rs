@@ -1,10 +1,8 @@
 //! Pages for people: what the routes are, and what each problem means.
 
-use super::problem::Problem;
 use crate::app::App;
-use axum::body::Body;
+use crate::problem::{Answered, Problem};
 use axum::extract::{Path, State as Extract};
-use axum::http::Response;
 use axum::response::{Html, IntoResponse};
 use firstcome_api::answer::{Code, Effect};
 use std::fmt::Write;
@@ -71,12 +69,9 @@ fn operations(openapi: &OpenApi) -> impl Iterator<Item = (&'static str, &str, &O
 }
 
 /// Gives the page of one problem, which its `type` points to.
-pub(super) async fn problem(
-    Extract(app): Extract<Arc<App>>,
-    Path(outcome): Path<String>,
-) -> Response<Body> {
+pub(super) async fn problem(Path(outcome): Path<String>) -> Answered {
     let Some(code) = Code::of(&outcome) else {
-        return app.problem(Problem::new(Code::NoSuchRoute, "there is no problem of that name"));
+        return Err(Problem::new(Code::NoSuchRoute, "there is no problem of that name"));
     };
     let row = code.row();
     let retry = if row.retry {
@@ -96,7 +91,7 @@ pub(super) async fn problem(
         "<p>{}.</p><p>HTTP status {}.</p><p>{retry}</p><p>{effect}</p><p><a href=/docs>All routes and problems</a></p>",
         row.title, row.status
     );
-    page(&format!("Problem: <code>{}</code>", row.outcome), &body).into_response()
+    Ok(page(&format!("Problem: <code>{}</code>", row.outcome), &body).into_response())
 }
 
 fn append(page: &mut String, text: std::fmt::Arguments<'_>) {

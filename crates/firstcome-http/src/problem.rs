@@ -1,140 +1,99 @@
-//! Every answer that is not a yes, as a problem document (RFC 9457).
+//! Every answer that is not a yes, and its problem document.
 
-use super::claims::{full, written};
+use crate::guard::rate::Rate;
+use crate::respond::{full, written};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
 use firstcome_api::answer::{Code, Effect};
 use firstcome_api::clock_text;
+use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{Missing, RefusedFor, UnitName};
-use firstcome_core::{Outcome, Refusal};
-use firstcome_node::Failure;
-use firstcome_node::{Answer, Decided};
+use firstcome_core::{Outcome, Refusal, limits};
+use firstcome_node::{Answer, Decided, Failure};
 use http_body_util::Full;
-use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
+use std::fmt;
 use std::time::Duration;
 
-/// The media type of a problem document.
-pub(super) const MEDIA_TYPE: &str = "application/problem+json";
+/// What a handler gives: a response, or a problem, which is counted and written in one place.
+pub(crate) type Answered = Result<Response<Body>, Problem>;
 
 /// An answer that is not a yes, on its way out.
 #[derive(Debug)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     code: Code,
     detail: String,
     position: Option<Position>,
     decided: Option<Decided>,
-    extra: Vec<(&'static str, Value)>,
+    extra: Vec<Extra>,
     retry_after: Option<u64>,
     /// Whether an earlier part of the same request was done.
     partly: bool,
 }
 
 impl Problem {
-    pub(super) fn new(code: Code, detail: impl Into<String>) -> Self {
-        let retry_after = match code {
-            Code::Busy
-            | Code::OutboxFull
-            | Code::StoreFull
-            | Code::Unavailable
-            | Code::Unknown
-            | Code::TooManyConnections
-            | Code::TooManyRequests
-            | Code::EligibilityUnknown => Some(1),
-            Code::Refused(Refusal::TooManyHolds) => Some(60),
-            Code::Refused(_)
-            | Code::RefundDue
-            | Code::StalePosition
-            | Code::NothingLost
-            | Code::InvalidRequest
-            | Code::InvalidSubject
-            | Code::InvalidSettings
-            | Code::TooBigForMemory
-            | Code::UnsupportedMediaType
-            | Code::NotAcceptable
-            | Code::TooLarge
-            | Code::Timeout
-            | Code::Unauthorized
-            | Code::NotEligible
-            | Code::TokenExpired
-            | Code::Forbidden
-            | Code::NoSuchRoute
-            | Code::MethodNotAllowed => None,
-        };
-        let detail = detail.into();
-        let (position, decided, extra) = (None, None, Vec::new());
-        Self { code, detail, position, decided, extra, retry_after, partly: false }
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            position: None,
+            decided: None,
+            extra: Vec::new(),
+            retry_after: code.row().retry_after,
+            partly: false,
+        }
     }
 
-    pub(super) fn invalid(detail: impl Into<String>) -> Self {
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
         Self::new(Code::InvalidRequest, detail)
     }
 
     /// Gives a refusal of the rules with what it carries.
-    pub(super) fn refused(refusal: Refusal, campaign: &str) -> Self {
-        let mut extra = vec![("campaign", json!(campaign))];
-        let detail = match refusal {
-            Refusal::NotFound(Missing::Campaign) => format!("there is no campaign {campaign:?}"),
+    #[expect(
+        clippy::wildcard_enum_match_arm,
+        reason = "a refusal that carries nothing is said by its title"
+    )]
+    pub(crate) fn refused(refusal: Refusal, campaign: &str) -> Self {
+        let (detail, carried) = match refusal {
+            Refusal::NotFound(Missing::Campaign) => {
+                (format!("there is no campaign {campaign:?}"), None)
+            }
             Refusal::NotFound(Missing::Pool) => {
-                format!("campaign {campaign:?} has no such pool")
+                (format!("campaign {campaign:?} has no such pool"), None)
             }
             Refusal::NotOpen { opens_at: None } => {
-                format!("campaign {campaign:?} is a draft: no opening time is decided")
+                (format!("campaign {campaign:?} is a draft: no opening time is decided"), None)
             }
             Refusal::NotOpen { opens_at: Some(opens_at) } => {
                 let opens_at = clock_text::rfc3339(opens_at);
-                extra.push(("opens_at", json!(opens_at)));
-                format!("campaign {campaign:?} opens at {opens_at}")
+                let detail = format!("campaign {campaign:?} opens at {opens_at}");
+                (detail, Some(("opens_at", json!(opens_at))))
             }
             Refusal::VersionMismatch { version } => {
-                extra.push(("version", json!(version)));
-                format!("campaign {campaign:?} exists and is at version {version}")
+                let detail = format!("campaign {campaign:?} exists and is at version {version}");
+                (detail, Some(("version", json!(version))))
             }
             Refusal::NotChangeable(fixed) => {
-                extra.push(("field", json!(fixed.as_str())));
-                format!("{} cannot change: campaign {campaign:?} has opened", fixed.as_str())
+                let fixed = fixed.as_str();
+                let detail = format!("{fixed} cannot change: campaign {campaign:?} has opened");
+                (detail, Some(("field", json!(fixed))))
             }
-            Refusal::Archived
-            | Refusal::PoolRequired
-            | Refusal::AlreadyCancelled
-            | Refusal::NotAdmitted
-            | Refusal::Paused
-            | Refusal::Closed
-            | Refusal::LimitReached
-            | Refusal::SoldOut
-            | Refusal::NoSuchClaim
-            | Refusal::IdReused
-            | Refusal::ClosesTooEarly
-            | Refusal::NotClosed
-            | Refusal::Unsettled
-            | Refusal::BeyondResults
-            | Refusal::HoldRequired
-            | Refusal::HasHold
-            | Refusal::NoSuchUnit
-            | Refusal::NotForSale
-            | Refusal::TooManyHolds
-            | Refusal::TooManyUnits
-            | Refusal::UnitTaken
-            | Refusal::OrphanLeft
-            | Refusal::NoSuchHold
-            | Refusal::NotYours
-            | Refusal::HoldExpired
-            | Refusal::HoldReleased
-            | Refusal::AlreadyConfirmed
-            | Refusal::NotHeld
-            | Refusal::NotSeated
-            | Refusal::BadSeat => {
-                let title = Code::Refused(refusal).row().title;
-                format!("{title}: campaign {campaign:?}")
+            plain => {
+                let title = Code::Refused(plain).row().title;
+                (format!("{title}: campaign {campaign:?}"), None)
             }
         };
-        Self { extra, ..Self::new(Code::Refused(refusal), detail) }
+        let problem = Self::new(Code::Refused(refusal), detail).with("campaign", json!(campaign));
+        match carried {
+            Some((name, value)) => problem.with(name, value),
+            None => problem,
+        }
     }
 
     /// Gives a refusal that names a hold or units.
-    pub(super) fn refused_for(named: &RefusedFor, campaign: &str) -> Self {
+    pub(crate) fn refused_for(named: &RefusedFor, campaign: &str) -> Self {
         let RefusedFor { refusal, hold, units, seat } = named;
         let mut problem = Self::refused(*refusal, campaign);
         if let Some(hold) = hold {
@@ -150,59 +109,99 @@ impl Problem {
         problem
     }
 
-    pub(super) fn failed(failure: &Failure) -> Self {
-        let detail = match failure {
-            Failure::Unavailable(why) => format!("{why}; nothing changed"),
-            Failure::Unknown => "the command was sent to the journal and no answer came in time: \
-                 send it again with the same identity to learn what happened"
-                .to_owned(),
-            Failure::Busy | Failure::OutboxFull | Failure::StoreFull | Failure::StalePosition => {
-                format!("{}; nothing changed", code_of(failure).row().title)
+    pub(crate) fn failed(failure: &Failure) -> Self {
+        let code = match failure {
+            Failure::Busy => Code::Busy,
+            Failure::OutboxFull => Code::OutboxFull,
+            Failure::StoreFull => Code::StoreFull,
+            Failure::TooLarge(bytes) => {
+                let most = limits::COMMAND_BYTES;
+                let detail = format!("the command has {bytes} bytes, {most} are the most");
+                return Self::new(Code::TooLarge, detail);
+            }
+            Failure::Malformed(what) => {
+                return Self::new(Code::InvalidRequest, format!("the request has {what}"));
+            }
+            Failure::StalePosition => Code::StalePosition,
+            Failure::Unavailable(why) => {
+                return Self::new(Code::Unavailable, format!("{why}; nothing changed"));
+            }
+            Failure::Unknown => {
+                let detail = "the command was sent to the journal and no answer came in time: \
+                     send it again with the same identity to learn what happened";
+                return Self::new(Code::Unknown, detail);
             }
         };
-        Self::new(code_of(failure), detail)
+        Self::new(code, format!("{}; nothing changed", code.row().title))
     }
 
-    pub(super) fn at(mut self, position: Position, decided: Decided) -> Self {
+    /// Says who asks too often, by which limit, and when to ask again.
+    pub(crate) fn too_many(
+        who: fmt::Arguments<'_>,
+        limit: &'static str,
+        rate: Rate,
+        wait: Duration,
+    ) -> Self {
+        let detail = format!("{who} may ask {rate} (rate_{limit}); nothing changed");
+        let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);
+        Self::new(Code::TooManyRequests, detail)
+            .after(wait)
+            .with("limit", json!(limit))
+            .with("retry_after_ms", json!(millis))
+    }
+
+    pub(crate) fn at(mut self, position: Position, decided: Decided) -> Self {
         self.position = Some(position);
         self.decided = Some(decided);
         self
     }
 
-    pub(super) fn with(mut self, name: &'static str, value: Value) -> Self {
-        self.extra.push((name, value));
+    pub(crate) fn with(mut self, name: &'static str, value: Value) -> Self {
+        self.extra.push((name.into(), value));
         self
     }
 
     /// Says that an earlier part of the request was done.
-    pub(super) fn partly(mut self, what: &str) -> Self {
+    pub(crate) fn partly(mut self, what: &str) -> Self {
         self.detail = format!("{what}: {}", self.detail.trim_end_matches("; nothing changed"));
         self.partly = true;
         self
     }
 
     /// Says when to ask again, in whole seconds and no sooner than that.
-    pub(super) fn after(mut self, wait: Duration) -> Self {
+    pub(crate) fn after(mut self, wait: Duration) -> Self {
         let begun = u64::from(wait.subsec_nanos() > 0);
         self.retry_after = Some((wait.as_secs() + begun).max(1));
         self
     }
 
     /// Gives the sentence for people.
-    pub(super) fn detail(&self) -> &str {
+    pub(crate) fn detail(&self) -> &str {
         &self.detail
     }
 
-    pub(super) fn outcome(&self) -> &'static str {
+    pub(crate) fn outcome(&self) -> &'static str {
         self.code.row().outcome
     }
 
     /// Gives the document as JSON.
-    pub(super) fn document(&self) -> Vec<u8> {
-        written(self)
+    pub(crate) fn document(&self) -> Vec<u8> {
+        let row = self.code.row();
+        written(&problem::Problem {
+            page: format!("/problems/{}", row.outcome).into(),
+            title: row.title.into(),
+            status: row.status.as_u16(),
+            detail: self.detail.as_str().into(),
+            outcome: row.outcome.into(),
+            retry: row.retry,
+            changed: if self.partly { Effect::Done } else { row.effect }.as_str().into(),
+            position: self.position.map(|position| position.to_string()),
+            decided: self.decided.map(|decided| decided.as_str().into()),
+            extra: self.extra.as_slice().into(),
+        })
     }
 
-    pub(super) fn response(&self) -> Response<Full<Bytes>> {
+    pub(crate) fn response(&self) -> Response<Full<Bytes>> {
         let mut response = full(self.code.row().status, MEDIA_TYPE, self.document());
         let headers = response.headers_mut();
         if let Some(seconds) = self.retry_after {
@@ -218,76 +217,27 @@ impl Problem {
     }
 }
 
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let row = self.code.row();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", &format_args!("/problems/{}", row.outcome))?;
-        map.serialize_entry("title", row.title)?;
-        map.serialize_entry("status", &row.status.as_u16())?;
-        map.serialize_entry("detail", &self.detail)?;
-        map.serialize_entry("outcome", row.outcome)?;
-        map.serialize_entry("retry", &row.retry)?;
-        let effect = if self.partly { Effect::Done } else { row.effect };
-        map.serialize_entry("changed", effect.as_str())?;
-        if let Some(position) = self.position {
-            map.serialize_entry("position", &format_args!("{position}"))?;
-        }
-        if let Some(decided) = self.decided {
-            map.serialize_entry("decided", decided.as_str())?;
-        }
-        for (name, value) in &self.extra {
-            map.serialize_entry(name, value)?;
-        }
-        map.end()
-    }
-}
+/// The outcome of a problem that a handler gave: the router counts a response by it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToCount(pub(crate) &'static str);
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
-        self.response().map(Body::new)
-    }
-}
-
-/// Gives the code of a failure.
-fn code_of(failure: &Failure) -> Code {
-    match failure {
-        Failure::Busy => Code::Busy,
-        Failure::OutboxFull => Code::OutboxFull,
-        Failure::StoreFull => Code::StoreFull,
-        Failure::Unavailable(_) => Code::Unavailable,
-        Failure::Unknown => Code::Unknown,
-        Failure::StalePosition => Code::StalePosition,
+        let mut response = self.response().map(Body::new);
+        response.extensions_mut().insert(ToCount(self.outcome()));
+        response
     }
 }
 
 /// Turns an answer into its yes, or into the problem it is.
-pub(super) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Answer, Problem> {
+pub(crate) fn yes(answer: Result<Answer, Failure>, campaign: &str) -> Result<Answer, Problem> {
     let answer = answer.map_err(|failure| Problem::failed(&failure))?;
-    match &answer.outcome {
-        Outcome::Refused(refusal) => {
-            Err(Problem::refused(*refusal, campaign).at(answer.position, answer.decided))
-        }
-        Outcome::RefusedFor(named) => {
-            Err(Problem::refused_for(named, campaign).at(answer.position, answer.decided))
-        }
-        Outcome::Held(_)
-        | Outcome::AlreadyHeld(_)
-        | Outcome::Extended { .. }
-        | Outcome::Released(_)
-        | Outcome::Confirmed(_)
-        | Outcome::RefundDue(_)
-        | Outcome::Imported { .. }
-        | Outcome::Blocked { .. }
-        | Outcome::Unblocked { .. }
-        | Outcome::Moved(_)
-        | Outcome::Won { .. }
-        | Outcome::AlreadyWon { .. }
-        | Outcome::Cancelled { .. }
-        | Outcome::Created { .. }
-        | Outcome::Changed { .. }
-        | Outcome::Unchanged { .. }
-        | Outcome::Ticked
-        | Outcome::Settled { .. } => Ok(answer),
-    }
+    let problem = if let Outcome::Refused(refusal) = &answer.outcome {
+        Problem::refused(*refusal, campaign)
+    } else if let Outcome::RefusedFor(named) = &answer.outcome {
+        Problem::refused_for(named, campaign)
+    } else {
+        return Ok(answer);
+    };
+    Err(problem.at(answer.position, answer.decided))
 }

@@ -1,10 +1,13 @@
-//! What a request brings, taken with its limits.
+//! The parts of a request, each checked against its limits: path, body, names, query.
 
-use super::problem::Problem;
-use crate::app::App;
+use crate::options::Options;
+use crate::problem::Problem;
 use axum::body::Bytes;
+use axum::extract::Path;
+use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, header};
 use firstcome_api::answer::Code;
+use firstcome_core::hall::Price;
 use firstcome_core::names::{Position, check_command_id, check_name, check_subject};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, limits};
@@ -12,19 +15,34 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
 use tokio::time::timeout;
 
+/// The names in a path, as far as it could be read.
+pub(crate) type InPath<T> = Result<Path<T>, PathRejection>;
+
+/// Gives the names in a path.
+pub(crate) fn path<T>(path: InPath<T>) -> Result<T, Problem> {
+    match path {
+        Ok(Path(names)) => Ok(names),
+        Err(why) => Err(Problem::invalid(format!("the path cannot be read: {}", why.body_text()))),
+    }
+}
+
 /// Reads a body of JSON, within the configured size and time.
-pub(super) async fn body<B>(app: &App, headers: &HeaderMap, body: B) -> Result<Bytes, Problem>
+pub(crate) async fn body<B>(
+    options: &Options,
+    headers: &HeaderMap,
+    body: B,
+) -> Result<Bytes, Problem>
 where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let most = app.options.body_bytes;
-    body_of(app, headers, body, &["application/json"], most).await.map(|(_, body)| body)
+    let most = options.body_bytes;
+    body_of(options, headers, body, &["application/json"], most).await.map(|(_, body)| body)
 }
 
 /// Reads a body of one of some media types, within a size and the configured time; gives which of them it is.
-pub(super) async fn body_of<B>(
-    app: &App,
+pub(crate) async fn body_of<B>(
+    options: &Options,
     headers: &HeaderMap,
     body: B,
     kinds: &[&'static str],
@@ -47,7 +65,7 @@ where
         }
         return Err(Problem::new(Code::UnsupportedMediaType, detail));
     };
-    let read = timeout(app.options.body_time, Limited::new(body, most).collect()).await;
+    let read = timeout(options.body_time, Limited::new(body, most).collect()).await;
     match read {
         Ok(Ok(read)) => Ok((kind, read.to_bytes())),
         Ok(Err(why)) if why.is::<LengthLimitError>() => {
@@ -56,39 +74,58 @@ where
         }
         Ok(Err(why)) => Err(Problem::invalid(format!("the body could not be read: {why}"))),
         Err(_) => {
-            let seconds = app.options.body_time.as_secs_f32();
+            let seconds = options.body_time.as_secs_f32();
             let detail = format!("the body did not come within {seconds} s");
             Err(Problem::new(Code::Timeout, detail))
         }
     }
 }
 
-/// Reads JSON and names the place where it is wrong.
-pub(super) fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
+/// Reads JSON, and says at which line and column it is wrong.
+pub(crate) fn json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Problem> {
     serde_json::from_slice(bytes)
         .map_err(|why| Problem::invalid(format!("the body is not right: {why}")))
 }
 
 /// Accepts a campaign's name; one that none can have is not found.
-pub(super) fn campaign(name: &str) -> Result<(), Problem> {
+pub(crate) fn campaign(name: &str) -> Result<(), Problem> {
     let missing = Refusal::NotFound(Missing::Campaign);
     check_name(name).map_err(|_| Problem::refused(missing, name))
 }
 
 /// Accepts a pool's name; one that none can have is not found.
-pub(super) fn pool(campaign: &str, name: &str) -> Result<(), Problem> {
+pub(crate) fn pool(campaign: &str, name: &str) -> Result<(), Problem> {
     let missing = Refusal::NotFound(Missing::Pool);
     check_name(name).map_err(|_| Problem::refused(missing, campaign))
 }
 
 /// Accepts a subject.
-pub(super) fn subject(subject: &str) -> Result<(), Problem> {
+pub(crate) fn subject(subject: &str) -> Result<(), Problem> {
     check_subject(subject)
         .map_err(|why| Problem::new(Code::InvalidSubject, format!("the subject {why}")))
 }
 
+/// Reads a price: both of its parts, or neither.
+pub(crate) fn price(minor: Option<i64>, currency: Option<&str>) -> Result<Option<Price>, Problem> {
+    let (minor, currency) = match (minor, currency) {
+        (None, None) => return Ok(None),
+        (Some(minor), Some(currency)) => (minor, currency),
+        (Some(_), None) | (None, Some(_)) => {
+            return Err(Problem::invalid("a price has price_minor and currency"));
+        }
+    };
+    match <[u8; 3]>::try_from(currency.as_bytes()) {
+        Ok(letters) if letters.iter().all(u8::is_ascii_uppercase) => {
+            Ok(Some(Price { minor, currency: letters }))
+        }
+        Ok(_) | Err(_) => {
+            Err(Problem::invalid(format!("currency {currency:?}: it is three capital letters")))
+        }
+    }
+}
+
 /// Gives the id of an operator command, from `Idempotency-Key`.
-pub(super) fn command_id(headers: &HeaderMap) -> Result<Option<Box<str>>, Problem> {
+pub(crate) fn command_id(headers: &HeaderMap) -> Result<Option<Box<str>>, Problem> {
     let Some(value) = headers.get("idempotency-key") else {
         return Ok(None);
     };
@@ -100,13 +137,13 @@ pub(super) fn command_id(headers: &HeaderMap) -> Result<Option<Box<str>>, Proble
     Ok(Some(id.into()))
 }
 
-/// What may stand behind the question mark.
+/// The query of a request: what follows the question mark.
 #[derive(Debug, Default)]
-pub(super) struct Query(Vec<(String, String)>);
+pub(crate) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query in which only these names may stand, and `min_position`.
-    pub(super) fn parse(raw: Option<&str>, names: &[&str]) -> Result<Self, Problem> {
+    /// Reads a query that may have these names, and `min_position`.
+    pub(crate) fn parse(raw: Option<&str>, names: &[&str]) -> Result<Self, Problem> {
         let Some(raw) = raw else {
             return Ok(Self::default());
         };
@@ -122,11 +159,11 @@ impl Query {
         }
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&str> {
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    pub(super) fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Problem> {
+    pub(crate) fn number<N: std::str::FromStr>(&self, name: &str) -> Result<Option<N>, Problem> {
         self.get(name)
             .map(|value| {
                 value.parse().map_err(|_| {
@@ -136,7 +173,7 @@ impl Query {
             .transpose()
     }
 
-    pub(super) fn min_position(&self) -> Result<Option<Position>, Problem> {
+    pub(crate) fn min_position(&self) -> Result<Option<Position>, Problem> {
         self.get("min_position")
             .map(|text| {
                 text.parse().map_err(|why| Problem::invalid(format!("min_position {text:?} {why}")))

@@ -1,74 +1,26 @@
 //! Results by number: those a ledger has from the ledger, the others from the state.
 
-use super::claims::path;
-use super::problem::Problem;
-use super::request;
 use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::request::{self, InPath, Query};
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
+use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
+use firstcome_api::result::{ResultLine, ResultPage};
 use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::ledger::Row;
-use serde::Serialize;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Results given at once if the caller does not say.
 const ROWS: usize = 1_000;
 /// Results given at once at most.
 const MOST_ROWS: usize = 10_000;
-/// Unsettled results looked at in one go: entries wait meanwhile.
+/// Unsettled results read under one lock: entries wait meanwhile.
 const LOOK: usize = 20_000;
-
-/// One result.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ResultView {
-    /// 1, 2, 3 over all campaigns of the shard; a campaign's own have gaps.
-    number: u64,
-    /// `claim`, `cancel`, `refund_due` or `moved`.
-    kind: String,
-    campaign: String,
-    pool: String,
-    /// 0 where it is about no claim.
-    rank: u32,
-    subject: String,
-    /// When it happened.
-    at: String,
-    /// On whose word a claim was undone: `subject` or `operator`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<String>,
-    /// Why a claim was undone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// The unit of a seated pool; of a move the new one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unit: Option<String>,
-    /// The id of the hold it came from, if it came from one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hold: Option<String>,
-    /// Of a move the old unit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    moved_from: Option<String>,
-}
-
-/// A run of results.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ResultsView {
-    results: Vec<ResultView>,
-    /// What to give as `after` to go on; null when these were the last so far.
-    next: Option<u64>,
-    /// The number of the last result of the shard.
-    last: u64,
-    position: String,
-    /// Whether these are known to be as durable as answers to commands are; in the other formats
-    /// the header `firstcome-durable: false` says that they are not.
-    durable: bool,
-}
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -87,7 +39,7 @@ impl Format {
     }
 
     /// Reads `?format=` or, without it, the first type in `Accept` that can be given.
-    fn of(query: &request::Query, headers: &HeaderMap) -> Result<Self, Problem> {
+    fn of(query: &Query, headers: &HeaderMap) -> Result<Self, Problem> {
         match query.get("format") {
             Some("json") => return Ok(Self::Json),
             Some("ndjson") => return Ok(Self::Ndjson),
@@ -120,33 +72,30 @@ impl Format {
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
            ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = ResultsView), (status = 404, description = "not_found")))]
-pub(super) async fn results(
+    responses((status = 200, body = ResultPage), (status = 404, description = "not_found")))]
+pub(crate) async fn results(
     Extract(app): Extract<Arc<App>>,
-    campaign: Result<Path<String>, PathRejection>,
+    campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        let Path(campaign) = path(campaign)?;
-        app.keys.allow(&headers, Role::Read, &campaign)?;
-        request::campaign(&campaign)?;
-        let query = request::Query::parse(query.as_deref(), &["after", "limit", "format"])?;
-        let after = query.number("after")?.unwrap_or(0);
-        let limit = query.number("limit")?.unwrap_or(ROWS);
-        if !(1..=MOST_ROWS).contains(&limit) {
-            return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
-        }
-        let format = Format::of(&query, &headers)?;
-        app.reach(&query).await?;
-        app.readable(&campaign)?;
-        // One more than asked for, to know whether there is anything to come back for.
-        let rows = rows(&app, &campaign, after, limit + 1).await?;
-        let position = app.node.replica.look(State::token);
-        let durable = app.node.intake.endures(position).await;
-        Ok(write(&app, format, rows, limit, durable))
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Read, &campaign)?;
+    request::campaign(&campaign)?;
+    let query = Query::parse(query.as_deref(), &["after", "limit", "format"])?;
+    let after = query.number("after")?.unwrap_or(0);
+    let limit = query.number("limit")?.unwrap_or(ROWS);
+    if !(1..=MOST_ROWS).contains(&limit) {
+        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
+    }
+    let format = Format::of(&query, &headers)?;
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    // One more than asked for, to know whether there is anything to come back for.
+    let rows = rows(&app, &campaign, after, limit + 1).await?;
+    let position = app.node.replica.look(State::token);
+    let durable = app.node.intake.endures(position).await;
+    Ok(write(&app, format, rows, limit, durable))
 }
 
 /// Gives up to `limit` results of a campaign beyond a number.
@@ -205,11 +154,11 @@ fn write(
     rows.truncate(limit);
     let next = if more { rows.last().map(|row| row.number) } else { None };
     let (last, position) = app.node.replica.look(|state| (state.last_result(), state.token()));
-    let results: Vec<ResultView> = rows.into_iter().map(view).collect();
+    let results: Vec<ResultLine> = rows.into_iter().map(line).collect();
     let body = match format {
         Format::Json => {
-            let view = ResultsView { results, next, last, position: position.to_string(), durable };
-            serde_json::to_vec(&view).expect("what we answer can be written as JSON")
+            let page = ResultPage { results, next, last, position: position.to_string(), durable };
+            serde_json::to_vec(&page).expect("what we answer can be written as JSON")
         }
         Format::Ndjson => {
             let mut out = Vec::new();
@@ -237,10 +186,12 @@ fn write(
             ];
             out.write_record(head).expect("writing to memory does not fail");
             for r in results {
-                let (by, reason) = (r.by.unwrap_or_default(), r.reason.unwrap_or_default());
+                let by = r.by.unwrap_or_default().into_owned();
+                let reason = r.reason.unwrap_or_default();
                 let (number, rank) = (r.number.to_string(), r.rank.to_string());
                 let seated = [r.unit, r.hold, r.moved_from].map(Option::unwrap_or_default);
-                let row = [number, r.kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
+                let kind = r.kind.into_owned();
+                let row = [number, kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
                 let row = row.into_iter().chain(seated);
                 out.write_record(row).expect("writing to memory does not fail");
             }
@@ -259,16 +210,16 @@ fn write(
     response
 }
 
-fn view(row: Row) -> ResultView {
-    ResultView {
+fn line(row: Row) -> ResultLine {
+    ResultLine {
         number: row.number,
-        kind: row.kind.as_str().to_owned(),
+        kind: row.kind.as_str().into(),
         campaign: row.campaign.into(),
         pool: row.pool.into(),
         rank: row.rank,
         subject: row.subject.into(),
         at: clock_text::rfc3339(row.at),
-        by: row.by.map(|by| by.as_str().to_owned()),
+        by: row.by.map(|by| by.as_str().into()),
         reason: row.reason.map(Into::into),
         unit: row.unit.map(Into::into),
         hold: row.hold.map(Into::into),

@@ -1,13 +1,13 @@
 //! Every route, and their description.
 
 use crate::app::App;
-use crate::problem::Problem;
-use crate::{
-    campaigns, claims, forks, halls, holds, pages, results, seats, settling, status, subjects,
-    tokens,
-};
+use crate::campaigns::{put, show, steer};
+use crate::problem::{Problem, ToCount};
+use crate::{claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens};
 use axum::Router;
-use axum::http::{Method, Uri};
+use axum::body::Body;
+use axum::http::{Method, Response, Uri, header};
+use axum::middleware::map_response_with_state;
 use axum::routing::get;
 use firstcome_api::answer::Code;
 use std::sync::Arc;
@@ -26,12 +26,12 @@ struct Description;
 
 fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(campaigns::standing::list))
-        .routes(routes!(campaigns::put, campaigns::standing::show))
-        .routes(routes!(campaigns::pause))
-        .routes(routes!(campaigns::resume))
-        .routes(routes!(campaigns::close))
-        .routes(routes!(campaigns::archive))
+        .routes(routes!(show::list))
+        .routes(routes!(put::put, show::show))
+        .routes(routes!(steer::pause))
+        .routes(routes!(steer::resume))
+        .routes(routes!(steer::close))
+        .routes(routes!(steer::archive))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
         .routes(routes!(holds::hold))
@@ -41,8 +41,8 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(holds::steps::extend))
         .routes(routes!(holds::steps::confirm))
         .routes(routes!(holds::steps::release))
-        .routes(routes!(seats::import, halls::map::show))
-        .routes(routes!(halls::events::events))
+        .routes(routes!(seats::import, seat_map::show::show))
+        .routes(routes!(seat_map::events::events))
         .routes(routes!(subjects::show))
         .routes(routes!(seats::operate::block))
         .routes(routes!(seats::operate::unblock))
@@ -50,11 +50,11 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(results::results))
         .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
-        .routes(routes!(status::nodes))
-        .routes(routes!(status::reseed))
-        .routes(routes!(forks::forks))
+        .routes(routes!(nodes::nodes))
+        .routes(routes!(nodes::reseed))
+        .routes(routes!(nodes::forks))
         .routes(routes!(status::audit))
-        .routes(routes!(settling::settling))
+        .routes(routes!(status::settling))
         .routes(routes!(status::live))
         .routes(routes!(status::ready))
         .routes(routes!(status::metrics))
@@ -72,20 +72,28 @@ type Extract = axum::extract::State<Arc<App>>;
 pub fn router(app: Arc<App>) -> Router {
     let (routes, openapi) = routes_and_description();
     let document = openapi.to_json().expect("the description can be written as JSON");
-    let openapi_json = get(move || async move {
-        ([(axum::http::header::CONTENT_TYPE, "application/json")], document)
-    });
+    let openapi_json =
+        get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) });
     routes
         .route("/openapi.json", openapi_json)
         .route("/docs", get(pages::docs))
         .route("/problems/{outcome}", get(pages::problem))
-        .method_not_allowed_fallback(|app: Extract, method: Method, uri: Uri| async move {
+        .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
             let detail = format!("{} does not take {method}", uri.path());
-            app.problem(Problem::new(Code::MethodNotAllowed, detail))
+            Problem::new(Code::MethodNotAllowed, detail)
         })
-        .fallback(|app: Extract, uri: Uri| async move {
+        .fallback(|uri: Uri| async move {
             let detail = format!("there is no route {}; see /docs", uri.path());
-            app.problem(Problem::new(Code::NoSuchRoute, detail))
+            Problem::new(Code::NoSuchRoute, detail)
         })
+        .layer(map_response_with_state(Arc::clone(&app), count_problem))
         .with_state(app)
+}
+
+/// Counts the problem that a handler gave, if it gave one.
+async fn count_problem(app: Extract, response: Response<Body>) -> Response<Body> {
+    if let Some(ToCount(outcome)) = response.extensions().get() {
+        app.metrics.answered(outcome);
+    }
+    response
 }

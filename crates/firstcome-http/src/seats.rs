@@ -1,53 +1,31 @@
-//! Seats of a seated pool: imported here; blocked and moved: [`operate`]; read from lines: [`rows`].
+//! Seats of a seated pool: imported here; blocked and moved: [`operate`]; read from a body: [`rows`].
 
-pub(super) mod operate;
-pub(super) mod rows;
+pub(crate) mod operate;
+pub(crate) mod rows;
 
-pub(super) use rows::SeatRow;
-
-use super::claims::{json, path};
-use super::problem::{Problem, yes};
-use super::request;
 use crate::app::App;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond::json;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
+use firstcome_api::seat::{Imported, SeatRow};
+use firstcome_core::command::Order;
 use firstcome_core::hall::Chunk;
 use firstcome_core::limits::{CHUNK_BYTES, CHUNK_SEATS};
-use firstcome_core::{Outcome, Refusal, State};
-use firstcome_node::{Answer, Ask, HoldAsk, Ordered, OwnChunk};
-use rows::Rows;
-use serde::Serialize;
+use firstcome_core::{Command, Outcome, Refusal, State};
+use firstcome_node::Answer;
+use rows::{ERRORS, Row};
 use serde_json::json;
 use std::sync::Arc;
-use utoipa::ToSchema;
 
 /// Bytes of one request that imports seats: what 4,000 seats take as text.
 const IMPORT_BYTES: usize = 4 << 20;
-/// Wrong lines that are told of at most.
-const ERRORS: usize = 20;
 /// What a seat takes in memory, about.
 const BYTES_PER_SEAT: u64 = 120;
-
-/// What one request added.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ImportedView {
-    /// `imported`.
-    outcome: &'static str,
-    campaign: String,
-    pool: String,
-    /// Seats that were added. Those that were there just so are not counted.
-    seats: u32,
-    /// Areas that were added.
-    areas: u32,
-    /// All units of the pool now.
-    capacity: u32,
-    position: String,
-    decided: &'static str,
-}
 
 /// Adds seats and areas to a seated pool: all of a request or none; at most 4,000 in one.
 ///
@@ -57,64 +35,61 @@ pub(super) struct ImportedView {
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),
            ("min_position" = Option<String>, Query)),
     request_body(content((Vec<SeatRow> = "application/json"), (SeatRow = "application/x-ndjson"), (String = "text/csv"))),
-    responses((status = 200, description = "imported", body = ImportedView),
+    responses((status = 200, description = "imported", body = Imported),
         (status = 409, description = "not_seated"), (status = 404, description = "not_found"), (status = 410, description = "closed, archived"),
         (status = 413, description = "too_large"),
         (status = 422, description = "bad_seat, with `errors` by line; too_big_for_memory, id_reused")))]
-pub(super) async fn import(
+pub(crate) async fn import(
     Extract(app): Extract<Arc<App>>,
-    place: Result<Path<(String, String)>, PathRejection>,
+    path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Response<Body> {
-    let answered = async {
-        let Path((campaign, pool)) = path(place)?;
-        let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
-        request::campaign(&campaign)?;
-        request::pool(&campaign, &pool)?;
-        let ordered = Ordered { id: request::command_id(&headers)?, who: key.name.clone() };
-        let kinds = ["application/json", "application/x-ndjson", "text/csv"];
-        let most = IMPORT_BYTES.max(app.options.body_bytes);
-        let (kind, bytes) = request::body_of(&app, &headers, body, &kinds, most).await?;
-        app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
-        let rows = Rows::read(kind, &bytes)?;
-        let chunk = chunk(rows.rows())?;
-        fits_memory(&app, rows.rows().len() as u64)?;
-        let answer =
-            add(&app, &campaign, &pool, chunk, ordered).await.map_err(|bad| match bad {
-                Bad::Seat { at, area, problem } => {
-                    let line = rows.line(at, area);
-                    let errors = json!([{"line": line, "why": problem.detail()}]);
-                    problem.with("errors", errors)
-                }
-                Bad::Other(problem) => problem,
-            })?;
-        let Outcome::Imported { seats, areas } = answer.outcome else {
-            unreachable!("an import is not answered with {}", answer.outcome.as_str())
-        };
-        app.metrics.decided(&answer.outcome);
-        let capacity = app.node.replica.look(|state| {
-            let campaign = state.campaign(&campaign).ok();
-            campaign.and_then(|campaign| campaign.pool(&pool)).map_or(0, |pool| pool.capacity())
-        });
-        let view = ImportedView {
-            outcome: answer.outcome.as_str(),
-            campaign,
-            pool,
-            seats,
-            areas,
-            capacity,
-            position: answer.position.to_string(),
-            decided: answer.decided.as_str(),
-        };
-        Ok(json(StatusCode::OK, &view))
+) -> Answered {
+    let (campaign, pool) = request::path(path)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    request::pool(&campaign, &pool)?;
+    let id = request::command_id(&headers)?;
+    let order = Order { id: id.as_deref(), who: &key.name };
+    let kinds = ["application/json", "application/x-ndjson", "text/csv"];
+    let most = IMPORT_BYTES.max(app.options.body_bytes);
+    let (kind, bytes) = request::body_of(&app.options, &headers, body, &kinds, most).await?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let rows = rows::read(kind, &bytes)?;
+    let chunk = chunk(&rows)?;
+    fits_memory(&app, rows.len() as u64)?;
+    let answer = add(&app, &campaign, &pool, chunk, order).await.map_err(|bad| match bad {
+        Bad::Seat { index, area, problem } => {
+            let line = rows::line(&rows, index, area);
+            let errors = json!([{"line": line, "why": problem.detail()}]);
+            problem.with("errors", errors)
+        }
+        Bad::Other(problem) => problem,
+    })?;
+    let Outcome::Imported { seats, areas } = answer.outcome else {
+        unreachable!("an import is not answered with {}", answer.outcome.as_str())
     };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+    app.metrics.decided(&answer.outcome);
+    let capacity = app.node.replica.look(|state| {
+        let campaign = state.campaign(&campaign).ok();
+        campaign.and_then(|campaign| campaign.pool(&pool)).map_or(0, |pool| pool.capacity())
+    });
+    let imported = Imported {
+        outcome: answer.outcome.as_str().into(),
+        campaign,
+        pool,
+        seats,
+        areas,
+        capacity,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &imported))
 }
 
 /// Puts seats and areas into the form a command has them in.
-pub(super) fn chunk(rows: &[SeatRow]) -> Result<OwnChunk, Problem> {
+pub(crate) fn chunk(rows: &[Row]) -> Result<Chunk<'_>, Problem> {
     if rows.len() > CHUNK_SEATS {
         let detail = format!(
             "{} seats, at most {CHUNK_SEATS} in one request: send the rest in others",
@@ -123,7 +98,7 @@ pub(super) fn chunk(rows: &[SeatRow]) -> Result<OwnChunk, Problem> {
         return Err(Problem::new(Code::TooLarge, detail));
     }
     let mut errors = Vec::new();
-    let mut wrong = |row: &SeatRow, why: String| {
+    let mut wrong = |row: &Row, why: String| {
         if errors.len() < ERRORS {
             errors.push(json!({"line": row.line, "why": why}));
         }
@@ -132,7 +107,7 @@ pub(super) fn chunk(rows: &[SeatRow]) -> Result<OwnChunk, Problem> {
     for row in rows {
         let checked = match row.price() {
             Err(why) => Err(why),
-            Ok(price) => match row.capacity {
+            Ok(price) => match row.seat.capacity {
                 Some(capacity) => {
                     let area = row.area(capacity, price);
                     area.check().map(|()| chunk.areas.push(area)).map_err(|why| why.to_string())
@@ -156,17 +131,23 @@ pub(super) fn chunk(rows: &[SeatRow]) -> Result<OwnChunk, Problem> {
         let problem = Problem::new(Code::Refused(Refusal::BadSeat), detail);
         return Err(problem.with("errors", errors.into()));
     }
-    OwnChunk::new(&chunk).map_err(|why| {
-        let detail = format!("{why} ({CHUNK_BYTES} bytes): send fewer seats in one request");
-        Problem::new(Code::TooLarge, detail)
-    })
+    let mut bytes = Vec::new();
+    chunk.encode(&mut bytes);
+    if bytes.len() > CHUNK_BYTES {
+        let detail = format!(
+            "the seats take {} bytes, {CHUNK_BYTES} are the most: send fewer seats in one request",
+            bytes.len()
+        );
+        return Err(Problem::new(Code::TooLarge, detail));
+    }
+    Ok(chunk)
 }
 
 /// Why seats were not added.
 enum Bad {
     /// One of them cannot be; which, counted among the seats or the areas.
     Seat {
-        at: usize,
+        index: usize,
         area: bool,
         problem: Problem,
     },
@@ -177,11 +158,10 @@ async fn add(
     app: &App,
     campaign: &str,
     pool: &str,
-    chunk: OwnChunk,
-    ordered: Ordered,
+    chunk: Chunk<'_>,
+    order: Order<'_>,
 ) -> Result<Answer, Bad> {
-    let ask = HoldAsk::Seats { campaign: campaign.into(), pool: pool.into(), chunk, ordered };
-    let answer = app.node.intake.decide(Ask::Hold(Box::new(ask))).await;
+    let answer = app.node.intake.decide(&Command::Seats { campaign, pool, chunk, order }).await;
     let bad = match &answer {
         Ok(Answer { outcome: Outcome::RefusedFor(named), .. }) => {
             named.seat.as_ref().map(|bad| (bad.at, bad.area))
@@ -189,7 +169,7 @@ async fn add(
         Ok(_) | Err(_) => None,
     };
     yes(answer, campaign).map_err(|problem| match bad {
-        Some((at, area)) => Bad::Seat { at, area, problem },
+        Some((index, area)) => Bad::Seat { index, area, problem },
         None => Bad::Other(problem),
     })
 }
@@ -198,16 +178,15 @@ async fn add(
 ///
 /// It is not one step with what was done to the campaign: the problem says so, where that or a pool before `changed`
 /// something. The same request again does what is missing.
-pub(super) async fn add_all(
+pub(crate) async fn add_all(
     app: &App,
     campaign: &str,
-    pools: Vec<(String, OwnChunk)>,
+    pools: &[(String, Vec<Row>)],
     who: &str,
     mut changed: bool,
 ) -> Result<(), Problem> {
-    for (pool, chunk) in pools {
-        let ordered = Ordered { id: None, who: who.into() };
-        match add(app, campaign, &pool, chunk, ordered).await {
+    for (pool, rows) in pools {
+        match add(app, campaign, pool, chunk(rows)?, Order { id: None, who }).await {
             Ok(Answer { outcome, .. }) => {
                 changed |= outcome != Outcome::Imported { seats: 0, areas: 0 };
             }

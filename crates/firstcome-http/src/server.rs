@@ -1,16 +1,18 @@
-//! The accept loop: connections with their limits, and the way to a clean end.
+//! The accept loop: connections with their limits, from accept to a clean end.
 
-use super::halls::events;
-use super::patience::{Patience, Watched};
-use super::problem::{MEDIA_TYPE, Problem};
-use super::{claims, holds, router};
 use crate::app::App;
-use crate::guard::cors::Told;
+use crate::guard::cors::Allowed;
+use crate::idle::{IdleTimer, Timed};
+use crate::problem::Problem;
+use crate::routes::router;
+use crate::seat_map::events;
+use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{Method, Request, Response, StatusCode, header};
 use firstcome_api::answer::Code;
-use firstcome_node::told;
+use firstcome_api::problem::MEDIA_TYPE;
+use firstcome_node::stopped;
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -24,7 +26,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
 
@@ -39,19 +42,22 @@ const REFUSING: Duration = Duration::from_secs(1);
 
 /// Serves until `stop`, then lets open requests finish, for `drain` at most.
 ///
-/// Gives how many connections had to be cut because they did not finish in time.
+/// Gives how many connections had to be cut because they did not finish in time. No connection is left when this
+/// returns: nothing it started holds the app any more.
+///
+/// # Cancel safety
+///
+/// Dropped, it cuts every connection at its next await.
 pub async fn serve(
     app: Arc<App>,
     listener: TcpListener,
     mut stop: watch::Receiver<bool>,
     drain: Duration,
 ) -> usize {
-    let options = app.options.clone();
-    let metrics = Arc::clone(&app.metrics);
-    let places = Arc::new(Semaphore::new(options.connections));
+    let slots = Arc::new(Semaphore::new(app.options.connections));
     let router = router(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
-    let (cut, _) = watch::channel(false);
+    let mut connections = JoinSet::new();
     loop {
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -62,44 +68,44 @@ pub async fn serve(
                     continue;
                 }
             },
-            () = told(&mut stop) => break,
+            // Only its memory is to be given back.
+            Some(_) = connections.join_next() => continue,
+            () = stopped(&mut stop) => break,
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            metrics.connections_refused.inc();
-            tokio::spawn(refuse(stream));
+        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+            app.metrics.connections_refused.inc();
+            connections.spawn(refuse(stream));
             continue;
         };
         // Small answers must not wait for more to send.
         if stream.set_nodelay(true).is_err() {
             continue;
         }
-        let patience = Patience::new();
-        let (router, app) = (router.clone(), Arc::clone(&app));
-        let watched = Watched { stream, patience: Arc::clone(&patience) };
-        let answering = Arc::clone(&patience);
+        let timer = IdleTimer::new();
+        let stream = Timed { stream, timer: Arc::clone(&timer) };
+        let (router, of_requests) = (router.clone(), Arc::clone(&app));
+        let timer_of_requests = Arc::clone(&timer);
         let service = service_fn(move |request: Request<Incoming>| {
-            let (app, router) = (Arc::clone(&app), router.clone());
-            let patience = Arc::clone(&answering);
+            let (app, router) = (Arc::clone(&of_requests), router.clone());
+            let timer = Arc::clone(&timer_of_requests);
             async move {
-                patience.answering();
-                let answer = answer(app, router, peer, request).await;
-                let Ok(answer) = answer;
-                // Who follows events is not idle while nothing happens.
+                timer.answering();
+                let answer = answer(&app, router, peer, request).await;
+                // A stream of events is not idle while nothing happens.
                 let kind = answer.headers().get(header::CONTENT_TYPE);
                 if kind.is_none_or(|kind| kind != events::MEDIA_TYPE) {
-                    patience.idle();
+                    timer.idle();
                 }
                 Ok::<_, Infallible>(answer)
             }
         });
-        let connection = connection().serve_connection(TokioIo::new(watched), service);
+        let connection = connection().serve_connection(TokioIo::new(stream), service);
         let connection = graceful.watch(connection);
-        metrics.connections.inc();
-        let metrics = Arc::clone(&metrics);
-        let (head, idle) = (options.header_time, options.idle_time);
-        let mut cut = cut.subscribe();
-        tokio::spawn(async move {
-            let _place: OwnedSemaphorePermit = place;
+        app.metrics.connections.inc();
+        let metrics = Arc::clone(&app.metrics);
+        let (head, idle) = (app.options.header_time, app.options.idle_time);
+        connections.spawn(async move {
+            let _slot = slot;
             tokio::select! {
                 // The connection first, so that an answer which is ready leaves.
                 biased;
@@ -110,80 +116,77 @@ pub async fn serve(
                     }
                 }
                 // Nothing is under way: no answer is lost.
-                () = patience.ends(head, idle) => {
+                () = timer.ends(head, idle) => {
                     metrics.connections_too_slow.inc();
                 }
-                // The drain is over: what was accepted is finished without it.
-                () = told(&mut cut) => {}
             }
             metrics.connections.dec();
         });
     }
     drop(listener);
     let left = graceful.count();
-    match timeout(drain, graceful.shutdown()).await {
-        Ok(()) => 0,
-        Err(_) => {
-            cut.send_replace(true);
-            left
-        }
-    }
+    let cut = if timeout(drain, graceful.shutdown()).await.is_ok() { 0 } else { left };
+    // What was accepted by the journal is finished without the connections.
+    connections.shutdown().await;
+    cut
 }
 
-/// Answers a request, with what its browser has to be told where a page asks.
+/// Answers a request, with the headers its browser needs where a page of another origin asks.
 async fn answer(
-    app: Arc<App>,
+    app: &App,
     router: Router,
     peer: IpAddr,
     request: Request<Incoming>,
-) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
-    let told = app.guards.origins.told(request.headers());
-    if told.is_none() {
-        return decide(app, router, peer, request).await;
-    }
-    let preflight = Told::is_preflight(request.method(), request.headers());
+) -> Response<Either<Full<Bytes>, Body>> {
+    let allowed = app.guards.origins.allowed(request.headers());
+    let preflight = allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
     let mut answer = if preflight {
         let mut answer = Response::new(Either::Left(Full::default()));
         *answer.status_mut() = StatusCode::NO_CONTENT;
-        Told::write_preflight(answer.headers_mut());
+        Allowed::write_preflight(answer.headers_mut());
         answer
     } else {
-        decide(app, router, peer, request).await?
+        let answered = decide(app, router, peer, request).await;
+        answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left))
     };
-    if let Some(told) = told {
-        told.write(answer.headers_mut());
+    if let Some(allowed) = allowed {
+        allowed.write(answer.headers_mut());
     }
-    Ok(answer)
+    answer
 }
 
 /// Answers a request: a claim and a hold straight away, everything else by its route.
 async fn decide(
-    app: Arc<App>,
+    app: &App,
     mut router: Router,
     peer: IpAddr,
     request: Request<Incoming>,
-) -> Result<Response<Either<Full<Bytes>, Body>>, Infallible> {
-    if let Err(problem) = app.paced_address(peer, request.uri().path(), request.headers()) {
-        app.metrics.answered(problem.outcome());
-        return Ok(problem.response().map(Either::Left));
-    }
+) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
+    app.check_address_rate(peer, request.uri().path(), request.headers())?;
     if request.method() == Method::POST {
         let path = request.uri().path();
-        if let Some(campaign) = claims::campaign_in(path, "/claims").map(str::to_owned) {
+        if let Some(campaign) = campaign_in(path, "/claims").map(str::to_owned) {
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
-            let answer = claims::answer(&app, &campaign, query, headers, body).await;
+            let answer = claims::answer(app, &campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
-        if let Some(campaign) = claims::campaign_in(path, "/holds").map(str::to_owned) {
+        if let Some(campaign) = campaign_in(path, "/holds").map(str::to_owned) {
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
-            let answer = holds::answer(&app, &campaign, query, headers, body).await;
+            let answer = holds::answer(app, &campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Right));
         }
     }
-    let answer = router.call(request.map(Body::new)).await?;
+    let Ok(answer) = router.call(request.map(Body::new)).await;
     Ok(answer.map(Either::Right))
+}
+
+/// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is
+/// percent-encoded.
+fn campaign_in<'a>(path: &'a str, end: &str) -> Option<&'a str> {
+    let campaign = path.strip_prefix("/v1/campaigns/")?.strip_suffix(end)?;
+    (!campaign.contains(['/', '%'])).then_some(campaign)
 }
 
 fn connection() -> http1::Builder {
@@ -195,7 +198,7 @@ fn connection() -> http1::Builder {
     builder
 }
 
-/// Tells one peer too many so, and hangs up.
+/// Answers `too_many_connections`, and hangs up.
 async fn refuse(mut stream: TcpStream) {
     let problem = Problem::new(
         Code::TooManyConnections,
@@ -207,7 +210,7 @@ async fn refuse(mut stream: TcpStream) {
          content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\n\r\n",
         document.len()
     );
-    // Who is refused and does not listen is refused all the same.
+    // A peer that does not read its refusal is refused all the same.
     drop(
         timeout(REFUSING, async move {
             stream.write_all(answer.as_bytes()).await?;

@@ -74,14 +74,14 @@ async fn schedule(
 /// How long until the campaign opens, by the server's own clock.
 async fn opens_in(client: &mut Client) -> Result<Duration, DemoError> {
     let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
-    Ok(Duration::from_millis(campaign.opens_in_ms.unwrap_or(0)))
+    Ok(Duration::from_millis(campaign.opens_in_ms.unwrap_or(0).unsigned_abs()))
 }
 
 /// Waits until the ledger has every result, for as long as a small ledger could need.
 async fn ledger_complete(client: &mut Client) -> Result<(), DemoError> {
     for _ in 0..200 {
         let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
-        if campaign.unsettled == 0 {
+        if campaign.unsettled.unwrap_or(0) == 0 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;

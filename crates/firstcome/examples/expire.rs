@@ -7,12 +7,13 @@
 
 use anyhow::Context;
 use firstcome_api::key::Role;
+use firstcome_core::command::{Order, Pick};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
-use firstcome_core::{Expect, Settings, SpaceId};
+use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Halls, Key, Keys, Options, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -61,6 +62,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         random: Box::new(|| fastrand::u64(..)),
         limits: Limits {
             queue: 16_384,
+            queue_bytes: firstcome_node::intake::QUEUE_BYTES,
             wait: Duration::from_secs(60),
             memory: 4 << 30,
             outbox: None,
@@ -87,7 +89,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         ledger: None,
         keys,
         guards: Guards::default(),
-        halls: Halls::default(),
+        seat_maps: SeatMaps::default(),
         metrics,
         options: Options {
             connections: 100,

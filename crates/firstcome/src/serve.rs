@@ -12,7 +12,7 @@ use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Halls, Key, Keys, Options, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -33,7 +33,7 @@ use tokio::sync::watch;
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
 
-/// Serves until told to stop, then drains.
+/// Serves until a stop signal, then drains.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
 
     let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {
-        halls: Halls::default(),
+        seat_maps: SeatMaps::default(),
         node,
         leader,
         ledger,
@@ -93,25 +93,22 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         openapi: firstcome_http::openapi(),
         draining: stop.clone(),
     });
-    // Before anybody hears the address: whoever knows it may tell this server to stop.
-    let told = Told::listen()?;
+    // Before the address is announced: a caller that knows it may stop this server.
+    let signals = StopSignals::listen()?;
     if let Some(folder) = &folder {
         folder.announce(&format!("http://{address}"))?;
     }
     announce(&config, folder.as_ref(), address, &store.promise());
 
     let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
-    told.come().await;
+    signals.received().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
     if cut > 0 {
         eprintln!("{cut} connections did not finish in time and were cut");
     }
-    // Connections that were cut may hold the app a moment longer; nothing new comes from them.
-    let Some(app) = last_one(app).await else {
-        bail!("requests were still running {:?} after the drain: stopped without settling", GRACE);
-    };
+    let app = Arc::into_inner(app).expect("no connection is left, and nothing else holds the app");
     app.leader.stop().await;
     app.node.stop().await?;
     if let Some(ledger) = &app.ledger {
@@ -142,23 +139,6 @@ async fn ledger(
         ready => ready?,
     }
     Ok(Some(ledger))
-}
-
-/// How long handlers of cut connections may take to notice.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(5);
-
-async fn last_one(mut app: Arc<App>) -> Option<App> {
-    let end = tokio::time::Instant::now() + GRACE;
-    loop {
-        app = match Arc::try_unwrap(app) {
-            Ok(app) => return Some(app),
-            Err(app) => app,
-        };
-        if tokio::time::Instant::now() >= end {
-            return None;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
 }
 
 /// Connections that may wait to be accepted; the kernel cuts it down to `net.core.somaxconn`.
@@ -226,28 +206,28 @@ fn announce(config: &Config, folder: Option<&DataFolder>, address: SocketAddr, p
 
 fn progress() -> impl FnMut(u64, u64) {
     let begun = std::time::Instant::now();
-    let mut told = begun;
+    let mut last = begun;
     move |applied, head| {
-        if told.elapsed() >= std::time::Duration::from_secs(1) {
-            told = std::time::Instant::now();
+        if last.elapsed() >= std::time::Duration::from_secs(1) {
+            last = std::time::Instant::now();
             eprintln!("applying the journal: {applied} of {head} entries");
         }
     }
 }
 
-/// SIGTERM and SIGINT, heard from the moment this exists.
-struct Told {
+/// SIGTERM and SIGINT, received from the moment this exists.
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Told {
+impl StopSignals {
     fn listen() -> std::io::Result<Self> {
         let terminate = signal(SignalKind::terminate())?;
         Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    async fn come(mut self) {
+    async fn received(mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -264,6 +244,7 @@ fn limits(config: &Config) -> Limits {
     };
     Limits {
         queue: config.queue,
+        queue_bytes: firstcome_node::intake::QUEUE_BYTES,
         wait: config.command_wait,
         memory: config.memory_limit_mib << 20,
         outbox,

@@ -48,22 +48,22 @@ impl fmt::Display for Origin {
 pub struct Origins(pub Vec<Origin>);
 
 impl Origins {
-    /// Gives what the answer to a request says to its browser; nothing to one that may not know.
+    /// Gives the origin that the answer to a request allows; none where the page is not one of these.
     ///
-    /// A browser reads an answer only where it is told its page's origin. It never sends a key by
+    /// A browser reads an answer only that allows its page's origin. It never sends a key by
     /// itself: who may not read has no token either.
-    pub fn told(&self, request: &HeaderMap) -> Option<Told> {
+    pub fn allowed(&self, request: &HeaderMap) -> Option<Allowed> {
         let origin = request.get(ORIGIN).filter(|_| !self.0.is_empty())?;
         let known = |known: &Origin| known.0 == *origin || known.0 == *"*";
-        self.0.iter().find(|one| known(one)).map(|one| Told(one.0.clone()))
+        self.0.iter().find(|one| known(one)).map(|one| Allowed(one.0.clone()))
     }
 }
 
-/// What an answer says to a browser.
+/// The origin that an answer allows to read it.
 #[derive(Debug)]
-pub struct Told(HeaderValue);
+pub struct Allowed(HeaderValue);
 
-impl Told {
+impl Allowed {
     /// Says whether a request only asks what may be asked.
     pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
         method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_origins_that_are_named_are_told() {
+    fn only_origins_that_are_named_are_allowed() {
         for good in ["https://shop.example", "http://localhost:3000", "https://[::1]:1", "*"] {
             assert_eq!(good.parse::<Origin>().unwrap().to_string(), good);
         }
@@ -103,18 +103,18 @@ mod tests {
         {
             assert!(bad.parse::<Origin>().is_err(), "{bad}");
         }
-        let told = |known: &[&str], asks: &str| {
+        let allowed = |known: &[&str], asks: &str| {
             let origins = Origins(known.iter().map(|known| known.parse().unwrap()).collect());
             let mut request = HeaderMap::new();
             request.insert(ORIGIN, asks.parse().unwrap());
             let mut answer = HeaderMap::new();
-            origins.told(&request)?.write(&mut answer);
+            origins.allowed(&request)?.write(&mut answer);
             Some((answer[ACCESS_CONTROL_ALLOW_ORIGIN].clone(), answer.contains_key(VARY)))
         };
         let (shop, other) = ("https://shop.example", "https://shop.example.evil");
-        assert_eq!(told(&[], shop), None);
-        assert_eq!(told(&[shop], shop), Some((HeaderValue::from_static(shop), true)));
-        assert_eq!(told(&[shop], other), None);
-        assert_eq!(told(&["*"], other), Some((HeaderValue::from_static("*"), false)));
+        assert_eq!(allowed(&[], shop), None);
+        assert_eq!(allowed(&[shop], shop), Some((HeaderValue::from_static(shop), true)));
+        assert_eq!(allowed(&[shop], other), None);
+        assert_eq!(allowed(&["*"], other), Some((HeaderValue::from_static("*"), false)));
     }
 }

@@ -8,24 +8,23 @@
 //! A limit that comes with a yes is written into the command. Nothing else of it is in the journal: a replay asks nobody.
 
 mod breaker;
+mod cache;
 mod call;
 mod counts;
-mod kept;
 
-pub use breaker::{Breaker, Pass, Stand};
-pub use call::{Question, Said};
+pub use breaker::{Breaker, BreakerState, Pass};
+pub use call::{Down, Question, Said};
 pub use counts::{Counts, CountsOfAll};
 
 use crate::guard::token::Scope;
 use axum::http::{HeaderValue, Request, Uri};
+use cache::Cache;
 use call::Caller;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use http_body_util::Full;
 use hyper::body::Bytes;
-use kept::Kept;
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
@@ -59,33 +58,6 @@ pub struct Terms {
     pub admits_when_down: bool,
 }
 
-/// Why the answer of a service is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Down {
-    /// It failed too often, and is left alone for that long.
-    Open(Duration),
-    /// As many calls are under way as may be.
-    Full,
-    /// It did not answer in time.
-    Slow,
-    /// There was no connection, or it was cut.
-    Unreachable(Arc<str>),
-    /// It answered something that is no answer.
-    Wrong(Arc<str>),
-}
-
-impl fmt::Display for Down {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Open(_) => f.write_str("it failed several times in a row and is left alone"),
-            Self::Full => f.write_str("as many calls to it are under way as may be"),
-            Self::Slow => f.write_str("it did not answer in time"),
-            Self::Unreachable(_) => f.write_str("it cannot be reached"),
-            Self::Wrong(_) => f.write_str("it answered something that is no answer"),
-        }
-    }
-}
-
 /// What a claim may do after a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -97,9 +69,9 @@ pub enum Verdict {
     Unknown(Down),
 }
 
-type Heard = Result<Said, Down>;
-type Flight = Shared<BoxFuture<'static, Heard>>;
-type WeakFlight = WeakShared<BoxFuture<'static, Heard>>;
+type CallResult = Result<Said, Down>;
+type Flight = Shared<BoxFuture<'static, CallResult>>;
+type WeakFlight = WeakShared<BoxFuture<'static, CallResult>>;
 
 /// One check.
 #[derive(Debug)]
@@ -113,7 +85,7 @@ pub struct Check {
 #[derive(Debug)]
 struct State {
     breaker: Breaker,
-    kept: Kept<Said>,
+    cache: Cache<Said>,
     /// Calls under way by what they ask, with a number of their own.
     flights: HashMap<Arc<str>, (u64, WeakFlight)>,
     under_way: usize,
@@ -131,7 +103,7 @@ impl Check {
         let caller = Caller::new(url, authorization, terms.ca.as_deref(), terms.concurrent)?;
         let state = State {
             breaker: Breaker::new(terms.failures, terms.probe_every),
-            kept: Kept::new(terms.entries),
+            cache: Cache::new(terms.entries),
             flights: HashMap::new(),
             under_way: 0,
             number: 0,
@@ -145,11 +117,11 @@ impl Check {
     ///
     /// Cancel safe. A call that others wait for goes on; one that nobody waits for any more is given up.
     pub async fn decide(self: &Arc<Self>, question: Question<'_>) -> Verdict {
-        let heard = match self.begin(&question, Instant::now()) {
+        let answer = match self.begin(&question, Instant::now()) {
             Ok(flight) => flight.await,
             Err(known) => known,
         };
-        match heard {
+        match answer {
             Ok(Said::Yes(limit)) => Verdict::Admitted(limit),
             Ok(Said::No(reason)) => Verdict::NotEligible(reason),
             Err(_) if self.terms.admits_when_down => {
@@ -161,12 +133,16 @@ impl Check {
     }
 
     /// Joins or begins a call, or gives what is known without one.
-    fn begin(self: &Arc<Self>, question: &Question<'_>, now: Instant) -> Result<Flight, Heard> {
+    fn begin(
+        self: &Arc<Self>,
+        question: &Question<'_>,
+        now: Instant,
+    ) -> Result<Flight, CallResult> {
         let Question { campaign, pool, subject } = question;
         // No name has a zero byte in it.
         let asked = format!("{campaign}\0{}\0{subject}", pool.unwrap_or_default());
         let mut state = self.state();
-        if let Some(said) = state.kept.get(&asked, now) {
+        if let Some(said) = state.cache.get(&asked, now) {
             match said {
                 Said::Yes(_) => self.counts.kept_yes.inc(),
                 Said::No(_) => self.counts.kept_no.inc(),
@@ -181,9 +157,9 @@ impl Check {
             self.counts.full.inc();
             return Err(Err(Down::Full));
         }
-        let before = state.breaker.stand();
+        let before = state.breaker.state();
         let admitted = state.breaker.admit(now);
-        self.counts.went(before, state.breaker.stand());
+        self.counts.went(before, state.breaker.state());
         let pass = admitted.map_err(|wait| {
             self.counts.open.inc();
             Err(Down::Open(wait))
@@ -220,20 +196,20 @@ struct UnderWay {
 }
 
 impl UnderWay {
-    async fn fly(mut self, request: Request<Full<Bytes>>) -> Heard {
+    async fn fly(mut self, request: Request<Full<Bytes>>) -> CallResult {
         let check = Arc::clone(&self.check);
-        let heard = timeout(check.terms.timeout, check.caller.call(request)).await;
-        let heard = heard.unwrap_or(Err(Down::Slow));
-        self.ended(&heard, Instant::now());
-        heard
+        let answer = timeout(check.terms.timeout, check.caller.call(request)).await;
+        let answer = answer.unwrap_or(Err(Down::Slow));
+        self.ended(&answer, Instant::now());
+        answer
     }
 
-    fn ended(&mut self, heard: &Heard, now: Instant) {
+    fn ended(&mut self, answer: &CallResult, now: Instant) {
         let Some(pass) = self.pass.take() else { return };
         let (terms, counts) = (&self.check.terms, &self.check.counts);
         let mut state = self.check.state();
-        let before = state.breaker.stand();
-        match heard {
+        let before = state.breaker.state();
+        match answer {
             Ok(said) => {
                 let (count, keep) = match said {
                     Said::Yes(_) => (&counts.yes, terms.keep_yes),
@@ -241,7 +217,7 @@ impl UnderWay {
                 };
                 count.inc();
                 state.breaker.succeeded(pass);
-                state.kept.keep(Arc::clone(&self.asked), said.clone(), now + keep, now);
+                state.cache.keep(Arc::clone(&self.asked), said.clone(), now + keep, now);
             }
             Err(down) => {
                 match down {
@@ -254,11 +230,11 @@ impl UnderWay {
                 state.breaker.failed(pass, now);
             }
         }
-        let after = state.breaker.stand();
+        let after = state.breaker.state();
         drop(state);
         counts.went(before, after);
         if before != after {
-            self.check.says(after, heard);
+            self.check.says(after, answer);
         }
     }
 }
@@ -272,25 +248,25 @@ impl Drop for UnderWay {
             state.flights.remove(&self.asked);
         }
         if let Some(pass) = self.pass.take() {
-            let before = state.breaker.stand();
+            let before = state.breaker.state();
             state.breaker.gone(pass, Instant::now());
-            self.check.counts.went(before, state.breaker.stand());
+            self.check.counts.went(before, state.breaker.state());
         }
     }
 }
 
 impl Check {
     /// Tells whoever reads the log that the service went away, and why, or is back.
-    fn says(&self, stand: Stand, heard: &Heard) {
+    fn says(&self, state: BreakerState, answer: &CallResult) {
         let campaign = &self.terms.campaign;
-        match (stand, heard) {
-            (Stand::Open, Err(Down::Unreachable(why) | Down::Wrong(why))) => {
+        match (state, answer) {
+            (BreakerState::Open, Err(Down::Unreachable(why) | Down::Wrong(why))) => {
                 eprintln!("the eligibility of {campaign} is not known for now: {why}");
             }
-            (Stand::Open, _) => {
+            (BreakerState::Open, _) => {
                 eprintln!("the eligibility of {campaign} is not known for now: no answer in time");
             }
-            (Stand::Closed | Stand::HalfOpen, _) => {
+            (BreakerState::Closed | BreakerState::HalfOpen, _) => {
                 eprintln!("the eligibility of {campaign} is known again");
             }
         }

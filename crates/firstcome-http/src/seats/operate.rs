@@ -1,104 +1,59 @@
 //! What an operator does to units: takes them out of sale, puts them back, exchanges one for another.
 
-use super::super::claims::{json, path};
-use super::super::problem::{Problem, yes};
-use super::super::request;
 use crate::app::App;
-use crate::holds::picks::{self, PickRequest};
+use crate::holds::picks;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond::json;
 use axum::body::Body;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
-use axum::http::{HeaderMap, Response, StatusCode};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::hold::PickRequest;
 use firstcome_api::key::Role;
-use firstcome_core::Outcome;
+use firstcome_api::seat::{BlockRequest, MoveRequest, SeatsBlocked, SeatsMoved};
+use firstcome_core::command::Order;
 use firstcome_core::hall::settings::check_unit_name;
 use firstcome_core::limits::REASON_BYTES;
 use firstcome_core::names::check_text;
-use firstcome_node::{Answer, Ask, HoldAsk, Ordered};
+use firstcome_core::{Command, Outcome};
+use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use utoipa::ToSchema;
 
-/// Units of one pool, and why.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct BlockRequest {
-    /// Names of seats, of groups as a whole, of areas for one place each.
-    #[serde(default)]
-    units: Vec<String>,
-    /// Units in the form a hold takes, places of an area for example; their pool is this one.
-    #[serde(default)]
-    picks: Vec<PickRequest>,
-    /// 1 to 256 bytes.
-    reason: String,
-}
+type TwoNames = InPath<(String, String)>;
 
-/// One seat for another, and why.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct MoveRequest {
-    /// The seat that becomes free.
-    from: String,
-    /// The seat in its place, free until then.
-    to: String,
-    /// 1 to 256 bytes.
-    reason: String,
-}
-
-/// How many units stand otherwise now.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct BlockedView {
-    /// `blocked` or `unblocked`.
-    outcome: &'static str,
+/// An operation on units, as far as every operation is the same.
+struct Operation<T> {
     campaign: String,
     pool: String,
-    /// How many units it changed; those that stood so before are not counted.
-    units: u32,
-    position: String,
-    decided: &'static str,
-}
-
-/// A seat that was exchanged.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct MovedView {
-    /// `moved`.
-    outcome: &'static str,
-    campaign: String,
-    pool: String,
-    from: String,
-    to: String,
-    /// The rank of its claim; null while it is held only.
-    rank: Option<u32>,
-    position: String,
-    decided: &'static str,
-}
-
-type Place = Result<Path<(String, String)>, PathRejection>;
-
-/// What every command here brings.
-struct Asked<T> {
-    campaign: String,
-    pool: String,
-    ordered: Ordered,
+    /// The operation's own id.
+    id: Option<Box<str>>,
+    /// The name of the key it was given with.
+    who: Box<str>,
     body: T,
 }
 
-async fn asked<T: DeserializeOwned>(
+impl<T> Operation<T> {
+    fn order(&self) -> Order<'_> {
+        Order { id: self.id.as_deref(), who: &self.who }
+    }
+}
+
+async fn read<T: DeserializeOwned>(
     app: &App,
-    (place, query): (Place, Option<String>),
+    (path, query): (TwoNames, Option<String>),
     headers: &HeaderMap,
     body: Body,
-) -> Result<Asked<T>, Problem> {
-    let Path((campaign, pool)) = path(place)?;
+) -> Result<Operation<T>, Problem> {
+    let (campaign, pool) = request::path(path)?;
     let key = app.keys.allow(headers, Role::Operator, &campaign)?;
     request::campaign(&campaign)?;
     request::pool(&campaign, &pool)?;
-    let ordered = Ordered { id: request::command_id(headers)?, who: key.name.clone() };
-    let bytes = request::body(app, headers, body).await?;
+    let (id, who) = (request::command_id(headers)?, key.name.clone());
+    let bytes = request::body(&app.options, headers, body).await?;
     let body = request::json(&bytes)?;
-    app.reach(&request::Query::parse(query.as_deref(), &[])?).await?;
-    Ok(Asked { campaign, pool, ordered, body })
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    Ok(Operation { campaign, pool, id, who, body })
 }
 
 fn reasoned(reason: &str) -> Result<(), Problem> {
@@ -110,44 +65,44 @@ fn reasoned(reason: &str) -> Result<(), Problem> {
 
 async fn set_blocked(
     app: &App,
-    at: (Place, Option<String>),
+    at: (TwoNames, Option<String>),
     headers: &HeaderMap,
     body: Body,
     blocked: bool,
-) -> Result<Response<Body>, Problem> {
-    let Asked { campaign, pool, ordered, body } =
-        asked::<BlockRequest>(app, at, headers, body).await?;
-    reasoned(&body.reason)?;
-    let mut picks = body.picks;
-    if !body.units.is_empty() {
-        picks.push(PickRequest::names(None, body.units));
+) -> Answered {
+    let mut operation = read::<BlockRequest>(app, at, headers, body).await?;
+    let asked = &mut operation.body;
+    reasoned(&asked.reason)?;
+    if !asked.units.is_empty() {
+        asked.picks.push(PickRequest::names(None, std::mem::take(&mut asked.units)));
     }
-    let units = picks::own_named(picks, &campaign)?;
-    let of_pool = |pick: firstcome_node::OwnPick| match pick.pool {
-        Some(named) if *named != *pool => Err(Problem::invalid("a pick names another pool")),
-        Some(_) | None => Ok(firstcome_node::OwnPick { pool: Some(pool.as_str().into()), ..pick }),
-    };
-    let units = units.into_iter().map(of_pool).collect::<Result<_, _>>()?;
-    let reason = body.reason.into();
-    let name = campaign.as_str().into();
-    let ask = HoldAsk::Block { campaign: name, units, blocked, reason, ordered };
-    let answer = decided(app, ask, &campaign).await?;
+    let Operation { campaign, pool, body, .. } = &operation;
+    let mut units = picks::read_named(&body.picks, campaign)?;
+    for pick in &mut units {
+        if pick.pool.is_some_and(|named| named != pool) {
+            return Err(Problem::invalid("a pick names another pool"));
+        }
+        pick.pool = Some(pool);
+    }
+    let (reason, order) = (&*body.reason, operation.order());
+    let answer = decided(app, &Command::Block { campaign, units, blocked, reason, order }).await?;
     let (Outcome::Blocked { units } | Outcome::Unblocked { units }) = answer.outcome else {
         unreachable!("a block is not answered with {}", answer.outcome.as_str())
     };
-    let view = BlockedView {
-        outcome: answer.outcome.as_str(),
-        campaign,
-        pool,
+    let answer = SeatsBlocked {
+        outcome: answer.outcome.as_str().into(),
+        campaign: operation.campaign,
+        pool: operation.pool,
         units,
         position: answer.position.to_string(),
-        decided: answer.decided.as_str(),
+        decided: answer.decided.as_str().into(),
     };
-    Ok(json(StatusCode::OK, &view))
+    Ok(json(StatusCode::OK, &answer))
 }
 
-async fn decided(app: &App, ask: HoldAsk, campaign: &str) -> Result<Answer, Problem> {
-    let answer = yes(app.node.intake.decide(Ask::Hold(Box::new(ask))).await, campaign)?;
+async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, Problem> {
+    let campaign = command.campaign().unwrap_or_default();
+    let answer = yes(app.node.intake.decide(command).await, campaign)?;
     app.metrics.decided(&answer.outcome);
     Ok(answer)
 }
@@ -156,83 +111,72 @@ async fn decided(app: &App, ask: HoldAsk, campaign: &str) -> Result<Answer, Prob
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/block", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
-    responses((status = 200, description = "blocked", body = BlockedView),
+    responses((status = 200, description = "blocked", body = SeatsBlocked),
         (status = 409, description = "unit_taken, sold_out, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
         (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(crate) async fn block(
     Extract(app): Extract<Arc<App>>,
-    place: Place,
+    path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Response<Body> {
-    let answered = set_blocked(&app, (place, query), &headers, body, true).await;
-    answered.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    set_blocked(&app, (path, query), &headers, body, true).await
 }
 
 /// Puts blocked units back: all of them or none.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/unblock", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
-    responses((status = 200, description = "unblocked", body = BlockedView),
+    responses((status = 200, description = "unblocked", body = SeatsBlocked),
         (status = 409, description = "not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
         (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(crate) async fn unblock(
     Extract(app): Extract<Arc<App>>,
-    place: Place,
+    path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Response<Body> {
-    let answered = set_blocked(&app, (place, query), &headers, body, false).await;
-    answered.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    set_blocked(&app, (path, query), &headers, body, false).await
 }
 
 /// Exchanges a seat that is held or confirmed for a free one.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/move", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = MoveRequest,
-    responses((status = 200, description = "moved", body = MovedView),
+    responses((status = 200, description = "moved", body = SeatsMoved),
         (status = 409, description = "not_held, unit_taken, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
         (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
 pub(crate) async fn move_seat(
     Extract(app): Extract<Arc<App>>,
-    place: Place,
+    path: TwoNames,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
     body: Body,
-) -> Response<Body> {
-    let answered = async {
-        let Asked { campaign, pool, ordered, body } =
-            asked::<MoveRequest>(&app, (place, query), &headers, body).await?;
-        reasoned(&body.reason)?;
-        for name in [&body.from, &body.to] {
-            let wrong = |why| Problem::invalid(format!("the seat {name:?} {why}"));
-            check_unit_name(name).map_err(wrong)?;
-        }
-        let ask = HoldAsk::Move {
-            campaign: campaign.as_str().into(),
-            pool: pool.as_str().into(),
-            from: body.from.into(),
-            to: body.to.into(),
-            reason: body.reason.into(),
-            ordered,
-        };
-        let answer = decided(&app, ask, &campaign).await?;
-        let Outcome::Moved(moved) = answer.outcome else {
-            unreachable!("a move is not answered with {}", answer.outcome.as_str())
-        };
-        let view = MovedView {
-            outcome: "moved",
-            campaign,
-            pool,
-            from: moved.from.into(),
-            to: moved.to.into(),
-            rank: (moved.rank > 0).then_some(moved.rank),
-            position: answer.position.to_string(),
-            decided: answer.decided.as_str(),
-        };
-        Ok(json(StatusCode::OK, &view))
+) -> Answered {
+    let operation = read::<MoveRequest>(&app, (path, query), &headers, body).await?;
+    let Operation { campaign, pool, body: MoveRequest { from, to, reason }, .. } = &operation;
+    reasoned(reason)?;
+    for name in [from, to] {
+        let wrong = |why| Problem::invalid(format!("the seat {name:?} {why}"));
+        check_unit_name(name).map_err(wrong)?;
+    }
+    let order = operation.order();
+    let command = Command::Move { campaign, pool, from, to, reason, order };
+    let answer = decided(&app, &command).await?;
+    let Outcome::Moved(moved) = answer.outcome else {
+        unreachable!("a move is not answered with {}", answer.outcome.as_str())
     };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+    let answer = SeatsMoved {
+        outcome: "moved".into(),
+        campaign: operation.campaign,
+        pool: operation.pool,
+        from: moved.from.into(),
+        to: moved.to.into(),
+        rank: (moved.rank > 0).then_some(moved.rank),
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &answer))
 }

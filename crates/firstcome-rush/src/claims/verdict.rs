@@ -128,19 +128,19 @@ impl Reading<'_> {
         }
         let pool = self.pools.entry(line.pool.clone()).or_default();
         let violations = &mut self.verdict.violations;
-        if line.rank <= pool.last_rank {
-            let (pool, rank) = (line.pool.clone(), line.rank);
+        if u64::from(line.rank) <= pool.last_rank {
+            let (pool, rank) = (line.pool.clone(), u64::from(line.rank));
             let second = line.subject.clone();
             violations.add(Violation::DuplicateRank {
                 rank,
                 first: format!("another in {pool}"),
                 second,
             });
-        } else if line.rank != pool.last_rank + 1 {
+        } else if u64::from(line.rank) != pool.last_rank + 1 {
             let (pool, after) = (line.pool.clone(), pool.last_rank);
-            violations.add(Violation::Gap { pool, after, found: line.rank });
+            violations.add(Violation::Gap { pool, after, found: u64::from(line.rank) });
         }
-        pool.last_rank = pool.last_rank.max(line.rank);
+        pool.last_rank = pool.last_rank.max(u64::from(line.rank));
         pool.claims += 1;
         pool.live += 1;
         if let Some(first) = self.begin_claim(line) {
@@ -149,7 +149,7 @@ impl Reading<'_> {
                 pool,
                 subject,
                 first,
-                second: line.rank,
+                second: u64::from(line.rank),
             });
         }
         self.show(line);
@@ -165,11 +165,15 @@ impl Reading<'_> {
     /// Notes a claim; tells the rank of one the subject has already.
     fn begin_claim(&mut self, line: &ResultLine) -> Option<u64> {
         let Some(number) = self.mine(line) else {
-            return self.others.insert((line.pool.clone(), line.subject.clone()), line.rank);
+            return self
+                .others
+                .insert((line.pool.clone(), line.subject.clone()), u64::from(line.rank));
         };
         let at = line.at.parse().map_or(0, jiff::Timestamp::as_microsecond);
-        let before =
-            std::mem::replace(&mut self.ours[number as usize], Known { rank: line.rank, at });
+        let before = std::mem::replace(
+            &mut self.ours[number as usize],
+            Known { rank: u64::from(line.rank), at },
+        );
         (before.is_known() && !self.cancelled.contains(&number)).then_some(before.rank)
     }
 
@@ -182,7 +186,11 @@ impl Reading<'_> {
     }
 
     fn show(&mut self, line: &ResultLine) {
-        let line = RankLine { rank: line.rank, subject: line.subject.clone(), at: line.at.clone() };
+        let line = RankLine {
+            rank: u64::from(line.rank),
+            subject: line.subject.clone(),
+            at: line.at.clone(),
+        };
         if self.verdict.first.len() < SHOWN {
             self.verdict.first.push(line.clone());
         }
@@ -197,7 +205,7 @@ impl Reading<'_> {
         campaign.pools.iter().find_map(|pool| {
             let units_return = campaign.units_return;
             let found = self.pools.get(&pool.name).map_or(0, |count| count.taken(units_return));
-            let (name, said) = (pool.name.clone(), pool.taken);
+            let (name, said) = (pool.name.clone(), u64::from(pool.taken));
             (said != found).then_some(Violation::Miscounted { pool: name, said, found })
         })
     }
@@ -209,10 +217,10 @@ impl Reading<'_> {
         for pool in &campaign.pools {
             let count = self.pools.entry(pool.name.clone()).or_default();
             let winners = count.live;
-            self.verdict.places += pool.capacity;
+            self.verdict.places += u64::from(pool.capacity);
             self.verdict.winners += winners;
-            if count.taken(campaign.units_return) > pool.capacity {
-                let (pool, places) = (pool.name.clone(), pool.capacity);
+            if count.taken(campaign.units_return) > u64::from(pool.capacity) {
+                let (pool, places) = (pool.name.clone(), u64::from(pool.capacity));
                 self.verdict.violations.add(Violation::Oversold { pool, places, winners });
             }
         }

@@ -248,7 +248,7 @@ async fn create(
     let seats: Vec<Value> = seats.iter().map(VenueSeat::json).collect();
     ask::<Value>(client, Ask::import_seats(CAMPAIGN, POOL, seats.into())).await?;
     let picks = Picks { units: kept_back.to_vec(), ..Picks::default() };
-    let body = json!({"picks": picks.json(), "reason": "for the press"});
+    let body = json!({"picks": picks.requests(), "reason": "for the press"});
     let block = Ask::operate_seats(CAMPAIGN, POOL, "block", body, "demo-block");
     ask::<Value>(client, block).await.map(drop)
 }

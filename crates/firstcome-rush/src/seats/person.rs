@@ -175,7 +175,7 @@ impl Person {
             Wanted::Units(names) => Picks::named(pool, names.clone()),
             Wanted::Best(count) => Picks::best(pool, *count),
         };
-        Ask::hold(&self.plan.campaign, hold, &self.subject, &picks.json(), 0)
+        Ask::hold(&self.plan.campaign, hold, &self.subject, picks.requests(), 0)
     }
 
     async fn decide(mut self, held: HoldRecord) -> Result<(), LoadError> {

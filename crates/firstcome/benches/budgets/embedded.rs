@@ -2,9 +2,9 @@
 
 use crate::table::{Budget, Table, median};
 use anyhow::{Result, ensure};
-use firstcome_core::command::Expect;
+use firstcome_core::command::{Expect, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Outcome, Settings, SpaceId};
+use firstcome_core::{Command, Outcome, Settings, SpaceId};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options, Sqlite};
 use firstcome_journal::{Clock, Journal};

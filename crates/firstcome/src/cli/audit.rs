@@ -7,7 +7,6 @@ use anyhow::Context as _;
 use clap::Args;
 use firstcome_core::Position;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::Value;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::LedgerArgs;
@@ -15,6 +14,7 @@ use super::out;
 use super::source::SourceArgs;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
 use firstcome_api::key::Secret;
+use firstcome_api::node::Audit;
 use firstcome_client::{Ask, Client, Reply, Server};
 use firstcome_node::ledger::Look;
 use firstcome_rush::terminal;
@@ -103,9 +103,9 @@ fn digests(
     for (address, server) in servers {
         let mut client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
         let ask = format!("/v1/audit?position={}&min_position={at}", at.position);
-        let answer = runtime.block_on(client.ask::<Value>(Ask::get(ask)));
+        let answer = runtime.block_on(client.ask::<Audit>(Ask::get(ask)));
         let digest = match answer.map_err(Complaint::from)? {
-            Reply::Yes(view, _) => view["digest"].as_str().map(str::to_owned),
+            Reply::Yes(audit, _) => audit.digest,
             Reply::No(problem) => return Err(Complaint::from(problem).into()),
         };
         said.push(ServerDigest { server: address.clone(), digest });

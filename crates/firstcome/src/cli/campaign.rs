@@ -11,6 +11,7 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
 use crate::config::duration_from_text;
+use firstcome_api::node::Time;
 use firstcome_client::{Ask, Client, OperatorDone};
 
 /// What can be done with campaigns.
@@ -110,7 +111,7 @@ fn print_put(name: &str, answer: &OperatorDone, raw: &Value, json: bool) {
         out::json(raw);
         return;
     }
-    match answer.outcome.as_str() {
+    match &*answer.outcome {
         "unchanged" => {
             out::line(format!("campaign {name} is so already, version {}", answer.version))
         }
@@ -132,8 +133,8 @@ async fn time_from_text(client: &mut Client, text: &str) -> Result<Value, Compla
     let Some(later) = text.strip_prefix('+') else { return Ok(text.into()) };
     let later =
         duration_from_text(later).map_err(|why| Complaint::usage(format!("`{text}` {why}")))?;
-    let (answer, _) = yes(client.ask::<Value>(Ask::time()).await?)?;
-    let now = answer["now"].as_str().and_then(|now| now.parse::<jiff::Timestamp>().ok());
+    let (time, _) = yes(client.ask::<Time>(Ask::time()).await?)?;
+    let now = time.now.parse::<jiff::Timestamp>().ok();
     let then = now.and_then(|now| now.checked_add(later).ok());
     let then = then.ok_or_else(|| Complaint::own("the server's time cannot be read"))?;
     Ok(then.to_string().into())

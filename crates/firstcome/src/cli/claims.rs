@@ -5,7 +5,7 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use firstcome_client::{Ask, CancelAsk, Cancelled, Client, HeldClaim, SubjectClaims, Won};
+use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, SubjectClaims, Won};
 
 /// Options of `claim`.
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub(super) struct CancelArgs {
     pool: Option<String>,
     /// The claim's rank; looked up if left out.
     #[arg(long, value_name = "RANK")]
-    rank: Option<u64>,
+    rank: Option<u32>,
     /// Why; needed unless the subject wishes it.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
@@ -102,10 +102,10 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
 }
 
 /// Looks up the one claim that can be meant.
-async fn only_live_claim(client: &mut Client, args: &CancelArgs) -> Result<HeldClaim, Complaint> {
+async fn only_live_claim(client: &mut Client, args: &CancelArgs) -> Result<Claim, Complaint> {
     let ask = Ask::claims_of(&args.campaign, &args.subject);
     let (held, _) = yes(client.ask::<SubjectClaims>(ask).await?)?;
-    let wanted = |claim: &HeldClaim| args.pool.as_ref().is_none_or(|pool| *pool == claim.pool);
+    let wanted = |claim: &Claim| args.pool.as_ref().is_none_or(|pool| *pool == claim.pool);
     let mut live: Vec<_> = held.claims.into_iter().filter(wanted).collect();
     // A claim cancelled already is repeated as it was, so that a cancel sent again is answered like the first.
     if live.iter().any(|claim| claim.cancelled.is_none()) {

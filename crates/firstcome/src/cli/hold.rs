@@ -258,7 +258,7 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
             let id = args.id.unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)));
             let picks = args.picks.picks()?;
             let wait_ms = u64::try_from(args.wait.as_millis()).unwrap_or(u64::MAX);
-            let ask = Ask::hold(&args.campaign, &id, &args.subject, &picks.json(), wait_ms);
+            let ask = Ask::hold(&args.campaign, &id, &args.subject, picks.requests(), wait_ms);
             (args.server, ask)
         }
         HoldVerb::Show(args) => return show(args, json).await,

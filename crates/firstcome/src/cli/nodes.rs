@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
+use firstcome_api::node::{Forks, Node, Nodes, Reseed};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, table, yes};
@@ -64,56 +64,50 @@ pub(super) async fn run(args: NodesArgs, json: bool) -> Result<Exit, Complaint> 
 }
 
 async fn show(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (_, raw) = yes(server.client()?.ask::<Value>(Ask::nodes()).await?)?;
+    let (space, raw) = yes(server.client()?.ask::<Nodes>(Ask::nodes()).await?)?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
     let mut table = table(&["", "node", "address", "since", "position", "lag", "durable", "seen"]);
-    for node in nodes(&raw) {
-        let role = if node["leader"] == true { "leader" } else { "" };
-        let name = text(node, "node");
-        let name = if node["this"] == true { format!("{name} (this)") } else { name };
+    for node in space.nodes {
+        let role = if node.leader { "leader" } else { "" };
+        let name = if node.this { format!("{} (this)", node.node) } else { node.node };
         table.add_row([
             role.to_owned(),
             name,
-            text(node, "address"),
-            text(node, "since"),
-            text(node, "position"),
-            text(node, "lag"),
-            text(node, "durable"),
-            text(node, "seen"),
+            node.address,
+            node.since,
+            node.position.to_string(),
+            node.lag.to_string(),
+            node.durable.to_string(),
+            node.seen,
         ]);
     }
     out::line(table);
-    let leader = &raw["leader"];
-    if leader.is_null() {
-        out::line("leader      nobody: results wait, claims go on");
-    } else {
-        out::line(format!("leader      {}, term {}", text(leader, "node"), text(leader, "term")));
-    }
-    let stale = if raw["stale"] == true { ", may be out of date" } else { "" };
-    let (position, digest) = (text(&raw, "position"), text(&raw, "digest"));
-    out::line(format!("this node   at {position}, digest {digest}{stale}"));
-    let (settled, last) = (text(&raw, "settled"), text(&raw, "last_result"));
-    out::line(format!("settled     {settled} of {last} results"));
-    out::line(format!("durability  {}", text(&raw, "durability")));
+    out::line(match space.leader {
+        None => "leader      nobody: results wait, claims go on".to_owned(),
+        Some(leader) => format!("leader      {}, term {}", leader.node, leader.term),
+    });
+    let stale = if space.stale { ", may be out of date" } else { "" };
+    out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
+    out::line(format!("settled     {} of {} results", space.settled, space.last_result));
+    out::line(format!("durability  {}", space.durability));
     Ok(Exit::Yes)
 }
 
 async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (_, raw) = yes(server.client()?.ask::<Value>(Ask::get("/v1/forks")).await?)?;
+    let (found, raw) = yes(server.client()?.ask::<Forks>(Ask::get("/v1/forks")).await?)?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let reports = raw["forks"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if reports.is_empty() {
+    if found.forks.is_empty() {
         out::line("the journal has not forked, as far as its reports go");
     }
-    for fork in reports {
-        out::line(format!("epoch {}, told by node {}", text(fork, "epoch"), text(fork, "node")));
-        for line in text(fork, "report").lines() {
+    for fork in found.forks {
+        out::line(format!("epoch {}, told by node {}", fork.epoch, fork.node));
+        for line in fork.report.lines() {
             out::line(format!("  {line}"));
         }
     }
@@ -122,13 +116,12 @@ async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
 
 async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     let mut client = args.server.client()?;
-    let (_, before) = yes(client.ask::<Value>(Ask::nodes()).await?)?;
+    let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
     explain(&before);
     if !args.yes && !confirmed()? {
         return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));
     }
-    let (_, accepted) = yes(client.ask::<Value>(Ask::reseed()).await?)?;
-    let position = text(&accepted, "position");
+    let (Reseed { position, .. }, accepted) = yes(client.ask(Ask::reseed()).await?)?;
     if !has_written(&mut client, args.server.timeout).await? {
         let complaint =
             format!("the server took the order, and has not written its state ({position}) yet");
@@ -144,9 +137,10 @@ async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Says on stderr what a reseed keeps and what it gives up.
-fn explain(before: &Value) {
-    let this = nodes(before).find(|node| node["this"] == true).map(|node| text(node, "address"));
-    let (this, position) = (this.unwrap_or_default(), text(before, "position"));
+fn explain(before: &Nodes) {
+    let own: Option<&Node> = before.nodes.iter().find(|node| node.this);
+    let this = own.map_or("", |node| node.address.as_str());
+    let position = &before.position;
     out::talk(format!(
         "The server {this} will write its own state, as of {position}, into the store.\n\
          Kept:  everything up to {position}: campaigns, claims and ranks, and the results that are not settled yet.\n\
@@ -155,10 +149,9 @@ fn explain(before: &Value) {
          Other servers go over to it; what they had applied beyond {position} they append again, and it may change ranks: \
          `firstcome nodes forks` tells whose."
     ));
-    let ours =
-        nodes(before).find(|node| node["this"] == true).and_then(|node| node["position"].as_u64());
-    for node in nodes(before).filter(|node| node["position"].as_u64() > ours) {
-        let (address, position) = (text(node, "address"), text(node, "position"));
+    let ours = own.map(|node| node.position);
+    for node in before.nodes.iter().filter(|node| Some(node.position) > ours) {
+        let Node { address, position, .. } = node;
         out::talk(format!(
             "note: the server {address} was at {position}, further than this one: if it runs, ask it"
         ));
@@ -181,27 +174,13 @@ fn confirmed() -> Result<bool, Complaint> {
 async fn has_written(client: &mut Client, within: Duration) -> Result<bool, Complaint> {
     let end = Instant::now() + within;
     loop {
-        let (_, now) = yes(client.ask::<Value>(Ask::nodes()).await?)?;
-        if now["stale"] == false {
+        let (now, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
+        if !now.stale {
             return Ok(true);
         }
         if Instant::now() >= end {
             return Ok(false);
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-fn nodes(raw: &Value) -> impl Iterator<Item = &Value> {
-    raw["nodes"].as_array().into_iter().flatten()
-}
-
-fn text(value: &Value, field: &str) -> String {
-    match &value[field] {
-        Value::String(text) => text.clone(),
-        Value::Null => "-".to_owned(),
-        other @ (Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
-            other.to_string()
-        }
     }
 }

@@ -114,12 +114,12 @@ fn cells(line: &ResultLine) -> [String; 10] {
     let optional = |text: &Option<String>| text.clone().unwrap_or_default();
     [
         line.number.to_string(),
-        line.kind.clone(),
+        line.kind.to_string(),
         line.pool.clone(),
         line.rank.to_string(),
         line.subject.clone(),
         line.at.clone(),
-        optional(&line.by),
+        line.by.as_deref().unwrap_or_default().to_owned(),
         optional(&line.reason),
         optional(&line.unit),
         optional(&line.hold),

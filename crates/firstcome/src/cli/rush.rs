@@ -199,17 +199,17 @@ async fn ready_campaign(
             Complaint::usage(format!("{name} has several pools")).hint("name one with --pool")
         );
     }
-    if campaign.pools.iter().any(|pool| pool.last_rank > 0) && !args.force {
+    if campaign.pools.iter().any(|pool| pool.last_rank.unwrap_or(0) > 0) && !args.force {
         let complaint =
             Complaint::new(Exit::Refused, format!("{name} holds claims that are not this rush's"));
         return Err(complaint.hint(
             "use --create PLACES for a campaign of its own, or --force to claim here all the same",
         ));
     }
-    match (campaign.state.as_str(), campaign.opens_in_ms) {
+    match (&*campaign.state, campaign.opens_in_ms) {
         ("open", _) => {}
         ("scheduled", Some(wait)) => {
-            let wait = Duration::from_millis(wait);
+            let wait = Duration::from_millis(wait.unsigned_abs());
             out::talk(format!("{name} opens in {}: waiting", terminal::short(wait)));
             tokio::time::sleep(wait).await;
         }

@@ -5,12 +5,12 @@ mod import;
 mod show;
 
 use clap::{Args, Subcommand};
-use serde_json::json;
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::hold::CountArgs;
 use super::out;
+use firstcome_api::seat::{BlockRequest, MoveRequest};
 use firstcome_client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 
 /// What can be done with seats.
@@ -105,13 +105,15 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
     let CountArgs { quantity, area } = args.count;
     let asked = args.units.len() as u64 + quantity.map_or(0, u64::from);
     let picks = Picks { units: args.units, quantity, area, ..Picks::default() };
-    let body = json!({"picks": picks.json(), "reason": args.why.reason});
-    let ask = Ask::operate_seats(campaign, pool, verb, body, &args.why.id());
+    let id = args.why.id();
+    let (picks, reason) = (picks.requests(), args.why.reason);
+    let body = BlockRequest { units: Vec::new(), picks, reason };
+    let ask = Ask::operate_seats(campaign, pool, verb, body, &id);
     let (done, raw) = yes(args.server.client()?.ask::<SeatsBlocked>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
-        let note = if asked > done.units { ", the others were so already" } else { "" };
+        let note = if asked > u64::from(done.units) { ", the others were so already" } else { "" };
         out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
     }
     Ok(Exit::Yes)
@@ -119,13 +121,14 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
 
 async fn exchange(args: MoveArgs, json: bool) -> Result<Exit, Complaint> {
     let PoolArgs { campaign, pool } = &args.pool;
-    let body = json!({"from": args.from, "to": args.to, "reason": args.why.reason});
-    let ask = Ask::operate_seats(campaign, pool, "move", body, &args.why.id());
+    let id = args.why.id();
+    let body = MoveRequest { from: args.from, to: args.to, reason: args.why.reason };
+    let ask = Ask::operate_seats(campaign, pool, "move", body, &id);
     let (moved, raw) = yes(args.server.client()?.ask::<SeatsMoved>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
-        let SeatsMoved { from, to, rank } = moved;
+        let SeatsMoved { from, to, rank, .. } = moved;
         let whose = rank.map_or("a hold".to_owned(), |rank| format!("rank {rank}"));
         out::line(format!("moved {whose} from {from} to {to} in {campaign}/{pool}"));
     }

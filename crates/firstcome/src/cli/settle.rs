@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use firstcome_journal::folder::DataFolder;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
@@ -10,6 +10,7 @@ use super::connect::{LedgerArgs, ServerArgs, yes};
 use super::source::SourceArgs;
 use super::{on_one_core, out};
 use crate::offline::rebuild;
+use firstcome_api::node::Settling;
 use firstcome_client::Ask;
 use firstcome_node::ledger;
 use firstcome_rush::terminal;
@@ -63,24 +64,22 @@ pub(super) fn run(verb: SettleVerb, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (_, raw) = yes(args.client()?.ask::<Value>(Ask::get("/v1/settling")).await?)?;
-    let trouble = raw["trouble"].as_str();
+    let (settling, raw) = yes(args.client()?.ask::<Settling>(Ask::get("/v1/settling")).await?)?;
+    let Settling { ledger, settled, last_result, lag, lag_ms, term, trouble } = settling;
     // Results that wait for a moment are no trouble.
     let exit = if trouble.is_some() { Exit::Refused } else { Exit::Yes };
     if json {
         out::json(&raw);
         return Ok(exit);
     }
-    let number = |field: &str| raw[field].as_u64().unwrap_or(0);
-    let ledger = raw["ledger"].as_str().unwrap_or("-");
     if ledger == "none" {
         out::line("there is no ledger: results stay in memory until their campaign leaves it");
         return Ok(exit);
     }
-    let seconds = number("lag_ms") as f64 / 1e3;
-    out::line(format!("ledger   {ledger}, term {}", number("term")));
-    out::line(format!("settled  {} of {} results", number("settled"), number("last_result")));
-    out::line(format!("waiting  {} results, the oldest for {seconds:.1} s", number("lag")));
+    let seconds = lag_ms as f64 / 1e3;
+    out::line(format!("ledger   {ledger}, term {term}"));
+    out::line(format!("settled  {settled} of {last_result} results"));
+    out::line(format!("waiting  {lag} results, the oldest for {seconds:.1} s"));
     match trouble {
         None => out::line(format!("{} results are being settled", terminal::mark(true))),
         Some(why) => out::line(format!("{} {why}", terminal::mark(false))),

@@ -35,7 +35,8 @@ pub(super) struct TokenArgs {
 }
 
 pub(super) async fn run(args: TokenArgs, json: bool) -> Result<Exit, Complaint> {
-    let seconds = args.good_for.as_secs();
+    // A time beyond what fits is refused by the server like any that is too long.
+    let seconds = u32::try_from(args.good_for.as_secs()).unwrap_or(u32::MAX);
     let ask = Ask::mint(&args.campaign, &args.subject, seconds, args.cancel);
     let (minted, raw) = yes(args.server.client()?.ask::<Minted>(ask).await?)?;
     if json {

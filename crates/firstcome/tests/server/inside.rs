@@ -14,7 +14,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Halls, Key, Keys, Options};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -132,9 +132,19 @@ impl Inside {
         let (stop, draining) = watch::channel(false);
         let openapi = firstcome_http::openapi();
         let ledger = None;
-        let halls = Halls::default();
-        let app =
-            App { node, leader, ledger, keys, guards, halls, metrics, options, openapi, draining };
+        let seat_maps = SeatMaps::default();
+        let app = App {
+            node,
+            leader,
+            ledger,
+            keys,
+            guards,
+            seat_maps,
+            metrics,
+            options,
+            openapi,
+            draining,
+        };
         let app = Arc::new(app);
         Self { router: firstcome_http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
     }

@@ -7,7 +7,7 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Halls, Key, Keys, Options, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -221,14 +221,14 @@ async fn serves_from_memory_and_writes_behind() {
     let (_stopping, stop) = tokio::sync::watch::channel(false);
     let (openapi, draining) = (firstcome_http::openapi(), stop.clone());
     let guards = Guards::default();
-    let halls = Halls::default();
+    let seat_maps = SeatMaps::default();
     let app = App {
         node,
         leader,
         ledger: None,
         keys,
         guards,
-        halls,
+        seat_maps,
         metrics,
         options,
         openapi,

@@ -3,9 +3,9 @@
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// How a breaker stands.
+/// The state of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum BreakerState {
     /// Everybody may call.
     Closed,
     /// Nobody may.
@@ -27,7 +27,7 @@ enum State {
     HalfOpen,
 }
 
-/// Counts failures in a row. It is told the time, and reads no clock.
+/// Counts failures in a row. The caller gives the time: it reads no clock.
 #[derive(Debug)]
 pub struct Breaker {
     failures: u32,
@@ -92,12 +92,12 @@ impl Breaker {
         }
     }
 
-    /// Says how it stands.
-    pub fn stand(&self) -> Stand {
+    /// Gives its state.
+    pub fn state(&self) -> BreakerState {
         match self.state {
-            State::Closed { .. } => Stand::Closed,
-            State::Open { .. } => Stand::Open,
-            State::HalfOpen => Stand::HalfOpen,
+            State::Closed { .. } => BreakerState::Closed,
+            State::Open { .. } => BreakerState::Open,
+            State::HalfOpen => BreakerState::HalfOpen,
         }
     }
 }
@@ -116,7 +116,11 @@ mod tests {
             let pass = breaker.admit(now).unwrap();
             if good { breaker.succeeded(pass) } else { breaker.failed(pass, now) }
         }
-        assert_eq!(breaker.stand(), Stand::Closed, "five failures, but never three in a row");
+        assert_eq!(
+            breaker.state(),
+            BreakerState::Closed,
+            "five failures, but never three in a row"
+        );
         let (early, pass) = (breaker.admit(now).unwrap(), breaker.admit(now).unwrap());
         breaker.failed(pass, now);
         assert_eq!(breaker.admit(now), Err(SECOND));
@@ -126,12 +130,15 @@ mod tests {
         assert_eq!(breaker.admit(now + SECOND / 2), Err(SECOND / 2));
         // One probe, and nobody beside it.
         let probe = breaker.admit(now + SECOND).unwrap();
-        assert_eq!((breaker.stand(), breaker.admit(now + SECOND)), (Stand::HalfOpen, Err(SECOND)));
+        assert_eq!(
+            (breaker.state(), breaker.admit(now + SECOND)),
+            (BreakerState::HalfOpen, Err(SECOND))
+        );
         breaker.failed(probe, now + SECOND * 2);
         assert_eq!(breaker.admit(now + SECOND * 2), Err(SECOND));
         let probe = breaker.admit(now + SECOND * 3).unwrap();
         breaker.succeeded(probe);
-        assert_eq!(breaker.stand(), Stand::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
         assert!(breaker.admit(now + SECOND * 3).is_ok());
     }
 
@@ -143,7 +150,7 @@ mod tests {
         breaker.failed(pass, now);
         let probe = breaker.admit(now + SECOND).unwrap();
         breaker.gone(probe, now + SECOND);
-        assert_eq!(breaker.stand(), Stand::Open);
+        assert_eq!(breaker.state(), BreakerState::Open);
         assert!(breaker.admit(now + SECOND).is_ok_and(|pass| pass.probe));
     }
 
@@ -155,6 +162,6 @@ mod tests {
             let pass = breaker.admit(now).unwrap();
             breaker.failed(pass, now);
         }
-        assert_eq!(breaker.stand(), Stand::Closed);
+        assert_eq!(breaker.state(), BreakerState::Closed);
     }
 }

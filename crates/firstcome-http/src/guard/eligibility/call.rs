@@ -1,6 +1,5 @@
 //! One call to the team's own service: a question in JSON, an answer in JSON.
 
-use super::Down;
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use axum::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, Limited};
@@ -13,6 +12,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,6 +42,33 @@ pub enum Said {
     Yes(Option<u32>),
     /// The subject may not, for a reason it may be told. A limit of 0 says so too.
     No(Option<Arc<str>>),
+}
+
+/// Why the answer of a service is not known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Down {
+    /// It failed too often, and is left alone for that long.
+    Open(Duration),
+    /// As many calls are under way as may be.
+    Full,
+    /// It did not answer in time.
+    Slow,
+    /// There was no connection, or it was cut.
+    Unreachable(Arc<str>),
+    /// It answered something that is no answer.
+    Wrong(Arc<str>),
+}
+
+impl fmt::Display for Down {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Open(_) => f.write_str("it failed several times in a row and is left alone"),
+            Self::Full => f.write_str("as many calls to it are under way as may be"),
+            Self::Slow => f.write_str("it did not answer in time"),
+            Self::Unreachable(_) => f.write_str("it cannot be reached"),
+            Self::Wrong(_) => f.write_str("it answered something that is no answer"),
+        }
+    }
 }
 
 /// An answer as it travels. What else it says is for others.

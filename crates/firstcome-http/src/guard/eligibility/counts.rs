@@ -1,6 +1,6 @@
 //! What is counted of each check.
 
-use super::breaker::Stand;
+use super::breaker::BreakerState;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -84,15 +84,15 @@ pub struct Counts {
 
 impl Counts {
     /// Counts a breaker that went from one state to another.
-    pub(super) fn went(&self, from: Stand, to: Stand) {
+    pub(super) fn went(&self, from: BreakerState, to: BreakerState) {
         if from == to {
             return;
         }
         match to {
-            Stand::Closed => self.closed.inc(),
-            Stand::Open => self.opened.inc(),
-            Stand::HalfOpen => self.half_opened.inc(),
+            BreakerState::Closed => self.closed.inc(),
+            BreakerState::Open => self.opened.inc(),
+            BreakerState::HalfOpen => self.half_opened.inc(),
         };
-        self.is_open.set(i64::from(to != Stand::Closed));
+        self.is_open.set(i64::from(to != BreakerState::Closed));
     }
 }

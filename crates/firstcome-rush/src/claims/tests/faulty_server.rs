@@ -149,20 +149,23 @@ impl FaultyServer {
             })
             .collect();
         let next = (after + page.len() < rows.len()).then_some(after + page.len());
-        json!({"results": page, "next": next})
+        json!({"results": page, "next": next, "last": rows.len(), "position": "0.1", "durable": true})
     }
 
     fn campaign(&self) -> Value {
         let taken = self.lines().len() as u64;
         let left = self.places.saturating_sub(taken);
-        json!({"campaign": "spring", "state": "open", "version": 1, "left": left, "pools": [
+        json!({"campaign": "spring", "title": "", "state": "open", "version": 1, "created_at": AT, "opens_at": AT, "now": AT,
+            "limits": {"campaign": 1}, "claim_again": false, "units_return": true, "hold_ttl_ms": 480_000, "hold_max_ms": 1_800_000,
+            "holds": "one", "holds_per_hour": 60, "allow_orphans": false, "ask_again_ms": 1_000, "position": "0.1", "stale": false,
+            "durable": true, "left": left, "pools": [
             {"name": "main", "kind": "counted", "capacity": self.places, "left": left, "taken": taken, "last_rank": taken, "cancelled": 0}
         ]})
     }
 }
 
 fn won(outcome: &str, subject: &str, rank: u64) -> Value {
-    json!({"outcome": outcome, "campaign": "spring", "pool": "main", "subject": subject, "rank": rank, "at": AT})
+    json!({"outcome": outcome, "campaign": "spring", "pool": "main", "subject": subject, "rank": rank, "at": AT, "position": "0.1", "decided": "journal"})
 }
 
 fn problem(outcome: &str, changed: &str) -> Value {

@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use firstcome_client::{Ask, Client, MapRow, SeatMap};
+use firstcome_api::seat_map::MapRow;
+use firstcome_client::{Ask, Client, SeatMap};
 use serde::Deserialize;
 
 use super::super::{CAMPAIGN, DemoError, ask};

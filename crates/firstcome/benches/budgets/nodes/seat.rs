@@ -1,9 +1,9 @@
 //! A node of this process on connections of its own.
 
 use anyhow::{Result, ensure};
-use firstcome_core::command::Expect;
+use firstcome_core::command::{Expect, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Outcome, Settings, SpaceId};
+use firstcome_core::{Command, Outcome, Settings, SpaceId};
 use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_node::Metrics;
@@ -32,6 +32,7 @@ impl Seat {
         let metrics = Arc::new(Metrics::default());
         let limits = Limits {
             queue: 1 << 20,
+            queue_bytes: firstcome_node::intake::QUEUE_BYTES,
             wait: Duration::from_secs(30),
             memory: u64::MAX,
             outbox: None,

@@ -83,25 +83,22 @@ impl ChangeArgs {
         let limit = match self.limit {
             Some(Limit::AtMost(limit)) => Some(limit),
             Some(Limit::Lifted) => None,
-            None => now.limits.campaign,
+            None => now.limits.campaign.map(u64::from),
         };
-        let mut settings = json!({
+        Ok(json!({
+            "title": self.title.as_ref().unwrap_or(&now.title),
             "opens_at": opens_at,
             "closes_at": closes_at,
             "limits": {"campaign": limit},
             "claim_again": now.claim_again,
             "units_return": now.units_return,
             "pools": self.pools(now)?,
-        });
-        if let Some(title) = self.title.as_ref().or(now.title.as_ref()) {
-            settings["title"] = title.as_str().into();
-        }
-        Ok(settings)
+        }))
     }
 
     fn pools(&self, now: &Campaign) -> Result<Vec<Value>, Complaint> {
         let mut pools: Vec<(String, u64)> =
-            now.pools.iter().map(|pool| (pool.name.clone(), pool.capacity)).collect();
+            now.pools.iter().map(|pool| (pool.name.clone(), u64::from(pool.capacity))).collect();
         if let Some(places) = self.places {
             let [(_, capacity)] = pools.as_mut_slice() else {
                 let sentence = format!(

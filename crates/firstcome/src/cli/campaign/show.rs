@@ -27,10 +27,9 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let title = campaign.title.as_deref().filter(|title| !title.is_empty());
-    out::line(match title {
-        Some(title) => format!("{}: {title}", campaign.campaign),
-        None => campaign.campaign.clone(),
+    out::line(match campaign.title.as_str() {
+        "" => campaign.campaign.clone(),
+        title => format!("{}: {title}", campaign.campaign),
     });
     out::line(format!(
         "  {}{}",
@@ -45,26 +44,27 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     }
     let widest = campaign.pools.iter().map(|pool| pool.name.len()).max().unwrap_or(0);
     for pool in &campaign.pools {
-        let drawn = terminal::bar(pool.left as f64 / pool.capacity.max(1) as f64, BAR);
-        let cancelled = if pool.cancelled > 0 {
-            format!(", {} cancelled", pool.cancelled)
-        } else {
-            String::new()
+        let drawn = terminal::bar(f64::from(pool.left) / f64::from(pool.capacity.max(1)), BAR);
+        let cancelled = match pool.cancelled {
+            None | Some(0) => String::new(),
+            Some(cancelled) => format!(", {cancelled} cancelled"),
         };
-        let (name, left, capacity, last) = (&pool.name, pool.left, pool.capacity, pool.last_rank);
+        let (name, left, capacity) = (&pool.name, pool.left, pool.capacity);
+        let last = pool.last_rank.unwrap_or(0);
         out::line(format!(
             "  {name:widest$} {drawn} {left} of {capacity} left, last rank {last}{cancelled}"
         ));
     }
     out::line(format!(
         "  version {}, {} results not settled yet",
-        campaign.version, campaign.unsettled
+        campaign.version,
+        campaign.unsettled.unwrap_or(0)
     ));
     Ok(Exit::Yes)
 }
 
 fn state(campaign: &Campaign) -> String {
-    match (campaign.state.as_str(), campaign.opens_in_ms, &campaign.opens_at) {
+    match (&*campaign.state, campaign.opens_in_ms, &campaign.opens_at) {
         ("scheduled", Some(wait), Some(opens_at)) => {
             format!("opens in {:.1} s, at {opens_at}", wait as f64 / 1_000.0)
         }
@@ -82,27 +82,20 @@ pub(super) async fn list(server: ServerArgs, json: bool) -> Result<Exit, Complai
     }
     let mut table = table(&["campaign", "state", "left", "places", "opens at", "title"]);
     for campaign in &list.campaigns {
-        let places: u64 = campaign.pools.iter().map(|pool| pool.capacity).sum();
+        let places: u64 = campaign.pools.iter().map(|pool| u64::from(pool.capacity)).sum();
         table.add_row([
             campaign.campaign.clone(),
-            campaign.state.clone(),
+            campaign.state.to_string(),
             campaign.left.to_string(),
             places.to_string(),
             campaign.opens_at.clone().unwrap_or_default(),
-            campaign.title.clone().unwrap_or_default(),
+            campaign.title.clone(),
         ]);
     }
-    for gone in &list.archived {
-        let text = |field: &str| gone[field].as_str().unwrap_or_default().to_owned();
-        let archived = format!("archived {}", text("archived_at"));
-        table.add_row([
-            text("campaign"),
-            archived,
-            String::new(),
-            String::new(),
-            String::new(),
-            text("title"),
-        ]);
+    for gone in list.archived {
+        let archived = format!("archived {}", gone.archived_at);
+        let none = String::new;
+        table.add_row([gone.campaign, archived, none(), none(), none(), gone.title]);
     }
     out::line(table);
     Ok(Exit::Yes)

@@ -162,7 +162,7 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
     let name = args.campaign.clone().unwrap_or_default();
     let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(&name)).await?)?;
     let seated = |pool: &&firstcome_client::CampaignPool| {
-        pool.kind.as_deref() == Some("seated") && args.pool.as_ref().is_none_or(|p| *p == pool.name)
+        pool.kind == "seated" && args.pool.as_ref().is_none_or(|p| *p == pool.name)
     };
     let mut pools = campaign.pools.iter().filter(seated);
     let (Some(pool), None) = (pools.next(), pools.next()) else {
@@ -170,7 +170,7 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
             Complaint::usage(format!("{name} has not one seated pool that could be meant"));
         return Err(complaint.hint("name it with --pool"));
     };
-    if (pool.last_rank > 0 || pool.taken > 0) && !args.force {
+    if (pool.last_rank.unwrap_or(0) > 0 || pool.taken > 0) && !args.force {
         let sentence = format!("{name} holds claims that are not this rush's");
         return Err(Complaint::new(Exit::Refused, sentence).hint(
             "use --create SEATS for a house of its own, or --force to hold here all the same",

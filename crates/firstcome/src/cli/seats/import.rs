@@ -67,9 +67,9 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         let ask = Ask::import_seats(campaign, pool, values.into());
         match client.ask::<Imported>(ask).await? {
             Reply::Yes(imported, _) => {
-                added += imported.seats;
-                areas += imported.areas;
-                capacity = imported.capacity;
+                added += u64::from(imported.seats);
+                areas += u64::from(imported.areas);
+                capacity = u64::from(imported.capacity);
             }
             Reply::No(problem) => {
                 meter.finish_and_clear();

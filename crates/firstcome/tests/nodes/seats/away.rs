@@ -3,6 +3,7 @@
 use super::heard::{micros, position};
 use super::house::{CAMPAIGN, House};
 use crate::scene::{Scene, Setup};
+use firstcome_api::hold::PickRequest;
 use firstcome_client::Ask;
 use firstcome_testbed::Settings;
 use serde_json::{Value, json};
@@ -17,8 +18,8 @@ const AWAY: i64 = 540;
 const STEP: i64 = 15 * SECOND;
 
 async fn holds(scene: &Scene, node: usize, who: &str, seat: &str) -> Value {
-    let picks = json!([{"units": [seat]}]);
-    let ask = Ask::hold(CAMPAIGN, &format!("of-{who}"), who, &picks, 0);
+    let picks = vec![PickRequest::names(None, vec![seat.to_owned()])];
+    let ask = Ask::hold(CAMPAIGN, &format!("of-{who}"), who, picks, 0);
     scene.nodes[node].talk().tell(ask).await.unwrap()
 }
 

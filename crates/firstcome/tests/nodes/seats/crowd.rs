@@ -3,6 +3,7 @@
 use super::house::{CAMPAIGN, House};
 use crate::scene::{Scene, Setup};
 use crate::talk::Talk;
+use firstcome_api::hold::PickRequest;
 use firstcome_client::Ask;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -30,9 +31,9 @@ struct Had {
 
 async fn asks(talk: &mut Talk, round: &str, person: usize, wait: Duration) -> Value {
     let (id, who) = (format!("{round}-{person}"), format!("s{person}"));
-    let picks = json!([{"units": [SEAT]}]);
+    let picks = vec![PickRequest::names(None, vec![SEAT.to_owned()])];
     let wait = wait.as_millis() as u64;
-    talk.tell(Ask::hold(CAMPAIGN, &id, &who, &picks, wait)).await.unwrap()
+    talk.tell(Ask::hold(CAMPAIGN, &id, &who, picks, wait)).await.unwrap()
 }
 
 /// Takes an answer down: who got it, or that it is somebody else's.

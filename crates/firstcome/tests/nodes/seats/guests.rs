@@ -107,7 +107,10 @@ impl Guest {
         let picks = picks(wish);
         let wait = if self.random.u32(..8) == 0 { 300 } else { 0 };
         let verb = match verb {
-            Verb::Hold => return Ask::hold(CAMPAIGN, hold, subject, &picks, wait),
+            Verb::Hold => {
+                let picks = serde_json::from_value(picks).unwrap();
+                return Ask::hold(CAMPAIGN, hold, subject, picks, wait);
+            }
             Verb::Add => "add",
             Verb::Drop => "drop",
             Verb::Extend => "extend",

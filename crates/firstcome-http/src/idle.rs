@@ -1,6 +1,6 @@
-//! How long a connection may take over a request's head, and be idle between requests.
+//! The timeout of a connection: for a request's head, and for being idle between requests.
 //!
-//! One look a second at each connection, in place of a timer set and cleared for each request.
+//! Each connection is checked once a second, in place of a timer set and cleared for each request.
 
 use std::io;
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
-/// How often a connection is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often a connection is checked.
+const CHECK_EVERY: Duration = Duration::from_secs(1);
 
 const HEAD: u64 = 0;
 const IDLE: u64 = 1;
@@ -21,29 +21,29 @@ const ANSWERING: u64 = 2;
 
 /// What a connection does, and since when: two low bits and milliseconds.
 #[derive(Debug)]
-pub(super) struct Patience {
+pub(super) struct IdleTimer {
     begun: Instant,
     state: AtomicU64,
 }
 
-impl Patience {
+impl IdleTimer {
     /// Begins with a connection that owes a request's head.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { begun: Instant::now(), state: AtomicU64::new(HEAD) })
     }
 
-    /// A request's head is there.
+    /// Notes that a request's head is there.
     pub(super) fn answering(&self) {
         self.state.store(ANSWERING, Ordering::Relaxed);
     }
 
-    /// The request is answered.
+    /// Notes that the request is answered.
     pub(super) fn idle(&self) {
         self.set(IDLE);
     }
 
-    /// Bytes came: if the connection was idle they are the beginning of a head.
-    fn bytes_came(&self) {
+    /// Notes that bytes were read: if the connection was idle they are the beginning of a head.
+    fn bytes_read(&self) {
         if self.state.load(Ordering::Relaxed) & 3 == IDLE {
             self.set(HEAD);
         }
@@ -61,7 +61,7 @@ impl Patience {
     /// Cancel safe.
     pub(super) async fn ends(&self, head: Duration, idle: Duration) {
         loop {
-            sleep(LOOK_EVERY.min(head)).await;
+            sleep(CHECK_EVERY.min(head)).await;
             let state = self.state.load(Ordering::Relaxed);
             let since = Duration::from_millis(state >> 2);
             let lasted = self.begun.elapsed().saturating_sub(since);
@@ -77,14 +77,14 @@ impl Patience {
     }
 }
 
-/// A stream that tells [`Patience`] when bytes come.
+/// A stream that notes in its [`IdleTimer`] when bytes are read.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct Timed {
     pub(super) stream: TcpStream,
-    pub(super) patience: Arc<Patience>,
+    pub(super) timer: Arc<IdleTimer>,
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for Timed {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -93,13 +93,13 @@ impl AsyncRead for Watched {
         let before = buf.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
         if buf.filled().len() > before {
-            self.patience.bytes_came();
+            self.timer.bytes_read();
         }
         polled
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for Timed {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,21 +1,21 @@
-//! Halls as many people watch them: looked at a few times a second, once for all who watch.
+//! Seat maps and the events that follow them: read from the state a few times a second, once for all who watch.
 //!
-//! While somebody looks at the map of a campaign or follows its changes, one task looks at its pools after
-//! each batch of entries. What changed is written once and handed to everybody. A watcher who cannot keep up
-//! is told to fetch the map again; nobody waits for anybody. Everything here rests on what is durable.
+//! While somebody reads the map of a campaign or follows its changes, one task reads its pools after
+//! each batch of entries. A change is written once and sent to every subscriber. A subscriber that cannot keep up
+//! is asked to fetch the map again; nobody waits for anybody. Only durable state is shown.
 
-pub(super) mod events;
-pub(super) mod layout;
-pub(super) mod map;
-mod packed;
+pub(crate) mod events;
+mod gzip;
+pub(crate) mod layout;
+pub(crate) mod show;
 
 use axum::body::Bytes;
 use firstcome_core::hall::Standings;
 use firstcome_core::names::Position;
 use firstcome_core::{Refusal, State};
 use firstcome_node::{Intake, Replica, Task};
+use gzip::Deflated;
 use layout::Layout;
-use packed::Deflated;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -23,18 +23,18 @@ use std::time::Duration;
 use tokio::sync::{OnceCell, broadcast, watch};
 use tokio::time::{Instant, sleep, timeout};
 
-/// The shortest time between two looks: changes in between come together.
+/// The shortest time between two reads: changes in between come together.
 const BATCH: Duration = Duration::from_millis(25);
-/// How long a campaign is looked at after the last one who was interested.
+/// How long a campaign is read after the last request about it.
 const INTEREST: Duration = Duration::from_secs(60);
-/// Looks that can be resumed from.
+/// Past reads that a subscriber can resume from.
 const PAST: usize = 4_096;
-/// Changes a watcher may be behind.
+/// Events a subscriber may be late by.
 const BEHIND: usize = 256;
 
-/// What is watched on this node, by campaign.
+/// The campaigns that are watched on this node, by name.
 #[derive(Debug, Default)]
-pub struct Halls(Mutex<BTreeMap<String, Arc<Watched>>>);
+pub struct SeatMaps(Mutex<BTreeMap<String, Arc<Watched>>>);
 
 /// One campaign that is watched.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ struct Shared {
 
 #[derive(Debug)]
 struct Past {
-    looks: VecDeque<(Position, Option<Event>)>,
+    reads: VecDeque<(Position, Option<Event>)>,
     asked: Instant,
-    /// Whether nobody looks any more.
+    /// Whether the task has ended.
     over: bool,
 }
 
-/// What changed with one look, as it is sent.
+/// The changes found by one read, as they are sent.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     text: Bytes,
@@ -69,8 +69,8 @@ pub(super) struct Event {
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) position: Position,
-    /// Which of this node's histories it is of.
-    history: u64,
+    /// Which branch of the journal it is of.
+    branch: u64,
     pub(super) pools: Vec<Pool>,
 }
 
@@ -80,41 +80,41 @@ pub(super) struct Pool {
     pub(super) name: String,
     left: u32,
     /// Of a seated pool.
-    pub(super) hall: Option<Hall>,
+    pub(super) seats: Option<Seats>,
 }
 
-/// How seats and areas stand.
+/// A seated pool: the status of its seats and areas.
 #[derive(Debug)]
-pub(super) struct Hall {
-    standings: Standings,
+pub(super) struct Seats {
+    status: Standings,
     /// Free and for sale, held, confirmed, blocked, of each area.
     areas: Vec<[u32; 4]>,
     layout: Arc<Layout>,
     /// A letter for each seat, once somebody asked.
     letters: OnceLock<String>,
-    /// What the map says of how all stand, compressed, once somebody asked.
-    packed_standing: OnceCell<Deflated>,
+    /// The members of the map that give the status of all, compressed, once somebody asked.
+    packed_status: OnceCell<Deflated>,
     /// The whole map, compressed, once somebody asked for it, and the tag it goes by.
     packed: OnceCell<Bytes>,
     tag: OnceLock<String>,
 }
 
 impl Seen {
-    /// Looks at the pools: short, since entries wait meanwhile. Seats that stand as before are shared with that look.
-    fn look(
+    /// Reads the pools: short, since entries wait meanwhile. Seats with the status of before are shared with that read.
+    fn read(
         state: &State,
-        history: u64,
+        branch: u64,
         campaign: &str,
         before: Option<&Self>,
     ) -> Result<Self, Refusal> {
         let campaign = state.campaign(campaign)?;
-        let pools = campaign.pools().iter().enumerate().map(|(at, pool)| {
-            // In another history other seats may have been added.
+        let pools = campaign.pools().iter().enumerate().map(|(index, pool)| {
+            // On another branch other seats may have been added.
             let old = before
-                .filter(|before| before.history == history)
-                .and_then(|before| before.pools.get(at)?.hall.as_ref());
-            let hall = pool.hall().map(|hall| Hall {
-                standings: hall.standings(),
+                .filter(|before| before.branch == branch)
+                .and_then(|before| before.pools.get(index)?.seats.as_ref());
+            let seats = pool.hall().map(|hall| Seats {
+                status: hall.standings(),
                 areas: (0..hall.areas())
                     .map(|area| {
                         let counts = hall.area_counts(area);
@@ -123,27 +123,27 @@ impl Seen {
                     .collect(),
                 layout: match old.map(|old| &old.layout) {
                     Some(layout) if layout.is_of(campaign, hall) => Arc::clone(layout),
-                    Some(_) | None => Arc::new(Layout::of(campaign, at, hall)),
+                    Some(_) | None => Arc::new(Layout::of(campaign, index, hall)),
                 },
                 letters: OnceLock::new(),
-                packed_standing: OnceCell::new(),
+                packed_status: OnceCell::new(),
                 packed: OnceCell::new(),
                 tag: OnceLock::new(),
             });
-            Pool { name: pool.name().to_owned(), left: pool.left(), hall }
+            Pool { name: pool.name().to_owned(), left: pool.left(), seats }
         });
-        Ok(Self { position: state.token(), history, pools: pools.collect() })
+        Ok(Self { position: state.token(), branch, pools: pools.collect() })
     }
 
-    /// Writes what changed since an earlier look; `None` if the map has to be fetched again.
+    /// Writes what changed since an earlier read; `None` if the map has to be fetched again.
     fn changes(&self, before: &Self) -> Option<Option<Event>> {
-        if self.history != before.history || self.pools.len() != before.pools.len() {
+        if self.branch != before.branch || self.pools.len() != before.pools.len() {
             return None;
         }
         let mut pools = String::new();
         for (new, old) in self.pools.iter().zip(&before.pools) {
             let mut text = String::new();
-            if let (Some(new), Some(old)) = (&new.hall, &old.hall) {
+            if let (Some(new), Some(old)) = (&new.seats, &old.seats) {
                 if !Arc::ptr_eq(&new.layout, &old.layout) {
                     return None;
                 }
@@ -172,18 +172,18 @@ impl Seen {
     }
 }
 
-impl Hall {
+impl Seats {
     fn changes(&self, before: &Self, text: &mut String) {
         let mut by_letter = BTreeMap::<u8, String>::new();
-        for (seat, kind) in self.standings.changes_since(&before.standings) {
+        for (seat, kind) in self.status.changes_since(&before.status) {
             let seats = by_letter.entry(self.layout.letter(seat, kind)).or_default();
             let comma = if seats.is_empty() { "" } else { "," };
             put(seats, format_args!("{comma}{seat}"));
         }
         if !by_letter.is_empty() {
             text.push_str(r#","seats":{"#);
-            for (at, (letter, seats)) in by_letter.iter().enumerate() {
-                let (comma, letter) = (if at == 0 { "" } else { "," }, char::from(*letter));
+            for (index, (letter, seats)) in by_letter.iter().enumerate() {
+                let (comma, letter) = (if index == 0 { "" } else { "," }, char::from(*letter));
                 put(text, format_args!(r#"{comma}"{letter}":[{seats}]"#));
             }
             text.push('}');
@@ -191,10 +191,10 @@ impl Hall {
         if self.areas != before.areas {
             text.push_str(r#","areas":["#);
             let changed = self.areas.iter().zip(&before.areas).enumerate();
-            for (nth, (at, (counts, _))) in changed.filter(|(_, (n, o))| n != o).enumerate() {
+            for (nth, (area, (counts, _))) in changed.filter(|(_, (n, o))| n != o).enumerate() {
                 let [left, held, confirmed, blocked] = counts;
                 let comma = if nth == 0 { "" } else { "," };
-                put(text, format_args!("{comma}[{at},{left},{held},{confirmed},{blocked}]"));
+                put(text, format_args!("{comma}[{area},{left},{held},{confirmed},{blocked}]"));
             }
             text.push(']');
         }
@@ -205,7 +205,7 @@ fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
     text.write_fmt(words).expect("writing to a string does not fail");
 }
 
-impl Halls {
+impl SeatMaps {
     /// Gives how many streams of events are open.
     pub(super) fn watchers(&self) -> usize {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -231,17 +231,17 @@ impl Halls {
         }
         let replica = &intake.replica;
         let seen = replica.look(|state| {
-            let history = replica.durable().history;
-            Seen::look(state, history, campaign, None).map_err(|why| (why, state.token()))
+            let branch = replica.durable().branch;
+            Seen::read(state, branch, campaign, None).map_err(|why| (why, state.token()))
         })?;
-        let looks = VecDeque::from([(seen.position, None)]);
+        let reads = VecDeque::from([(seen.position, None)]);
         let shared = Arc::new(Shared {
             campaign: campaign.to_owned(),
             seen: watch::Sender::new(Arc::new(seen)),
             events: broadcast::Sender::new(BEHIND),
-            past: Mutex::new(Past { looks, asked: Instant::now(), over: false }),
+            past: Mutex::new(Past { reads, asked: Instant::now(), over: false }),
         });
-        let task = Task::spawn(keep_looking(Arc::clone(&shared), Arc::clone(intake)));
+        let task = Task::spawn(read_on(Arc::clone(&shared), Arc::clone(intake)));
         let watched = Arc::new(Watched { shared, task });
         all.insert(campaign.to_owned(), Arc::clone(&watched));
         Ok(watched)
@@ -267,19 +267,19 @@ impl Shared {
         self.past.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands out what came of a look.
+    /// Sends what one read found to every subscriber.
     fn publish(&self, seen: Arc<Seen>) {
         let before = Arc::clone(&self.seen.borrow());
         let changes = seen.changes(&before);
         let mut past = self.past();
         if changes.is_none() {
-            past.looks.clear();
+            past.reads.clear();
         }
         let event = changes.unwrap_or_else(|| Some(seen.reset()));
-        if past.looks.len() == PAST {
-            past.looks.pop_front();
+        if past.reads.len() == PAST {
+            past.reads.pop_front();
         }
-        past.looks.push_back((seen.position, event.clone()));
+        past.reads.push_back((seen.position, event.clone()));
         self.seen.send_replace(seen);
         if let Some(event) = event {
             // Nobody may be watching.
@@ -288,30 +288,30 @@ impl Shared {
     }
 }
 
-/// Looks after each batch of entries, until nobody is interested or the campaign is gone.
-async fn keep_looking(shared: Arc<Shared>, intake: Arc<Intake>) {
+/// Reads the pools after each batch of entries, until nobody is interested or the campaign is gone.
+async fn read_on(shared: Arc<Shared>, intake: Arc<Intake>) {
     let replica: Arc<Replica> = Arc::clone(&intake.replica);
     let mut applied = replica.watch();
     loop {
         sleep(BATCH).await;
         applied.borrow_and_update();
         let before = Arc::clone(&shared.seen.borrow());
-        let look = |state: &State| {
-            // It changes together with the state.
-            let history = replica.durable().history;
-            let same = state.token() == before.position && history == before.history;
-            (!same).then(|| Seen::look(state, history, &shared.campaign, Some(&before)))
+        let read = |state: &State| {
+            // The branch changes together with the state.
+            let branch = replica.durable().branch;
+            let same = state.token() == before.position && branch == before.branch;
+            (!same).then(|| Seen::read(state, branch, &shared.campaign, Some(&before)))
         };
-        match replica.look(look) {
+        match replica.look(read) {
             None => {}
             Some(Err(_)) => {
-                // It has left memory: whoever fetches the map hears so.
+                // It has left memory: a caller that fetches the map is told so.
                 shared.past().over = true;
                 drop(shared.events.send(before.reset()));
                 return;
             }
             Some(Ok(seen)) => {
-                // What is not durable yet is seen with a later look.
+                // State that is not durable yet is shown by a later read.
                 if intake.endures(seen.position).await {
                     shared.publish(Arc::new(seen));
                 } else {

@@ -1,15 +1,13 @@
-//! The map of a seated pool: whole, or only how its seats stand.
+//! The map of a seated pool: whole, or only the status of its seats.
 
-use super::super::claims::path;
-use super::super::problem::Problem;
-use super::super::request;
+use super::gzip::{Deflated, gzip};
 use super::layout::Written;
-use super::packed::{Deflated, gzip};
-use super::{Hall, Seen};
+use super::{Seats, Seen};
 use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
+use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_api::key::Role;
 use firstcome_core::outcome::Missing;
@@ -31,57 +29,53 @@ use std::sync::Arc;
         (status = 404, description = "not_found"), (status = 409, description = "not_seated")))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,
-    place: Result<Path<(String, String)>, PathRejection>,
+    path: InPath<(String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        let Path((campaign, pool)) = path(place)?;
-        app.bearer(&headers, Role::Read, &campaign)?;
-        request::campaign(&campaign)?;
-        request::pool(&campaign, &pool)?;
-        let query = request::Query::parse(query.as_deref(), &["standing"])?;
-        app.reach(&query).await?;
-        app.readable(&campaign)?;
-        let now = app.node.replica.look(State::token);
-        let refused = |(refusal, position)| {
-            Problem::refused(refusal, &campaign).at(position, Decided::Replica)
-        };
-        let watched = app.halls.watch(&app.node.intake, &campaign).map_err(refused)?;
-        let seen = watched.seen(now).await;
-        let missing = Refusal::NotFound(Missing::Pool);
-        let at = seen.pools.iter().position(|seen| seen.name == pool);
-        let at = at.ok_or_else(|| refused((missing, seen.position)))?;
-        if seen.pools[at].hall.is_none() {
-            return Err(refused((Refusal::NotSeated, seen.position)));
-        }
-        let standing = query.get("standing").is_some_and(|value| value != "0");
-        answer(&app.node.replica, seen, at, &campaign, standing, &headers).await
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    let (campaign, pool) = request::path(path)?;
+    app.bearer(&headers, Role::Read, &campaign)?;
+    request::campaign(&campaign)?;
+    request::pool(&campaign, &pool)?;
+    let query = Query::parse(query.as_deref(), &["standing"])?;
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    let now = app.node.replica.look(State::token);
+    let refused =
+        |(refusal, position)| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+    let watched = app.seat_maps.watch(&app.node.intake, &campaign).map_err(refused)?;
+    let seen = watched.seen(now).await;
+    let missing = Refusal::NotFound(Missing::Pool);
+    let index = seen.pools.iter().position(|seen| seen.name == pool);
+    let index = index.ok_or_else(|| refused((missing, seen.position)))?;
+    if seen.pools[index].seats.is_none() {
+        return Err(refused((Refusal::NotSeated, seen.position)));
+    }
+    let only_status = query.get("standing").is_some_and(|value| value != "0");
+    answer(&app.node.replica, seen, index, &campaign, only_status, &headers).await
 }
 
 async fn answer(
     replica: &Arc<Replica>,
     seen: Arc<Seen>,
-    at: usize,
+    index: usize,
     campaign: &str,
-    standing: bool,
+    only_status: bool,
     headers: &HeaderMap,
-) -> Result<Response<Body>, Problem> {
-    let Some(hall) = &seen.pools[at].hall else {
-        unreachable!("it was looked whether it is seated")
+) -> Answered {
+    let Some(seats) = &seen.pools[index].seats else {
+        unreachable!("a pool without seats was refused before")
     };
-    let layout = if standing {
+    let layout = if only_status {
         None
     } else {
         let missing = Refusal::NotFound(Missing::Campaign);
         let gone = || Problem::refused(missing, campaign).at(seen.position, Decided::Replica);
-        Some(hall.layout.written(replica, campaign).await.ok_or_else(gone)?)
+        Some(seats.layout.written(replica, campaign).await.ok_or_else(gone)?)
     };
     let tag = match layout {
         None => format!("\"{}\"", seen.position),
-        Some(layout) => hall.tag(layout).to_owned(),
+        Some(layout) => seats.tag(layout).to_owned(),
     };
     let mut response = Response::new(Body::empty());
     let out = response.headers_mut();
@@ -98,55 +92,55 @@ async fn answer(
     let packs = headers.get_all(header::ACCEPT_ENCODING).iter().any(|value| {
         value.to_str().is_ok_and(|value| value.split(',').any(|c| c.trim().starts_with("gzip")))
     });
-    let (pool, position) = (&seen.pools[at].name, seen.position);
+    let (pool, position) = (&seen.pools[index].name, seen.position);
     let head = format!(r#"{{"campaign":"{campaign}","pool":"{pool}","position":"{position}""#);
     let body: Bytes = if packs {
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         let head = Deflated::of(head.as_bytes());
-        let tail = packed_standing(&seen, at).await;
+        let tail = packed_status(&seen, index).await;
         match layout {
             None => gzip(&[&head, tail]),
             Some(layout) => {
                 let pack = || async { gzip(&[&head, &layout.packed, tail]) };
-                hall.packed.get_or_init(pack).await.clone()
+                seats.packed.get_or_init(pack).await.clone()
             }
         }
     } else {
         let layout = layout.map_or("", |layout| layout.text.as_str());
-        [&head, layout, &hall.standing()].concat().into()
+        [&head, layout, &seats.status_members()].concat().into()
     };
     *response.body_mut() = Body::from(body);
     Ok(response)
 }
 
-/// Gives what the map says of how all stand, compressed once for all who ask.
-async fn packed_standing(seen: &Arc<Seen>, at: usize) -> &Deflated {
+/// Gives the members of the map that give the status of all, compressed once for all who ask.
+async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
     let packing = || async {
         let seen = Arc::clone(seen);
-        // A large hall takes milliseconds, which nobody else should wait for.
+        // A large map takes milliseconds, which nobody else should wait for.
         let pack = move || {
-            let standing = seen.pools[at].hall.as_ref().map(Hall::standing);
-            Deflated::of(standing.unwrap_or_default().as_bytes())
+            let members = seen.pools[index].seats.as_ref().map(Seats::status_members);
+            Deflated::of(members.unwrap_or_default().as_bytes())
         };
         tokio::task::spawn_blocking(pack).await.unwrap_or_default()
     };
-    let Some(hall) = &seen.pools[at].hall else {
-        unreachable!("it was looked whether it is seated")
+    let Some(seats) = &seen.pools[index].seats else {
+        unreachable!("a pool without seats was refused before")
     };
-    hall.packed_standing.get_or_init(packing).await
+    seats.packed_status.get_or_init(packing).await
 }
 
-impl Hall {
+impl Seats {
     /// Gives a letter for each seat.
     fn letters(&self) -> &str {
         self.letters.get_or_init(|| {
-            let kinds = (0..).zip(self.standings.kinds());
+            let kinds = (0..).zip(self.status.kinds());
             kinds.map(|(seat, kind)| char::from(self.layout.letter(seat, kind))).collect()
         })
     }
 
-    /// Gives the members of the map that say how all stand, to its end.
-    fn standing(&self) -> String {
+    /// Gives the members of the map that give the status of all, to its end.
+    fn status_members(&self) -> String {
         format!(r#","standing":"{}","area_standing":{:?}}}"#, self.letters(), self.areas)
     }
 

@@ -1,6 +1,6 @@
-//! Where the seats of a hall are and what they cost: the part of a map that seldom changes.
+//! The layout of a seated pool, where its seats are and what they cost: the part of a map that seldom changes.
 
-use super::packed::Deflated;
+use super::gzip::Deflated;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::hall::{Hall, Kind, SeatSettings, Unit};
 use firstcome_core::{State, Timestamp};
@@ -10,11 +10,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use tokio::sync::OnceCell;
 
-/// Seats that are written with one look at the state: a large hall takes hundreds of them, and entries are applied in
+/// Seats that are written under one lock of the state: a large map takes hundreds of turns, and entries are applied in
 /// between.
 const AT_ONCE: usize = 500;
 
-/// The layout of a hall that has so many seats and areas. They are added only, and never change: it can be
+/// The layout of a seated pool that has so many seats and areas. They are added only, and never change: it can be
 /// written at any time later.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -49,13 +49,13 @@ impl Layout {
         }
     }
 
-    /// Says whether it is the layout of this hall still.
+    /// Says whether it is the layout of these seats still.
     pub(super) fn is_of(&self, campaign: &Campaign, hall: &Hall) -> bool {
         self.created == campaign.created_at()
             && (self.seats, self.areas) == (hall.seats(), hall.areas())
     }
 
-    /// Gives the letter of a seat that stands so.
+    /// Gives the letter of a seat with this status.
     pub(super) fn letter(&self, seat: u32, kind: Kind) -> u8 {
         kind.letter(self.for_sale[seat as usize])
     }
@@ -94,7 +94,7 @@ impl Layout {
         Some(Written { text, packed, hash: hasher.finish() })
     }
 
-    /// Writes the rows from `rows` on, as many as one look may take; says whether there are more.
+    /// Writes the rows from `rows` on, as many as one lock may take; says whether there are more.
     fn write_some(
         &self,
         state: &State,
@@ -122,7 +122,7 @@ impl Layout {
         Some(false)
     }
 
-    /// Gives the hall, which may have more seats by now.
+    /// Gives the seats, which may be more by now.
     fn hall<'a>(&self, state: &'a State, campaign: &str) -> Option<&'a Hall> {
         let campaign = state.campaign(campaign).ok()?;
         let same = campaign.created_at() == self.created;
@@ -140,7 +140,7 @@ impl Layout {
     }
 }
 
-/// A row: its seats' numbers in the standing letters, their names behind a common beginning, and columns of
+/// A row: its seats' numbers among the status letters, the rest of their names after a common prefix, and columns of
 /// everything that is not empty; a column that is the same for all is one value.
 fn row_of(hall: &Hall, numbers: &[u32]) -> Value {
     let seats: Vec<SeatSettings<'_>> = numbers.iter().map(|seat| hall.seat(*seat)).collect();

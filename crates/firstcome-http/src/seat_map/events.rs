@@ -1,17 +1,15 @@
-//! Changes of standing, as server-sent events.
+//! Changes of seat status, as server-sent events.
 
-use super::super::claims::path;
-use super::super::problem::Problem;
-use super::super::request;
 use super::{Event, Watched};
 use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State as Extract};
+use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::key::Role;
 use firstcome_core::names::Position;
-use firstcome_node::{Decided, told};
+use firstcome_node::{Decided, stopped};
 use futures_util::stream;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -23,7 +21,7 @@ use tokio::time::timeout;
 
 /// The media type, by which the accept loop knows a stream.
 pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
-/// How long nothing may be sent: what stands between would close the connection.
+/// The longest silence: a proxy would close a connection on which nothing is sent.
 const QUIET: Duration = Duration::from_secs(15);
 
 /// Follows the changes of a campaign's pools, as server-sent events.
@@ -38,48 +36,46 @@ const QUIET: Duration = Duration::from_secs(15);
     responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
-    campaign: Result<Path<String>, PathRejection>,
+    campaign: InPath<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
-) -> Response<Body> {
-    let answered = async {
-        let Path(campaign) = path(campaign)?;
-        app.bearer(&headers, Role::Read, &campaign)?;
-        request::campaign(&campaign)?;
-        let query = request::Query::parse(query.as_deref(), &["after"])?;
-        app.reach(&query).await?;
-        app.readable(&campaign)?;
-        let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
-        let after = last.or(query.get("after")).and_then(|text| text.parse().ok());
-        let watched = app.halls.watch(&app.node.intake, &campaign).map_err(|(refusal, at)| {
-            Problem::refused(refusal, &campaign).at(at, Decided::Replica)
-        })?;
-        let watcher = Watcher::join(watched, after, app.draining.clone());
-        let events = stream::unfold(watcher, |mut watcher| async move {
-            let text = watcher.next().await?;
-            Some((Ok::<_, Infallible>(text), watcher))
-        });
-        let mut response = Response::new(Body::from_stream(events));
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        // What stands between is not to gather events.
-        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        Ok(response)
-    };
-    answered.await.unwrap_or_else(|problem| app.problem(problem))
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.bearer(&headers, Role::Read, &campaign)?;
+    request::campaign(&campaign)?;
+    let query = Query::parse(query.as_deref(), &["after"])?;
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
+    let after = last.or(query.get("after")).and_then(|text| text.parse().ok());
+    let watched = app
+        .seat_maps
+        .watch(&app.node.intake, &campaign)
+        .map_err(|(refusal, at)| Problem::refused(refusal, &campaign).at(at, Decided::Replica))?;
+    let subscriber = Subscriber::join(watched, after, app.draining.clone());
+    let events = stream::unfold(subscriber, |mut subscriber| async move {
+        let text = subscriber.next().await?;
+        Some((Ok::<_, Infallible>(text), subscriber))
+    });
+    let mut response = Response::new(Body::from_stream(events));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // A proxy is not to gather events.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
 }
 
-/// One who follows.
-struct Watcher {
-    /// Held so that it is looked at.
+/// A stream of events.
+struct Subscriber {
+    /// Kept so that its task reads on.
     watched: Arc<Watched>,
     missed: VecDeque<Event>,
     events: broadcast::Receiver<Event>,
     draining: watch::Receiver<bool>,
 }
 
-impl Watcher {
+impl Subscriber {
     fn join(
         watched: Arc<Watched>,
         after: Option<Position>,
@@ -87,9 +83,11 @@ impl Watcher {
     ) -> Self {
         let past = watched.shared.past();
         let events = watched.shared.events.subscribe();
-        let known = past.looks.iter().position(|(position, _)| Some(*position) == after);
+        let known = past.reads.iter().position(|(position, _)| Some(*position) == after);
         let missed = match known {
-            Some(at) => past.looks.iter().skip(at + 1).filter_map(|(_, e)| e.clone()).collect(),
+            Some(index) => {
+                past.reads.iter().skip(index + 1).filter_map(|(_, e)| e.clone()).collect()
+            }
             None => VecDeque::from([watched.shared.seen.borrow().reset()]),
         };
         drop(past);
@@ -110,7 +108,7 @@ impl Watcher {
                 Ok(Err(RecvError::Closed)) => None,
                 Err(_) => Some(Bytes::from_static(b":\n\n")),
             },
-            () = told(&mut self.draining) => None,
+            () = stopped(&mut self.draining) => None,
         }
     }
 }

@@ -1,12 +1,12 @@
-//! Answers that are kept for a while, so many at most.
+//! A cache of answers: each is kept for a while, and so many at most.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-/// Answers by what was asked. It is told the time, and reads no clock.
+/// Answers by what was asked. The caller gives the time: it reads no clock.
 #[derive(Debug)]
-pub(super) struct Kept<A> {
+pub(super) struct Cache<A> {
     most: usize,
     answers: HashMap<Arc<str>, (A, Instant, u64)>,
     /// The same by when they end; the number tells apart those that end together.
@@ -14,7 +14,7 @@ pub(super) struct Kept<A> {
     number: u64,
 }
 
-impl<A: Clone> Kept<A> {
+impl<A: Clone> Cache<A> {
     pub(super) fn new(most: usize) -> Self {
         Self { most, answers: HashMap::new(), ends: BTreeMap::new(), number: 0 }
     }
@@ -53,7 +53,7 @@ mod tests {
     fn answers_leave_in_time_and_the_first_to_leave_makes_room() {
         let begin = Instant::now();
         let end = |seconds: u64| begin + Duration::from_secs(seconds);
-        let mut kept = Kept::new(2);
+        let mut kept = Cache::new(2);
         kept.keep("ann".into(), 1, end(9), begin);
         kept.keep("bob".into(), 2, end(5), begin);
         assert_eq!((kept.get("ann", end(8)), kept.get("ann", end(9))), (Some(&1), None));

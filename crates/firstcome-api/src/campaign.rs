@@ -1,0 +1,281 @@
+//! Campaigns: as an operator asks for them, and as they are shown.
+
+use crate::seat::SeatRow;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+/// What an operator chooses for a campaign.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct CampaignRequest {
+    /// A title for people: up to 256 bytes.
+    #[serde(default)]
+    pub title: String,
+    /// RFC 3339 with an offset, a local time with its zone, or `now`; left out or null for a draft.
+    #[serde(default)]
+    pub opens_at: Option<String>,
+    /// RFC 3339 with an offset, or a local time with its zone; left out or null for never.
+    #[serde(default)]
+    pub closes_at: Option<String>,
+    /// How much one subject may have.
+    #[serde(default)]
+    pub limits: LimitsRequest,
+    /// Whether a subject that cancelled may claim again.
+    #[serde(default)]
+    pub claim_again: bool,
+    /// Whether a cancelled unit goes back to its pool.
+    #[serde(default = "yes")]
+    pub units_return: bool,
+    /// How long a hold lasts, 1,000 to `hold_max_ms`; 480,000 (8 minutes), or `hold_max_ms` if that is less, if left out.
+    #[serde(default)]
+    pub hold_ttl_ms: Option<i64>,
+    /// How long after its start a hold can be extended to, up to 86,400,000; 1,800,000 (30 minutes) if left out.
+    #[serde(default)]
+    pub hold_max_ms: Option<i64>,
+    /// How many live holds one subject may have.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(inline))]
+    pub holds: HoldsRequest,
+    /// How many holds one subject may start in an hour, 1 to 1,000; 60 if left out.
+    #[serde(default)]
+    pub holds_per_hour: Option<u32>,
+    /// Whether a hold may leave a single free seat between taken ones.
+    #[serde(default)]
+    pub allow_orphans: bool,
+    /// One pool at least.
+    pub pools: Vec<PoolRequest>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// How much one subject may have.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LimitsRequest {
+    /// Units over all pools of the campaign, held and live claims together; if left out, only the other limits count.
+    #[serde(default)]
+    pub campaign: Option<u32>,
+    /// Units of a grade, held and live claims together, over all pools.
+    #[serde(default)]
+    pub grades: BTreeMap<String, u32>,
+}
+
+/// How many live holds one subject may have.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HoldsRequest {
+    /// One at a time.
+    #[default]
+    One,
+    /// Any number.
+    Many,
+}
+
+/// A pool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PoolRequest {
+    /// Its name.
+    pub name: String,
+    /// What it consists of.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(inline))]
+    pub kind: PoolKind,
+    /// How many units: 1 to 4294967294. Not of a seated pool, which has as many as seats and places are added.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = Option<u32>))]
+    pub capacity: Option<serde_json::Number>,
+    /// How many units of it one subject may have, held and live claims together; as many as there are, if left out.
+    #[serde(default)]
+    pub limit: Option<u32>,
+    /// Seats and areas to begin with, of a seated pool: up to 4,000. More are imported.
+    #[serde(default)]
+    pub seats: Vec<SeatRow>,
+}
+
+/// What a pool consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum PoolKind {
+    /// Places that are alike.
+    #[default]
+    Counted,
+    /// Seats with names, and areas.
+    Seated,
+}
+
+/// How to archive.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct ArchiveRequest {
+    /// Whether results that no ledger has may go.
+    #[serde(default)]
+    pub drop_unsettled: bool,
+}
+
+/// What became of a campaign.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Put))]
+pub struct OperatorDone {
+    /// `created`, `changed` or `unchanged`.
+    pub outcome: Cow<'static, str>,
+    /// The campaign.
+    pub campaign: String,
+    /// Its version now.
+    pub version: u32,
+    /// Pools whose capacity could not go down as far as asked, with how far it got.
+    pub clamped: Vec<Clamped>,
+    /// The position this is as of.
+    pub position: String,
+    /// `journal`, or `replica` when this node's state was enough.
+    pub decided: Cow<'static, str>,
+}
+
+/// A pool whose capacity could not go down as far as asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClampedView))]
+pub struct Clamped {
+    /// The pool.
+    pub pool: String,
+    /// Its capacity now.
+    pub capacity: u32,
+}
+
+/// A pool as it stands. Keys are told `held`, `blocked`, `last_rank` and `cancelled`; subject tokens are not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PoolView))]
+pub struct CampaignPool {
+    /// Its name.
+    pub name: String,
+    /// `counted` or `seated`.
+    pub kind: Cow<'static, str>,
+    /// All its units, of a seated pool those that were added.
+    pub capacity: u32,
+    /// Units that are free and for sale.
+    pub left: u32,
+    /// Units that are not free.
+    pub taken: u32,
+    /// Units that are set aside until a deadline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<u32>,
+    /// Units that are blocked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<u32>,
+    /// How many units of it one subject may have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u32>,
+    /// The last rank given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_rank: Option<u32>,
+    /// Claims that were cancelled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled: Option<u32>,
+}
+
+/// How much one subject may have.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LimitsView))]
+pub struct Limits {
+    /// Units over all pools, held and claimed together.
+    pub campaign: Option<u32>,
+    /// By grade, where grades have limits.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub grades: BTreeMap<String, u32>,
+}
+
+/// A campaign as it stands, with what a page needs. Keys are told `live_holds` and `unsettled`; subject tokens are not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CampaignView))]
+pub struct Campaign {
+    /// Its name.
+    pub campaign: String,
+    /// What people read.
+    pub title: String,
+    /// `draft`, `scheduled`, `open`, `paused` or `closed`.
+    pub state: Cow<'static, str>,
+    /// Grows with every change; travels in `If-Match`.
+    pub version: u32,
+    /// When it was created.
+    pub created_at: String,
+    /// When it opens; null for a draft.
+    pub opens_at: Option<String>,
+    /// When it closes; null for never.
+    pub closes_at: Option<String>,
+    /// Since when it is closed.
+    pub closed_at: Option<String>,
+    /// Milliseconds until it opens: 0 once it has, null for a draft.
+    pub opens_in_ms: Option<i64>,
+    /// Milliseconds until it closes: 0 once it has, null if it never does.
+    pub closes_in_ms: Option<i64>,
+    /// The server's time.
+    pub now: String,
+    /// How much one subject may have.
+    pub limits: Limits,
+    /// Whether a subject that cancelled may claim again.
+    pub claim_again: bool,
+    /// Whether a cancelled unit goes back to its pool.
+    pub units_return: bool,
+    /// How long a hold lasts.
+    pub hold_ttl_ms: i64,
+    /// How long after its start a hold can be extended to.
+    pub hold_max_ms: i64,
+    /// How many live holds one subject may have: `one` or `many`.
+    pub holds: Cow<'static, str>,
+    /// How many holds one subject may start in an hour.
+    pub holds_per_hour: u32,
+    /// Whether a hold may leave a single free seat between taken ones.
+    pub allow_orphans: bool,
+    /// Holds that are live.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live_holds: Option<u64>,
+    /// Its pools.
+    pub pools: Vec<CampaignPool>,
+    /// Units that are free in all pools.
+    pub left: u64,
+    /// When a page had better ask again, in milliseconds.
+    pub ask_again_ms: i64,
+    /// Results of this campaign that the ledger does not have yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<u64>,
+    /// The position this is as of.
+    pub position: String,
+    /// Whether this node's state may be out of date.
+    pub stale: bool,
+    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    pub durable: bool,
+}
+
+/// A campaign that has left memory.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ArchivedView))]
+pub struct Archived {
+    /// Its name.
+    pub campaign: String,
+    /// What people read.
+    pub title: String,
+    /// When it left memory.
+    pub archived_at: String,
+}
+
+/// All campaigns this node knows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CampaignsView))]
+pub struct CampaignList {
+    /// Those in memory.
+    pub campaigns: Vec<Campaign>,
+    /// Those that left it.
+    pub archived: Vec<Archived>,
+    /// The position this is as of.
+    pub position: String,
+    /// Whether this is known to be as durable as answers to commands are.
+    pub durable: bool,
+}

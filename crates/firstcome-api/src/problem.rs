@@ -1,0 +1,73 @@
+//! The problem document: every answer that is not a yes (RFC 9457).
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+use std::borrow::Cow;
+
+/// The media type of a problem document.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// A problem document. A reader takes one with nothing but its outcome.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Problem<'a> {
+    /// The page that explains it: `/problems/` and the outcome.
+    #[serde(rename = "type", default)]
+    pub page: Cow<'a, str>,
+    /// One sentence about every problem with this outcome.
+    #[serde(default)]
+    pub title: Cow<'a, str>,
+    /// The HTTP status.
+    #[serde(default)]
+    pub status: u16,
+    /// One sentence about this one.
+    #[serde(default)]
+    pub detail: Cow<'a, str>,
+    /// The outcome's stable name, such as `sold_out`.
+    pub outcome: Cow<'a, str>,
+    /// Whether the same request may be answered otherwise later.
+    #[serde(default)]
+    pub retry: bool,
+    /// `no`, `yes`, or `unknown` where the request may have changed something.
+    #[serde(default = "no")]
+    pub changed: Cow<'a, str>,
+    /// The position this is as of, where the state was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub position: Option<String>,
+    /// `journal`, or `replica` when this node's state was enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided: Option<Cow<'a, str>>,
+    /// What else is known of it, by name.
+    #[serde(flatten, serialize_with = "write_extra", deserialize_with = "read_extra")]
+    pub extra: Cow<'a, [Extra]>,
+}
+
+/// A member of a problem document that only some outcomes have.
+pub type Extra = (Cow<'static, str>, Value);
+
+fn no<'a>() -> Cow<'a, str> {
+    "no".into()
+}
+
+fn write_extra<S: Serializer>(extra: &[Extra], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(extra.iter().map(|(name, value)| (name, value)))
+}
+
+fn read_extra<'de, D: Deserializer<'de>>(from: D) -> Result<Cow<'static, [Extra]>, D::Error> {
+    let members = Map::<String, Value>::deserialize(from)?;
+    Ok(members.into_iter().map(|(name, value)| (name.into(), value)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Problem;
+
+    #[test]
+    fn a_problem_reads_back_as_it_was_written_and_needs_its_outcome_only() {
+        let text = r#"{"type":"/problems/not_open","title":"The campaign has not opened yet","status":409,"detail":"campaign \"spring\" opens later","outcome":"not_open","retry":true,"changed":"no","position":"0.7","decided":"replica","campaign":"spring","opens_at":"2027-03-01T01:00:00Z"}"#;
+        let read: Problem<'_> = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&read).unwrap(), text);
+        let short: Problem<'_> = serde_json::from_str(r#"{"outcome":"busy"}"#).unwrap();
+        assert_eq!((&*short.changed, short.retry), ("no", false));
+        assert!(serde_json::from_str::<Problem<'_>>("{}").is_err());
+    }
+}

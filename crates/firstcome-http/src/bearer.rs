@@ -1,0 +1,127 @@
+//! The bearer of a request that a browser may send: a key, or a subject token.
+
+use crate::app::App;
+use crate::auth::Key;
+use crate::guard::token::{Fault, SubjectToken};
+use crate::problem::Problem;
+use crate::request;
+use axum::http::HeaderMap;
+use firstcome_api::answer::Code;
+use firstcome_api::key::Role;
+
+/// The bearer of a request: a key that may act for anybody, or a subject token that may act for one subject.
+#[derive(Debug)]
+pub(crate) enum Bearer<'a> {
+    Key(&'a Key),
+    Subject(SubjectToken),
+}
+
+impl App {
+    /// Accepts a request whose key has at least this role and is for this campaign, or whose token is
+    /// for this campaign; [`Bearer::acts_for`] has to be asked once the subject is known.
+    pub(crate) fn bearer(
+        &self,
+        headers: &HeaderMap,
+        least: Role,
+        campaign: &str,
+    ) -> Result<Bearer<'_>, Problem> {
+        let Some(token) = self.keys.token(headers) else {
+            return self.keys.allow(headers, least, campaign).map(Bearer::Key);
+        };
+        let token = self.guards.tokens.check(token, self.node.intake.now());
+        let token = token.map_err(|fault| problem(&fault))?;
+        if !token.campaign.has(campaign) {
+            let detail = format!("this token is for {}, not for {campaign:?}", token.campaign);
+            return Err(Problem::new(Code::Forbidden, detail));
+        }
+        Ok(Bearer::Subject(token))
+    }
+
+    /// As [`App::bearer`], about no campaign in particular: [`Bearer::sees`] says which.
+    pub(crate) fn bearer_at_large(
+        &self,
+        headers: &HeaderMap,
+        least: Role,
+    ) -> Result<Bearer<'_>, Problem> {
+        let Some(token) = self.keys.token(headers) else {
+            return self.keys.know(headers, least).map(Bearer::Key);
+        };
+        let token = self.guards.tokens.check(token, self.node.intake.now());
+        token.map(Bearer::Subject).map_err(|fault| problem(&fault))
+    }
+
+    /// Accepts a request of this bearer about this subject of this campaign.
+    pub(crate) fn may_act(
+        &self,
+        bearer: &Bearer<'_>,
+        campaign: &str,
+        subject: &str,
+    ) -> Result<(), Problem> {
+        request::campaign(campaign)?;
+        request::subject(subject)?;
+        bearer.acts_for(subject)?;
+        self.check_subject_rate(subject)
+    }
+}
+
+impl Bearer<'_> {
+    /// Says whether the bearer may look at this campaign.
+    pub(crate) fn sees(&self, campaign: &str) -> bool {
+        match self {
+            Self::Key(key) => key.covers(campaign).is_ok(),
+            Self::Subject(token) => token.campaign.has(campaign),
+        }
+    }
+
+    /// Accepts a request about this subject.
+    pub(crate) fn acts_for(&self, subject: &str) -> Result<(), Problem> {
+        match self {
+            Self::Subject(token) if *token.subject != *subject => {
+                let detail = "this token is for another subject, and for nobody else";
+                Err(Problem::new(Code::Forbidden, detail))
+            }
+            Self::Subject(_) | Self::Key(_) => Ok(()),
+        }
+    }
+
+    /// Accepts a cancel.
+    pub(crate) fn may_cancel(&self) -> Result<(), Problem> {
+        match self {
+            Self::Subject(token) if !token.cancel => {
+                let detail = "this token does not let its subject cancel (cancel)";
+                Err(Problem::new(Code::Forbidden, detail))
+            }
+            Self::Subject(_) | Self::Key(_) => Ok(()),
+        }
+    }
+
+    /// Says whether the bearer is the operator.
+    pub(crate) fn is_operator(&self) -> bool {
+        match self {
+            Self::Key(key) => key.role >= Role::Operator,
+            Self::Subject(_) => false,
+        }
+    }
+
+    /// Names the bearer in a sentence.
+    pub(crate) fn shown(&self) -> String {
+        match self {
+            Self::Key(key) => format!("key {:?}", key.name),
+            Self::Subject(_) => "a subject token".to_owned(),
+        }
+    }
+
+    /// Gives the name under which a command of the bearer is recorded.
+    pub(crate) fn name(&self) -> Box<str> {
+        match self {
+            Self::Key(key) => key.name.clone(),
+            Self::Subject(token) => format!("token {}", token.key).into(),
+        }
+    }
+}
+
+fn problem(fault: &Fault) -> Problem {
+    let expired = matches!(fault, Fault::Expired(_));
+    let code = if expired { Code::TokenExpired } else { Code::Unauthorized };
+    Problem::new(code, fault.to_string())
+}

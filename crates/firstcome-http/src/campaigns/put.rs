@@ -1,0 +1,148 @@
+//! Creates and changes campaigns.
+
+use super::done::done;
+use super::settings::{settings, take_seats};
+use crate::app::App;
+use crate::problem::{Answered, Problem, yes};
+use crate::request::{self, InPath, Query};
+use crate::respond::tagged;
+use crate::seats;
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode, header};
+use firstcome_api::answer::Code;
+use firstcome_api::campaign::{CampaignRequest, OperatorDone};
+use firstcome_api::key::Role;
+use firstcome_core::command::{Expect, Order};
+use firstcome_core::{Command, Outcome, Settings, State};
+use firstcome_node::Decided;
+use std::sync::Arc;
+
+/// Creates a campaign, or changes it to what is given.
+#[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns",
+    params(("campaign" = String, Path, description = "[a-z0-9][a-z0-9_-]{0,63}"),
+           ("If-Match" = Option<String>, Header, description = "Only at this version"),
+           ("If-None-Match" = Option<String>, Header, description = "*: only if there is none yet"),
+           ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
+    request_body = CampaignRequest,
+    responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone),
+        (status = 409, description = "not_changeable"), (status = 410, description = "closed, archived"), (status = 412, description = "version_mismatch"),
+        (status = 413, description = "too_large"),
+        (status = 422, description = "invalid_settings, closes_too_early, too_big_for_memory, id_reused; bad_seat, and what was done before stays (`changed`)")))]
+pub(crate) async fn put(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let key = app.keys.allow(&headers, Role::Operator, &campaign)?;
+    firstcome_core::names::check_name(&campaign)
+        .map_err(|why| Problem::new(Code::InvalidSettings, format!("the campaign's name {why}")))?;
+    let bytes = request::body(&app.options, &headers, body).await?;
+    let mut asked = request::json::<CampaignRequest>(&bytes)?;
+    let seats = take_seats(&mut asked)?;
+    let settings = settings(asked)?;
+    let expect = expectation(&headers)?;
+    let id = request::command_id(&headers)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    fits_memory(&app, &campaign, &settings)?;
+    if let Some(done) = unchanged(&app, &campaign, &settings, expect, id.is_some()).await {
+        seats::add_all(&app, &campaign, &seats, &key.name, false).await?;
+        app.metrics.answered("unchanged");
+        return Ok(tagged(StatusCode::OK, done.version, &done));
+    }
+    let order = Order { id: id.as_deref(), who: &key.name };
+    let put = Command::Put { campaign: &campaign, settings, expect, order };
+    let answer = yes(app.node.intake.decide(&put).await, &campaign)?;
+    let changed = !matches!(answer.outcome, Outcome::Unchanged { .. });
+    seats::add_all(&app, &campaign, &seats, &key.name, changed).await?;
+    Ok(done(&app, campaign, &answer))
+}
+
+/// Answers a put that asks for what is there already; nothing is appended then.
+///
+/// A command with an id goes to the journal all the same, so that its id is remembered.
+async fn unchanged(
+    app: &App,
+    name: &str,
+    wanted: &Settings,
+    expect: Expect,
+    has_id: bool,
+) -> Option<OperatorDone> {
+    if has_id || !app.node.intake.catches_up().await || app.is_stale() {
+        return None;
+    }
+    let (done, position) = app.node.replica.look(|state| {
+        let campaign = state.campaign(name).ok()?;
+        let expected = match expect {
+            Expect::Anything => true,
+            Expect::Absent => false,
+            Expect::Version(version) => version == campaign.version(),
+        };
+        if !expected || campaign.settings() != *wanted {
+            return None;
+        }
+        let done = OperatorDone {
+            outcome: "unchanged".into(),
+            campaign: name.to_owned(),
+            version: campaign.version(),
+            clamped: Vec::new(),
+            position: state.token().to_string(),
+            decided: Decided::Replica.as_str().into(),
+        };
+        Some((done, state.token()))
+    })?;
+    // The state it was read from must be durable; else the journal decides.
+    app.node.intake.endures(position).await.then_some(done)
+}
+
+/// What a unit takes in memory once it is given, subject and all, about.
+const BYTES_PER_UNIT: u64 = 50 + 32;
+
+/// Refuses a campaign that could not be given out completely within this node's memory limit.
+fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {
+    let units = |settings: &Settings| -> u64 {
+        settings.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
+    };
+    let others: u64 = app.node.replica.look(|state: &State| {
+        let others = state.campaigns().filter(|campaign| campaign.name() != name);
+        others.map(|campaign| units(&campaign.settings())).sum()
+    });
+    let limit = app.node.intake.memory_limit();
+    let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);
+    if ours + others <= limit {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes.div_ceil(1 << 20);
+    let detail = format!(
+        "{} units would take about {} MiB, the other campaigns take {} MiB and this node may use {} MiB \
+         (memory_limit_mib)",
+        units(wanted),
+        mib(ours),
+        mib(others),
+        limit >> 20
+    );
+    let problem = Problem::new(Code::TooBigForMemory, detail);
+    Err(problem.with("needed_bytes", ours.into()).with("limit_bytes", limit.into()))
+}
+
+fn expectation(headers: &HeaderMap) -> Result<Expect, Problem> {
+    if let Some(value) = headers.get(header::IF_NONE_MATCH) {
+        return match value.as_bytes() {
+            b"*" => Ok(Expect::Absent),
+            _ => Err(Problem::invalid("If-None-Match takes * here: only if there is none yet")),
+        };
+    }
+    let Some(value) = headers.get(header::IF_MATCH) else {
+        return Ok(Expect::Anything);
+    };
+    let version = value.to_str().ok().map(|text| text.trim().trim_matches('"'));
+    match version.and_then(|text| text.parse().ok()) {
+        Some(version) if version > 0 => Ok(Expect::Version(version)),
+        Some(_) | None => Err(Problem::invalid(
+            "If-Match takes the version this server gave as ETag, such as \"3\"",
+        )),
+    }
+}

@@ -1,0 +1,155 @@
+//! Campaigns as they stand.
+
+use crate::app::App;
+use crate::bearer::Bearer;
+use crate::problem::{Answered, Problem};
+use crate::request::{self, InPath, Query};
+use crate::respond::{json, tagged};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};
+use firstcome_api::clock_text;
+use firstcome_api::key::Role;
+use firstcome_core::campaign::{self, Phase};
+use firstcome_core::pool::Pool;
+use firstcome_core::{State, Timestamp};
+use firstcome_node::Decided;
+use std::sync::Arc;
+
+/// Gives a campaign.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
+    params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = Campaign), (status = 404, description = "not_found"), (status = 410, description = "archived")))]
+pub(crate) async fn show(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
+    request::campaign(&campaign)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    app.readable(&campaign)?;
+    let (now, stale) = (app.node.intake.now(), app.is_stale());
+    let (mut view, position) = app.node.replica.look(|state| {
+        let position = state.token();
+        let refused = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
+        let found = state.campaign(&campaign).map_err(refused)?;
+        Ok::<_, Problem>((view(state, found, now, stale), position))
+    })?;
+    if let Bearer::Subject(_) = bearer {
+        leave_out_for_a_subject(&mut view);
+    }
+    view.durable = app.node.intake.endures(position).await;
+    Ok(tagged(StatusCode::OK, view.version, &view))
+}
+
+/// Gives all campaigns.
+#[utoipa::path(get, path = "/v1/campaigns", tag = "campaigns",
+    params(("min_position" = Option<String>, Query)), responses((status = 200, body = CampaignList)))]
+pub(crate) async fn list(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    // A key for some campaigns sees those.
+    let key = app.keys.know(&headers, Role::Read)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let (now, stale) = (app.node.intake.now(), app.is_stale());
+    let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
+    let look = |state: &State| CampaignList {
+        campaigns: state
+            .campaigns()
+            .filter(|campaign| seen(campaign.name()))
+            .map(|campaign| view(state, campaign, now, stale))
+            .collect(),
+        archived: state
+            .archived()
+            .filter(|(name, _)| seen(name))
+            .map(|(name, archived)| Archived {
+                campaign: name.to_owned(),
+                title: archived.title.to_string(),
+                archived_at: clock_text::rfc3339(archived.at),
+            })
+            .collect(),
+        position: state.token().to_string(),
+        durable: true,
+    };
+    let (mut view, position) = app.node.replica.look(|state| (look(state), state.token()));
+    view.durable = app.node.intake.endures(position).await;
+    Ok(json(StatusCode::OK, &view))
+}
+
+/// Leaves out what is for whoever runs the campaign.
+fn leave_out_for_a_subject(campaign: &mut Campaign) {
+    (campaign.live_holds, campaign.unsettled) = (None, None);
+    for pool in &mut campaign.pools {
+        (pool.held, pool.blocked, pool.last_rank, pool.cancelled) = (None, None, None, None);
+    }
+}
+
+fn view(state: &State, campaign: &campaign::Campaign, now: Timestamp, stale: bool) -> Campaign {
+    let settings = campaign.settings();
+    let holding = &settings.holding;
+    let phase = campaign.phase(state.at());
+    let until_ms = |at: Timestamp| at.micros_since(now).max(0).div_euclid(1000);
+    let opens_in_ms = settings.opens.at().map(until_ms);
+    let left = campaign.pools().iter().map(|pool| u64::from(pool.left())).sum();
+    let pool = |pool: &Pool| CampaignPool {
+        name: pool.name().to_owned(),
+        kind: pool.kind().as_str().into(),
+        capacity: pool.capacity(),
+        left: pool.left(),
+        taken: pool.taken(),
+        held: Some(pool.counts().held),
+        blocked: Some(pool.counts().blocked),
+        limit: pool.limit(),
+        last_rank: Some(pool.last_rank()),
+        cancelled: Some(pool.cancelled()),
+    };
+    Campaign {
+        campaign: campaign.name().to_owned(),
+        title: settings.title.to_string(),
+        state: phase.as_str().into(),
+        version: campaign.version(),
+        created_at: clock_text::rfc3339(campaign.created_at()),
+        opens_at: settings.opens.at().map(clock_text::rfc3339),
+        closes_at: settings.closes_at.map(clock_text::rfc3339),
+        closed_at: campaign.closed_since(state.at()).map(clock_text::rfc3339),
+        opens_in_ms,
+        closes_in_ms: settings.closes_at.map(until_ms),
+        now: clock_text::rfc3339(now),
+        limits: Limits {
+            campaign: settings.limit,
+            grades: holding.grades.iter().map(|g| (g.grade.to_string(), g.limit)).collect(),
+        },
+        claim_again: settings.claim_again,
+        units_return: settings.units_return,
+        hold_ttl_ms: holding.ttl_us / 1_000,
+        hold_max_ms: holding.max_us / 1_000,
+        holds: holding.each.as_str().into(),
+        holds_per_hour: holding.per_hour,
+        allow_orphans: holding.allow_orphans,
+        live_holds: Some(campaign.live_holds() as u64),
+        pools: campaign.pools().iter().map(pool).collect(),
+        left,
+        ask_again_ms: ask_again_ms(phase, left, opens_in_ms),
+        unsettled: Some(campaign.unsettled()),
+        position: state.token().to_string(),
+        stale,
+        durable: true,
+    }
+}
+
+/// Says when a page had better ask again: seldom while nothing can change, at the opening itself.
+fn ask_again_ms(phase: Phase, left: u64, opens_in_ms: Option<i64>) -> i64 {
+    match (phase, opens_in_ms) {
+        (Phase::Scheduled, Some(ms)) if ms <= 2_000 => ms.max(50),
+        (Phase::Scheduled, Some(ms)) => (ms / 2).min(30_000),
+        (Phase::Open, _) if left > 0 => 1_000,
+        (Phase::Open, _) => 5_000,
+        (Phase::Paused, _) => 2_000,
+        (Phase::Draft | Phase::Scheduled | Phase::Closed, _) => 60_000,
+    }
+}

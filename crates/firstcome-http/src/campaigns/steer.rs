@@ -1,0 +1,102 @@
+//! Steers campaigns: pause, resume, close, archive.
+
+use super::done::done;
+use crate::app::App;
+use crate::problem::{Answered, yes};
+use crate::request::{self, InPath, Query};
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, header};
+use firstcome_api::campaign::{ArchiveRequest, OperatorDone};
+use firstcome_api::key::Role;
+use firstcome_core::Command;
+use firstcome_core::command::{Order, Steer};
+use std::sync::Arc;
+
+/// Accepts no claims until resumed.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/pause", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
+        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+pub(crate) async fn pause(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    steer(&app, campaign, query, &headers, Steer::Pause).await
+}
+
+/// Accepts claims again.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/resume", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
+        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+pub(crate) async fn resume(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    steer(&app, campaign, query, &headers, Steer::Resume).await
+}
+
+/// Ends the campaign for good.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
+        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+pub(crate) async fn close(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    steer(&app, campaign, query, &headers, Steer::Close).await
+}
+
+/// Lets a closed and settled campaign leave memory.
+#[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    request_body = Option<ArchiveRequest>,
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
+        (status = 409, description = "not_closed, unsettled"), (status = 404, description = "not_found")))]
+pub(crate) async fn archive(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    // The body is read only of a caller that may archive the campaign.
+    if let Ok(Path(campaign)) = &campaign {
+        app.keys.allow(&headers, Role::Operator, campaign)?;
+    }
+    let mut ask = ArchiveRequest::default();
+    if headers.contains_key(header::CONTENT_TYPE) {
+        let bytes = request::body(&app.options, &headers, body).await?;
+        if !bytes.is_empty() {
+            ask = request::json(&bytes)?;
+        }
+    }
+    let archive = Steer::Archive { drop_unsettled: ask.drop_unsettled };
+    steer(&app, campaign, query, &headers, archive).await
+}
+
+async fn steer(
+    app: &App,
+    campaign: InPath<String>,
+    query: Option<String>,
+    headers: &HeaderMap,
+    steer: Steer,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let key = app.keys.allow(headers, Role::Operator, &campaign)?;
+    request::campaign(&campaign)?;
+    let id = request::command_id(headers)?;
+    app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    let order = Order { id: id.as_deref(), who: &key.name };
+    let steer = Command::Steer { campaign: &campaign, steer, order };
+    let answer = yes(app.node.intake.decide(&steer).await, &campaign)?;
+    Ok(done(app, campaign, &answer))
+}

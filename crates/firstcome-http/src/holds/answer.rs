@@ -1,0 +1,112 @@
+//! The answers to commands on holds.
+
+use super::view;
+use crate::app::App;
+use crate::problem::{Answered, Problem, yes};
+use crate::respond::json;
+use axum::http::StatusCode;
+use firstcome_api::answer::Code;
+use firstcome_api::clock_text;
+use firstcome_api::hold::{Ended, Held, HeldUnit};
+use firstcome_core::outcome::{Refund, UnitName};
+use firstcome_core::{Command, Outcome, State};
+use firstcome_node::{Answer, Failure};
+use serde_json::json;
+
+/// Has the journal decide a command on a hold.
+pub(super) async fn decide(
+    app: &App,
+    command: &Command<'_>,
+    campaign: &str,
+    subject: &str,
+) -> Answered {
+    let answer = app.node.intake.decide(command).await;
+    of_hold(app, answer, campaign, subject)
+}
+
+/// Gives the answer to a command on a hold.
+pub(super) fn of_hold(
+    app: &App,
+    answer: Result<Answer, Failure>,
+    campaign: &str,
+    subject: &str,
+) -> Answered {
+    let answer = yes(answer, campaign)?;
+    let outcome = &answer.outcome;
+    let look = |named: &[(&UnitName, Option<u32>)]| {
+        let named = named.iter().copied();
+        app.node.replica.look(|state: &State| view::units(state, campaign, named))
+    };
+    let held = if let Outcome::Held(held) = outcome {
+        Some((StatusCode::CREATED, held))
+    } else if let Outcome::AlreadyHeld(held) = outcome {
+        Some((StatusCode::OK, held))
+    } else {
+        None
+    };
+    let response = if let Some((status, held)) = held {
+        let named: Vec<_> = held.units.iter().map(|name| (name, None)).collect();
+        let held = Held {
+            outcome: outcome.as_str().into(),
+            hold: (&*held.hold).into(),
+            campaign: campaign.into(),
+            subject: subject.into(),
+            units: look(&named),
+            expires_at: clock_text::rfc3339(held.expires_at),
+            position: answer.position.to_string(),
+            decided: answer.decided.as_str().into(),
+        };
+        json(status, &held)
+    } else {
+        let ended = |hold, units, at, retaken, left| Ended {
+            outcome: outcome.as_str().into(),
+            hold,
+            campaign: campaign.into(),
+            subject: subject.into(),
+            units,
+            at,
+            retaken,
+            left,
+            position: answer.position.to_string(),
+            decided: answer.decided.as_str().into(),
+        };
+        let ended = if let Outcome::Confirmed(confirmed) = outcome {
+            let named: Vec<_> = confirmed.units.iter().map(|u| (&u.unit, Some(u.rank))).collect();
+            let at = Some(clock_text::rfc3339(confirmed.at));
+            let retaken = Some(confirmed.retaken);
+            ended((&*confirmed.hold).into(), look(&named), at, retaken, confirmed.left)
+        } else if let Outcome::Released(released) = outcome {
+            let named: Vec<_> = released.units.iter().map(|name| (name, None)).collect();
+            ended((&*released.hold).into(), look(&named), None, None, released.left)
+        } else if let Outcome::RefundDue(refund) = outcome {
+            let named: Vec<_> = refund.units.iter().map(|name| (name, None)).collect();
+            return Err(refund_due(&answer, refund, look(&named), campaign, subject));
+        } else {
+            unreachable!("a command on a hold is not answered with {}", outcome.as_str())
+        };
+        json(StatusCode::OK, &ended)
+    };
+    app.metrics.decided(outcome);
+    Ok(response)
+}
+
+/// Says that what was paid is to be given back.
+fn refund_due(
+    answer: &Answer,
+    refund: &Refund,
+    units: Vec<HeldUnit>,
+    campaign: &str,
+    subject: &str,
+) -> Problem {
+    let detail = format!(
+        "hold {:?} had expired and its units cannot be had any more: give back what was paid",
+        refund.hold
+    );
+    Problem::new(Code::RefundDue, detail)
+        .at(answer.position, answer.decided)
+        .with("campaign", json!(campaign))
+        .with("hold", json!(refund.hold))
+        .with("subject", json!(subject))
+        .with("units", json!(units))
+        .with("at", json!(clock_text::rfc3339(refund.at)))
+}

@@ -1,0 +1,122 @@
+//! The nodes of the space: who leads, what forks were found, and a store that lost everything.
+
+use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::respond::json;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::answer::Code;
+use firstcome_api::clock_text;
+use firstcome_api::key::Role;
+use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Reseed};
+use firstcome_core::{NodeId, State};
+use firstcome_node::Failure;
+use std::sync::Arc;
+
+/// Gives the nodes of the space.
+#[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
+pub(super) async fn nodes(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    app.may_read(query, &headers).await?;
+    let this = app.node.id.to_string();
+    let leader = match app.leader.who() {
+        Some(leads) => Some(Leader { node: leads.node, term: leads.term }),
+        None if app.leader.leads() => {
+            Some(Leader { node: this.clone(), term: app.leader.standing().term })
+        }
+        None => None,
+    };
+    let leads = |node: &str| leader.as_ref().is_some_and(|leader| leader.node == node);
+    let nodes = match app.node.intake.membership() {
+        Some(membership) => membership
+            .nodes
+            .iter()
+            .map(|(node, seen)| Node {
+                address: node.address.to_string(),
+                since: clock_text::rfc3339(node.since),
+                position: node.position,
+                lag: membership.head.position.saturating_sub(node.position),
+                durable: node.durable,
+                level: node.level,
+                memory_limit: node.memory,
+                seen: clock_text::rfc3339(*seen),
+                leader: leads(&node.node.to_string()),
+                this: node.node == app.node.id,
+                node: node.node.to_string(),
+            })
+            .collect(),
+        // The only node there can be, or one that has not heard of the others yet.
+        None => {
+            let position = app.node.replica.look(State::position);
+            vec![Node {
+                address: app.node.address.to_string(),
+                since: clock_text::rfc3339(app.node.since),
+                position,
+                lag: 0,
+                durable: position,
+                level: firstcome_core::LEVEL,
+                memory_limit: app.node.intake.memory_limit(),
+                seen: clock_text::rfc3339(app.node.intake.now()),
+                leader: leads(&this),
+                this: true,
+                node: this.clone(),
+            }]
+        }
+    };
+    let stale = app.is_stale();
+    let nodes = app.node.replica.look(|state| Nodes {
+        position: state.token().to_string(),
+        digest: format!("{:016x}", state.digest()),
+        leader,
+        settle_term: app.leader.standing().term,
+        settled: state.settled(),
+        last_result: state.last_result(),
+        durability: app.options.durability.clone(),
+        stale,
+        nodes,
+    });
+    Ok(json(StatusCode::OK, &nodes))
+}
+
+/// Has this node write its state into a store that has nothing of the space any more.
+///
+/// What only other nodes know, or only the store knew, is lost by it: ask the node that applied most.
+#[utoipa::path(post, path = "/v1/reseed", tag = "operation",
+    responses((status = 202, description = "it will, at the next look at the store"),
+        (status = 409, description = "nothing_lost")))]
+pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+    app.keys.know(&headers, Role::Admin)?;
+    if !app.node.is_without_store() {
+        let detail = "the store has this space: there is nothing to seed";
+        return Err(Problem::new(Code::NothingLost, detail));
+    }
+    app.node.reseed();
+    let position = app.node.replica.look(State::token).to_string();
+    Ok(json(StatusCode::ACCEPTED, &Reseed { position, reseed: "accepted".into() }))
+}
+
+/// Gives what nodes found out about forks of the journal.
+#[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
+pub(super) async fn forks(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    app.may_read(query, &headers).await?;
+    // A journal of one node cannot fork.
+    let reports = match app.node.journal.shared() {
+        None => Vec::new(),
+        Some(shared) => shared.reports().await.map_err(|broken| {
+            Problem::failed(&Failure::Unavailable(format!("the reports cannot be read: {broken}")))
+        })?,
+    };
+    let fork = |(epoch, node, report): (u32, NodeId, String)| Fork {
+        epoch,
+        node: node.to_string(),
+        report,
+    };
+    Ok(json(StatusCode::OK, &Forks { forks: reports.into_iter().map(fork).collect() }))
+}

@@ -1,0 +1,24 @@
+//! The settings of the HTTP server.
+
+use std::time::Duration;
+
+/// The settings of the HTTP server.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Connections that may be open.
+    pub connections: usize,
+    /// Bytes a request body may have.
+    pub body_bytes: usize,
+    /// How long a request's head may take, from the first byte waited for.
+    pub header_time: Duration,
+    /// How long a request's body may take.
+    pub body_time: Duration,
+    /// How long a connection may be idle between requests.
+    pub idle_time: Duration,
+    /// How long a hold may wait at most for seats that somebody has.
+    pub hold_wait: Duration,
+    /// Whether `/metrics` needs no key.
+    pub metrics_public: bool,
+    /// What an answer that left is safe against, in a sentence.
+    pub durability: String,
+}
