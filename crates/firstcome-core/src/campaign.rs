@@ -17,7 +17,7 @@ mod look;
 mod operate;
 mod select;
 
-pub(crate) use hold::ToHold;
+pub(crate) use hold::HoldRequest;
 pub use look::ResultRow;
 
 use crate::command::Steer;

@@ -9,22 +9,23 @@
 //! | File | Subject |
 //! |---|---|
 //! | [`state`] | everything one node knows as of a position; where entries are applied |
-//! | [`campaign`] | one campaign: the ladders for put, pause, resume, close, claim and cancel |
-//! | [`pool`] | a pool: what it has, and who has which rank |
-//! | [`hold`] | one hold: whose it is, which units it has, and until when |
-//! | [`hall`] | a seated pool: its seats, areas and groups, and how each stands |
-//! | [`command`] | what can be asked |
-//! | [`outcome`] | what can be answered, with its stable strings |
+//! | [`campaign`] | one campaign, and the rules of every command on it |
+//! | [`pool`] | a pool: its capacity, and its claims by rank |
+//! | [`hold`] | one hold: its subject, its units and its deadline |
+//! | [`hall`] | the seats of one pool: seats, areas and groups, and the status of each |
+//! | [`command`] | commands: what can be asked, and how it is stored |
+//! | [`outcome`] | outcomes: what can be answered, with its stable strings |
 //! | [`settings`] | what an operator chooses for a campaign |
 //! | [`results`] | numbered outcomes that leave the system |
-//! | [`remembered`] | batches and operator commands that were seen before |
-//! | [`snapshot`] | the state in pieces, out and in |
+//! | `dedup` | the dedup window: batches and operator commands that were seen before |
+//! | [`snapshot`] | snapshots: the state in pieces, written and read |
 //! | [`wire`] | numbers and byte strings as they are stored |
 //! | [`limits`] | every maximum, on one page |
 
 pub mod campaign;
 pub mod command;
 mod context;
+mod dedup;
 mod grants;
 pub mod hall;
 pub mod hold;
@@ -34,7 +35,6 @@ pub mod limits;
 pub mod names;
 pub mod outcome;
 pub mod pool;
-pub mod remembered;
 pub mod results;
 mod segment;
 pub mod settings;

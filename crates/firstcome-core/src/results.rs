@@ -84,9 +84,9 @@ impl Results {
             // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
             Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(record),
             full => {
-                // The first chunk grows as it must; who fills one will fill the next.
-                let room = if full.is_some() { CHUNK } else { 0 };
-                let mut chunk = Vec::with_capacity(room);
+                // The first chunk grows as it must; after a full one the next will be full, too.
+                let capacity = if full.is_some() { CHUNK } else { 0 };
+                let mut chunk = Vec::with_capacity(capacity);
                 chunk.push(record);
                 self.chunks.push_back(Arc::new(chunk));
             }
@@ -94,7 +94,7 @@ impl Results {
         self.len += 1;
     }
 
-    /// Gives the unsettled results in runs, each with the records it begins behind.
+    /// Gives the unsettled results in runs, each with the number of its first records that are settled.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Arc<Vec<Record>>, usize)> + use<> {
         let mut skip = self.skip;
         self.chunks.clone().into_iter().map(move |chunk| (chunk, std::mem::take(&mut skip)))

@@ -2,13 +2,13 @@
 
 mod look;
 
-use crate::campaign::{Campaign, ToHold};
+use crate::campaign::{Campaign, HoldRequest};
 use crate::command::{Command, Expect, Order, Steer};
 use crate::context::{ApplyContext, Deadlines, NewResult, NewResults};
+use crate::dedup::{Answered, Batches, Known, Orders};
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
 use crate::names::{NodeId, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
-use crate::remembered::{Answered, Batches, Known, Orders};
 use crate::results::{Kind, Record, Results};
 use crate::settings::Settings;
 use crate::time::Timestamp;
@@ -188,8 +188,8 @@ impl State {
             }
             Command::Hold { campaign, id, subject, picks, limit } => {
                 self.on_hold(command, campaign, *limit, |campaign, context, content| {
-                    let ask = ToHold { id, subject, picks, limit: *limit, content };
-                    campaign.hold(context, &ask)
+                    let request = HoldRequest { id, subject, picks, limit: *limit, content };
+                    campaign.hold(context, &request)
                 })
             }
             Command::Change { step, add, drop, limit } => {
@@ -241,7 +241,7 @@ impl State {
         }
     }
 
-    /// Gives a subject a unit: the ladder is [`Campaign::judge_claim`], after `not_found` and `archived`.
+    /// Gives a subject a unit: the rules are [`Campaign::judge_claim`], after `not_found` and `archived`.
     fn claim(
         &mut self,
         campaign: &str,

@@ -8,7 +8,7 @@ use crate::outcome::{Outcome, Refusal};
 use firstcome_inject::{Mistake, inject};
 
 impl Campaign {
-    /// Sets the units that are asked for aside under a hold's number, and gives them in order.
+    /// Holds the selected units under a hold's number, and gives them in order.
     ///
     /// The first refusal that applies is given, and then nothing is set aside: `unit_taken` naming every
     /// taken unit, `sold_out`, `limit_reached` for a grade of the best seats, `orphan_left`.
@@ -16,35 +16,35 @@ impl Campaign {
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Selection<'_>,
+        selection: &Selection<'_>,
     ) -> Result<Vec<Allocation>, Outcome> {
-        let taken = self.taken(asked);
+        let taken = self.taken(selection);
         let mut rest;
-        let mut asked = asked;
-        if inject(Mistake::PartialHolds) && taken.len() < asked.seats.len() {
-            rest = asked.clone();
+        let mut selection = selection;
+        if inject(Mistake::PartialHolds) && taken.len() < selection.seats.len() {
+            rest = selection.clone();
             rest.seats.retain(|seat| !taken.contains(seat));
-            asked = &rest;
+            selection = &rest;
         } else if !taken.is_empty() {
             let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, UnitId::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
         }
-        for (pool, unit, count) in &asked.quantities {
+        for (pool, unit, count) in &selection.quantities {
             if self.pools[usize::from(*pool)].free(*unit) < *count {
                 return Err(Refusal::SoldOut.into());
             }
         }
-        let mut takes = Vec::with_capacity(asked.units() as usize);
+        let mut takes = Vec::with_capacity(selection.units() as usize);
         let take = |pool, unit| Allocation { pool, unit, fate: Fate::Held };
-        takes.extend(asked.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))));
-        for (pool, unit, count) in &asked.quantities {
+        takes.extend(selection.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))));
+        for (pool, unit, count) in &selection.quantities {
             takes.extend((0..*count).map(|_| take(*pool, *unit)));
         }
         for take in &takes {
             self.pools[usize::from(take.pool)].hold(take.unit, number);
         }
-        let named = asked.seats.len();
-        match self.choose_best(subject, number, asked, &mut takes) {
+        let named = selection.seats.len();
+        match self.choose_best(subject, number, selection, &mut takes) {
             Ok(()) => {}
             Err(outcome) => {
                 self.give_back(&takes);
@@ -62,8 +62,8 @@ impl Campaign {
         Ok(takes)
     }
 
-    /// Gives the seats asked for by name that are not free.
-    pub(super) fn taken(&self, asked: &Selection<'_>) -> Vec<(u16, u32)> {
+    /// Gives the seats selected by name that are not free.
+    pub(super) fn taken(&self, selection: &Selection<'_>) -> Vec<(u16, u32)> {
         let hall = |pool: u16| self.pools[usize::from(pool)].hall();
         let is_free = |pool, seat| {
             let standing = hall(pool).map(|hall| hall.standing(seat));
@@ -72,19 +72,19 @@ impl Campaign {
                     || inject(Mistake::HoldTakenSeats) && matches!(standing, Standing::Held(_))
             })
         };
-        asked.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()
+        selection.seats.iter().copied().filter(|(pool, seat)| !is_free(*pool, *seat)).collect()
     }
 
     fn choose_best(
         &mut self,
         subject: &str,
         number: u32,
-        asked: &Selection<'_>,
+        selection: &Selection<'_>,
         takes: &mut Vec<Allocation>,
     ) -> Result<(), Outcome> {
         let orphans =
             if self.holding.allow_orphans { Orphans::Allowed } else { Orphans::LastResort };
-        for (pool, best, channel) in &asked.best {
+        for (pool, best, channel) in &selection.best {
             let wanted = Best {
                 quantity: best.count,
                 grade: best.grade,
@@ -106,7 +106,7 @@ impl Campaign {
                 takes.push(Allocation { pool: *pool, unit, fate: Fate::Held });
             }
         }
-        if !asked.best.is_empty() && !self.grades_allow(subject, takes) {
+        if !selection.best.is_empty() && !self.grades_allow(subject, takes) {
             return Err(Refusal::LimitReached.into());
         }
         Ok(())

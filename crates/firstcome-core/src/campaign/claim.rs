@@ -72,7 +72,7 @@ impl Campaign {
     fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
         let pool = &self.pools[index];
         let latest = pool.claim(pool.latest(subject)?)?;
-        // Only who holds units can have a live claim behind a cancelled one.
+        // Only a subject that holds units can have a live claim before a cancelled one.
         let has = |holder: &Holder| holder.has.iter().any(|(pool, _)| usize::from(*pool) == index);
         if latest.cancel.is_none() || !self.holds.holder(subject).is_some_and(has) {
             return Some(latest);
@@ -80,7 +80,7 @@ impl Campaign {
         pool.claims_of(subject).find(|claim| claim.cancel.is_none())
     }
 
-    /// Refuses with `already_cancelled` who gave up every claim in a pool, if nobody may claim again.
+    /// Refuses with `already_cancelled` a subject that gave up every claim in a pool, if nobody may claim again.
     pub(super) fn check_claims_again(&self, subject: &str, index: usize) -> Result<(), Refusal> {
         match self.latest_claim(index, subject) {
             Some(claim) if claim.cancel.is_some() && !self.claim_again => {

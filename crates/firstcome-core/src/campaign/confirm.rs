@@ -214,19 +214,19 @@ impl Campaign {
         Ok(self.released(self.holds.at(number), &which))
     }
 
-    /// Gives which of a hold's takes are asked for: held ones first, else whatever became of them.
+    /// Gives the indices of a hold's units that are selected: held ones first, then the others.
     ///
     /// Refuses with `not_held` what the hold never had, or not so much of.
     fn parts(
         &self,
         hold: &Hold,
-        asked: &Selection<'_>,
+        selection: &Selection<'_>,
         repeated: bool,
     ) -> Result<Vec<usize>, Outcome> {
-        let mut found = if repeated { Vec::new() } else { held_of(hold, asked) };
+        let mut found = if repeated { Vec::new() } else { held_of(hold, selection) };
         let mut missing = Vec::new();
-        let wanted = asked.seats.iter().map(|(pool, seat)| (*pool, UnitId::Seat(*seat), 1));
-        for (pool, unit, count) in wanted.chain(asked.quantities.iter().copied()) {
+        let wanted = selection.seats.iter().map(|(pool, seat)| (*pool, UnitId::Seat(*seat), 1));
+        for (pool, unit, count) in wanted.chain(selection.quantities.iter().copied()) {
             let is = |index: &usize| {
                 let take = &hold.takes[*index];
                 (take.pool, take.unit) == (pool, unit)

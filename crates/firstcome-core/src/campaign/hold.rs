@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
 /// What a command to hold asks.
-pub(crate) struct ToHold<'a> {
+pub(crate) struct HoldRequest<'a> {
     pub(crate) id: &'a str,
     pub(crate) subject: &'a str,
     pub(crate) picks: &'a [Pick<'a>],
@@ -32,30 +32,34 @@ impl Campaign {
     /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
     /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
-    pub(crate) fn hold(&mut self, context: &mut ApplyContext<'_>, ask: &ToHold<'_>) -> Outcome {
+    pub(crate) fn hold(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        request: &HoldRequest<'_>,
+    ) -> Outcome {
         self.holds.forget(context.service);
-        self.try_hold(context, ask).unwrap_or_else(|no| no)
+        self.try_hold(context, request).unwrap_or_else(|no| no)
     }
 
     fn try_hold(
         &mut self,
         context: &mut ApplyContext<'_>,
-        ask: &ToHold<'_>,
+        request: &HoldRequest<'_>,
     ) -> Result<Outcome, Outcome> {
-        let asked = self.may_hold(context, ask)?;
+        let selection = self.may_hold(context, request)?;
         let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
-        let takes = self.choose(ask.subject, number, &asked)?;
-        if self.holds.holder(ask.subject).is_none() {
-            self.holds.add_holder(self.new_holder(ask.subject));
+        let takes = self.choose(request.subject, number, &selection)?;
+        if self.holds.holder(request.subject).is_none() {
+            self.holds.add_holder(self.new_holder(request.subject));
         }
         let deadline = context.service + self.holding.ttl_us;
         context.deadlines.insert((deadline, self.number, number));
         self.holds.add(Hold {
             number,
-            id: ask.id.into(),
-            subject: ask.subject.into(),
+            id: request.id.into(),
+            subject: request.subject.into(),
             holder: 0,
-            content: ask.content,
+            content: request.content,
             at: context.at,
             started: context.service,
             deadline,
@@ -64,7 +68,7 @@ impl Campaign {
             takes,
             retaken: false,
             refunded_at: None,
-            limit: ask.limit,
+            limit: request.limit,
         });
         Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
@@ -75,26 +79,26 @@ impl Campaign {
     pub(crate) fn judge_hold(
         &self,
         context: &ApplyContext<'_>,
-        ask: &ToHold<'_>,
+        request: &HoldRequest<'_>,
         margin: i64,
     ) -> Option<Outcome> {
         let lasts = |hold: &Hold| hold.deadline - context.service > margin;
-        let asked = match self.may_hold(context, ask) {
-            Ok(asked) => asked,
+        let selection = match self.may_hold(context, request) {
+            Ok(selection) => selection,
             Err(Outcome::AlreadyHeld(held)) if !self.holds.find(&held.hold).is_some_and(lasts) => {
                 return None;
             }
             Err(outcome) => return Some(outcome),
         };
         let mut taken = Vec::new();
-        for (pool, seat) in &asked.seats {
+        for (pool, seat) in &selection.seats {
             let standing = self.pools[usize::from(*pool)].hall()?.standing(*seat);
             let lasts = match standing {
                 Standing::Free => continue,
                 Standing::Confirmed(_) => true,
                 Standing::Held(number) => {
                     let hold = self.holds.at(number);
-                    *hold.subject != *ask.subject && lasts(hold)
+                    *hold.subject != *request.subject && lasts(hold)
                 }
                 Standing::Blocked => false,
             };
@@ -110,34 +114,34 @@ impl Campaign {
         let enough = |(pool, unit, count): &(u16, UnitId, u32)| {
             self.pools[usize::from(*pool)].free(*unit) >= *count
         };
-        (!asked.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
+        (!selection.quantities.iter().all(enough)).then(|| Refusal::SoldOut.into())
     }
 
-    /// Gives what is asked for, if nothing speaks against it but that it may be taken.
+    /// Gives the selected units if nothing refuses the hold but that they may be taken.
     fn may_hold<'a>(
         &self,
         context: &ApplyContext<'_>,
-        ask: &ToHold<'a>,
+        request: &HoldRequest<'a>,
     ) -> Result<Selection<'a>, Outcome> {
-        for pick in ask.picks {
+        for pick in request.picks {
             self.pool_of(pick)?;
         }
-        let known = self.holds.find(ask.id).filter(|_| !inject(Mistake::NewHoldOnRepeat));
+        let known = self.holds.find(request.id).filter(|_| !inject(Mistake::NewHoldOnRepeat));
         if let Some(known) = known {
-            if known.content != ask.content {
+            if known.content != request.content {
                 return Err(Refusal::IdReused.into());
             }
             return Err(self.as_it_stands(context, known));
         }
-        for pick in ask.picks {
-            self.check_claims_again(ask.subject, self.pool_of(pick)?)?;
+        for pick in request.picks {
+            self.check_claims_again(request.subject, self.pool_of(pick)?)?;
         }
-        self.admit(context.at, ask.subject)?;
-        let asked = self.select(ask.picks, Reach::ForSale);
-        let live = self.holds.holder(ask.subject).map_or(&[][..], |holder| &holder.live);
-        if let Ok(asked) = &asked
+        self.admit(context.at, request.subject)?;
+        let selection = self.select(request.picks, Reach::ForSale);
+        let live = self.holds.holder(request.subject).map_or(&[][..], |holder| &holder.live);
+        if let Ok(selection) = &selection
             && let Some(same) =
-                live.iter().find(|number| has_exactly(self.holds.at(**number), asked))
+                live.iter().find(|number| has_exactly(self.holds.at(**number), selection))
         {
             return Err(Outcome::AlreadyHeld(self.holding(context, self.holds.at(*same))));
         }
@@ -147,14 +151,15 @@ impl Campaign {
             let named = RefusedFor { refusal, hold, units, seat: None };
             return Err(Outcome::RefusedFor(Box::new(named)));
         }
-        let asked = asked?;
-        check_size(0, &asked)?;
-        self.check_limits(ask.subject, &asked, ask.limit)?;
-        let recently = self.holds.holder(ask.subject).map_or(0, |h| h.recently(context.service));
+        let selection = selection?;
+        check_size(0, &selection)?;
+        self.check_limits(request.subject, &selection, request.limit)?;
+        let recently =
+            self.holds.holder(request.subject).map_or(0, |h| h.recently(context.service));
         if recently >= self.holding.per_hour as usize {
             return Err(Refusal::TooManyHolds.into());
         }
-        Ok(asked)
+        Ok(selection)
     }
 
     /// Adds units to a hold and drops others from it.
@@ -384,28 +389,28 @@ impl Campaign {
 }
 
 /// Refuses with `too_many_units` what one hold cannot have.
-fn check_size(has: usize, asked: &Selection<'_>) -> Result<(), Refusal> {
+fn check_size(has: usize, selection: &Selection<'_>) -> Result<(), Refusal> {
     let most = crate::limits::HOLD_UNITS as u64;
-    if has as u64 + asked.units() > most { Err(Refusal::TooManyUnits) } else { Ok(()) }
+    if has as u64 + selection.units() > most { Err(Refusal::TooManyUnits) } else { Ok(()) }
 }
 
 /// Says whether a hold has exactly the units that were named.
-fn has_exactly(hold: &Hold, asked: &Selection<'_>) -> bool {
-    let mut quantities = asked.quantities.iter().map(|(_, _, count)| *count as usize);
-    let units = asked.seats.len() + quantities.by_ref().sum::<usize>();
+fn has_exactly(hold: &Hold, selection: &Selection<'_>) -> bool {
+    let mut quantities = selection.quantities.iter().map(|(_, _, count)| *count as usize);
+    let units = selection.seats.len() + quantities.by_ref().sum::<usize>();
     let held = |pool: u16, unit: UnitId| {
         let is =
             |take: &&Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
         hold.takes.iter().filter(is).count()
     };
-    asked.only_names
+    selection.only_names
         && hold.held() as usize == units
-        && asked.seats.iter().all(|(pool, seat)| held(*pool, UnitId::Seat(*seat)) == 1)
-        && asked.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
+        && selection.seats.iter().all(|(pool, seat)| held(*pool, UnitId::Seat(*seat)) == 1)
+        && selection.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
 }
 
-/// Gives which of a hold's takes are held and asked for, as far as there are.
-pub(super) fn held_of(hold: &Hold, asked: &Selection<'_>) -> Vec<usize> {
+/// Gives the indices of a hold's units that are held and selected, as far as there are.
+pub(super) fn held_of(hold: &Hold, selection: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut pick = |pool: u16, unit: UnitId, count: usize| {
         let is =
@@ -413,7 +418,7 @@ pub(super) fn held_of(hold: &Hold, asked: &Selection<'_>) -> Vec<usize> {
         let takes = hold.takes.iter().enumerate().filter(|(_, take)| is(take));
         found.extend(takes.map(|(index, _)| index).take(count));
     };
-    asked.seats.iter().for_each(|(pool, seat)| pick(*pool, UnitId::Seat(*seat), 1));
-    asked.quantities.iter().for_each(|(pool, unit, n)| pick(*pool, *unit, *n as usize));
+    selection.seats.iter().for_each(|(pool, seat)| pick(*pool, UnitId::Seat(*seat), 1));
+    selection.quantities.iter().for_each(|(pool, unit, n)| pick(*pool, *unit, *n as usize));
     found
 }

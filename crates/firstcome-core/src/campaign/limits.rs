@@ -62,15 +62,15 @@ impl Campaign {
     pub(super) fn check_limits(
         &self,
         subject: &str,
-        asked: &Selection<'_>,
+        selection: &Selection<'_>,
         said: Option<u32>,
     ) -> Result<(), Refusal> {
         // Who gives back only has less then, even where a limit went down below it.
-        if asked.units() == 0 || said.is_none() && !self.has_limits() {
+        if selection.units() == 0 || said.is_none() && !self.has_limits() {
             return Ok(());
         }
         let (mut all, mut pools) = self.count(subject);
-        for (pool, count) in asked.by_pool() {
+        for (pool, count) in selection.by_pool() {
             all += count;
             pools[usize::from(pool)] += count;
         }
@@ -80,7 +80,8 @@ impl Campaign {
         let over = |(index, count): (usize, u64)| {
             self.pools[index].limit.is_some_and(|limit| count > u64::from(limit))
         };
-        let asked_of = |index: usize| asked.by_pool().any(|(pool, _)| usize::from(pool) == index);
+        let asked_of =
+            |index: usize| selection.by_pool().any(|(pool, _)| usize::from(pool) == index);
         // Where a limit went down, what one has already is no reason to refuse something else.
         if pools.into_iter().enumerate().any(|pool| asked_of(pool.0) && over(pool)) {
             return Err(Refusal::LimitReached);
@@ -90,8 +91,8 @@ impl Campaign {
         }
         let take = |pool, unit| Allocation { pool, unit, fate: Fate::Held };
         let mut takes: Vec<Allocation> =
-            asked.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))).collect();
-        for (pool, unit, count) in &asked.quantities {
+            selection.seats.iter().map(|(pool, seat)| take(*pool, UnitId::Seat(*seat))).collect();
+        for (pool, unit, count) in &selection.quantities {
             takes.extend((0..*count).map(|_| take(*pool, *unit)));
         }
         if self.grades_allow(subject, &takes) { Ok(()) } else { Err(Refusal::LimitReached) }
@@ -112,16 +113,16 @@ impl Campaign {
 
     /// Says whether units of a hold that expired keep every limit if the subject has them again.
     pub(super) fn may_have_again(&self, hold: &Hold, takes: &[Allocation]) -> bool {
-        let mut asked = Selection::default();
+        let mut selection = Selection::default();
         for take in takes {
             match take.unit {
-                UnitId::Seat(seat) => asked.seats.push((take.pool, seat)),
+                UnitId::Seat(seat) => selection.seats.push((take.pool, seat)),
                 UnitId::Counted | UnitId::Area(_) => {
-                    asked.quantities.push((take.pool, take.unit, 1))
+                    selection.quantities.push((take.pool, take.unit, 1))
                 }
             }
         }
-        self.check_limits(&hold.subject, &asked, hold.limit).is_ok()
+        self.check_limits(&hold.subject, &selection, hold.limit).is_ok()
     }
 
     fn grade(&self, pool: u16, unit: UnitId) -> Option<&str> {

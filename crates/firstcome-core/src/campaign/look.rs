@@ -137,8 +137,8 @@ impl Campaign {
     /// The command is not a hold.
     pub fn free_from(&self, command: &Command<'_>) -> Option<i64> {
         let Command::Hold { picks, .. } = command else { panic!("only a hold is judged") };
-        let Ok(asked) = self.select(picks, Reach::Any) else { return Some(i64::MIN) };
-        let mut deadlines = self.taken(&asked).into_iter().map(|(pool, seat)| {
+        let Ok(selection) = self.select(picks, Reach::Any) else { return Some(i64::MIN) };
+        let mut deadlines = self.taken(&selection).into_iter().map(|(pool, seat)| {
             match self.pools[usize::from(pool)].hall()?.standing(seat) {
                 Standing::Held(number) => Some(self.holds.at(number).deadline),
                 Standing::Free | Standing::Confirmed(_) | Standing::Blocked => None,

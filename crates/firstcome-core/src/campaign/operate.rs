@@ -69,7 +69,7 @@ impl Campaign {
                 return Err(Refusal::NotSeated.into());
             }
         }
-        let asked = self.select(units, Reach::Any)?;
+        let selection = self.select(units, Reach::Any)?;
         let (from, to) = match blocked {
             true => (UnitKind::Free, UnitKind::Blocked),
             false => (UnitKind::Blocked, UnitKind::Free),
@@ -79,7 +79,7 @@ impl Campaign {
         let taken = |(pool, seat): &&(u16, u32)| {
             matches!(standing(*pool, *seat), Some(Standing::Held(_) | Standing::Confirmed(_)))
         };
-        let taken: Vec<_> = asked.seats.iter().filter(taken).collect();
+        let taken: Vec<_> = selection.seats.iter().filter(taken).collect();
         if blocked && !taken.is_empty() {
             let names = taken.iter().map(|(pool, seat)| self.unit_name(*pool, UnitId::Seat(*seat)));
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
@@ -87,18 +87,18 @@ impl Campaign {
         let enough = |(pool, unit, count): &(u16, UnitId, u32)| {
             self.pools[usize::from(*pool)].free(*unit) >= *count
         };
-        if blocked && !asked.quantities.iter().all(enough) {
+        if blocked && !selection.quantities.iter().all(enough) {
             return Err(Refusal::SoldOut.into());
         }
         let mut units = 0;
-        for (pool, seat) in asked.seats {
+        for (pool, seat) in selection.seats {
             let hall = self.pools[usize::from(pool)].hall_mut();
             if hall.standing(seat).kind() == from {
                 hall.set(seat, if blocked { Standing::Blocked } else { Standing::Free });
                 units += 1;
             }
         }
-        for (pool, unit, count) in asked.quantities {
+        for (pool, unit, count) in selection.quantities {
             let UnitId::Area(area) = unit else { continue };
             let hall = self.pools[usize::from(pool)].hall_mut();
             // Of what is to be free again there may be less than asked.
@@ -168,7 +168,7 @@ impl Campaign {
         Outcome::Moved(Box::new(Move { pool, from, to, rank }))
     }
 
-    /// Tells everybody who knows of the old seat of the new one, and gives what is to be remembered of that.
+    /// Replaces the old seat by the new one in grants, holders and holds; gives the record of the move.
     fn hand_over(
         &mut self,
         at: Timestamp,

@@ -78,7 +78,7 @@ impl Campaign {
         picks: &[Pick<'a>],
         reach: Reach,
     ) -> Result<Selection<'a>, Outcome> {
-        let mut asked = Selection { only_names: true, ..Selection::default() };
+        let mut selection = Selection { only_names: true, ..Selection::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
         for pick in picks {
             let index = self.pool_of(pick)?;
@@ -101,24 +101,26 @@ impl Campaign {
                             not_sold.push(missing(Some(name)));
                         }
                         match unit {
-                            Unit::Seat(seat) => asked.seats.push((index, seat)),
+                            Unit::Seat(seat) => selection.seats.push((index, seat)),
                             Unit::Group(group) => {
-                                asked.seats.extend(hall.group(group).iter().map(|s| (index, *s)));
+                                selection
+                                    .seats
+                                    .extend(hall.group(group).iter().map(|s| (index, *s)));
                             }
-                            Unit::Area(area) => asked.add(index, UnitId::Area(area), 1),
+                            Unit::Area(area) => selection.add(index, UnitId::Area(area), 1),
                         }
                     }
                 }
                 (Wanted::Quantity { count, area: None }, None) => {
-                    asked.only_names = false;
-                    asked.add(index, UnitId::Counted, *count);
+                    selection.only_names = false;
+                    selection.add(index, UnitId::Counted, *count);
                 }
                 (Wanted::Quantity { area: None, .. }, Some(_)) => unknown.push(missing(None)),
                 (Wanted::Quantity { area: Some(name), .. }, None) => {
                     unknown.push(missing(Some(name)));
                 }
                 (Wanted::Quantity { count, area: Some(name) }, Some(hall)) => {
-                    asked.only_names = false;
+                    selection.only_names = false;
                     let Some(Unit::Area(area)) = hall.find(name) else {
                         unknown.push(missing(Some(name)));
                         continue;
@@ -126,12 +128,12 @@ impl Campaign {
                     if !may_have(hall, Unit::Area(area), pick.channel, reach) {
                         not_sold.push(missing(Some(name)));
                     }
-                    asked.add(index, UnitId::Area(area), *count);
+                    selection.add(index, UnitId::Area(area), *count);
                 }
                 (Wanted::Best(_), None) => return Err(Refusal::NotSeated.into()),
                 (Wanted::Best(best), Some(_)) => {
-                    asked.only_names = false;
-                    asked.best.push((index, *best, pick.channel));
+                    selection.only_names = false;
+                    selection.best.push((index, *best, pick.channel));
                 }
             }
         }
@@ -141,9 +143,9 @@ impl Campaign {
         if !not_sold.is_empty() {
             return Err(Outcome::refused_for(Refusal::NotForSale, not_sold));
         }
-        asked.seats.sort_unstable();
-        asked.seats.dedup();
-        Ok(asked)
+        selection.seats.sort_unstable();
+        selection.seats.dedup();
+        Ok(selection)
     }
 
     /// Gives a unit's names.

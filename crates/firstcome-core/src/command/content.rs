@@ -1,4 +1,4 @@
-//! The fields of each command, into bytes.
+//! The fields of a body and of each command in it, and writing a command.
 
 use super::pick::{Pick, picks_fields};
 use super::{Command, Expect, Late, Mark, Order, Steer, Step};
@@ -7,6 +7,14 @@ use crate::settings::Settings;
 use crate::wire::Write;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+/// Bytes of the checksum that ends a body.
+pub(super) const CHECKSUM: usize = 8;
+
+pub(super) const LEVEL_FIELD: u32 = 1;
+pub(super) const NODE: u32 = 2;
+pub(super) const NUMBER: u32 = 3;
+pub(super) const DURABLE: u32 = 4;
+pub(super) const TARGET: u32 = 5;
 pub(super) const CLAIM: u32 = 8;
 pub(super) const CANCEL: u32 = 9;
 pub(super) const PUT: u32 = 10;

@@ -1,10 +1,12 @@
 //! Reads the commands of a body.
 
-use super::content::{CANCEL, CLAIM, CLAIM_WITHIN, HOLD, MOVE, PUT, SETTLED, STEER, TICK};
+use super::content::{
+    CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE, NODE, NUMBER, PUT,
+    SETTLED, STEER, TARGET, TICK,
+};
 use super::field::{Target, at_least_one, bounded, name};
 use super::holds;
 use super::order::order_field;
-use super::write::{CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
 use super::{Command, Expect, Mark, Order, Steer};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{NodeId, check_subject};

@@ -1,21 +1,15 @@
 //! A body: encoded commands one after the other, with the names of campaigns and pools given once.
 
 use super::Command;
+use super::content::{CHECKSUM, DURABLE, LEVEL_FIELD, NODE, NUMBER, TARGET};
 use super::encoded::Encoded;
 use crate::limits::{BATCH_BYTES, BATCH_COMMANDS};
 use crate::names::NodeId;
 use crate::wire::{LEVEL, Write, varint_bytes};
 use xxhash_rust::xxh3::xxh3_64;
 
-pub(super) const LEVEL_FIELD: u32 = 1;
-pub(super) const NODE: u32 = 2;
-pub(super) const NUMBER: u32 = 3;
-pub(super) const DURABLE: u32 = 4;
-pub(super) const TARGET: u32 = 5;
 /// Targets looked through for one that is given already.
 const TARGETS_SEEN: usize = 64;
-/// Bytes of the checksum that ends a body.
-pub(super) const CHECKSUM: usize = 8;
 
 /// Collects the commands of one batch into a body.
 #[derive(Debug)]

@@ -123,7 +123,7 @@ impl Piece {
 impl State {
     /// Begins a snapshot as of the last entry applied.
     ///
-    /// With `whole`, pieces bring their bytes even if a store was told to have them.
+    /// With `whole`, pieces bring their bytes even if a store is recorded to have them.
     pub fn freeze(&self, whole: bool) -> Frozen {
         let mut parts = VecDeque::new();
         for campaign in self.campaigns.values() {

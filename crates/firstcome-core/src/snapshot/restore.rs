@@ -3,11 +3,11 @@
 use super::finish::finish;
 use super::{BadSnapshot, Manifest, field};
 use crate::campaign::Campaign;
+use crate::dedup::{Answered, LastBatch};
 use crate::holds::Holds;
 use crate::names::{NodeId, PieceName};
 use crate::outcome::{By, Outcome};
 use crate::pool::{Cancel, Note, Pool};
-use crate::remembered::{Answered, LastBatch};
 use crate::results::{Kind, Record};
 use crate::segment::Segment;
 use crate::settings::{Opens, Settings};

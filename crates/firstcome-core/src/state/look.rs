@@ -1,7 +1,7 @@
 //! Reads the state.
 
 use super::{Archived, Named, Stamp, State};
-use crate::campaign::{Campaign, ResultRow, ToHold};
+use crate::campaign::{Campaign, HoldRequest, ResultRow};
 use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{NodeId, Position, SpaceId};
@@ -32,13 +32,13 @@ impl State {
             Ok(campaign) => campaign,
             Err(refusal) => return Some((refusal.into(), false)),
         };
-        let ask = ToHold { id, subject, picks, limit: *limit, content: command.content() };
+        let request = HoldRequest { id, subject, picks, limit: *limit, content: command.content() };
         let (mut deadlines, mut results) = (Deadlines::new(), NewResults::default());
         let (at, service) = (self.at(), self.service());
         let context =
             ApplyContext { at, service, deadlines: &mut deadlines, results: &mut results };
         campaign
-            .judge_hold(&context, &ask, margin_us)
+            .judge_hold(&context, &request, margin_us)
             .map(|outcome| (outcome, campaign.claim_again))
     }
 
