@@ -1,4 +1,4 @@
-//                             on the wire               status                     retry   effect        title
+//! Every answer that is not a yes, in one table: outcome, status, whether and when to retry, and
 //! whether anything may have changed.
 //!
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
@@ -149,7 +149,7 @@ impl Code {
         use StatusCode as S;
         let (outcome, status, (retry, retry_after), effect, title) = match self {
             Self::Refused(refusal) => return refusal_row(refusal),
-            //                        on the wire               status                      retry  effect title
+            //                             on the wire               status                     retry   effect        title
             Self::RefundDue            => ("refund_due",             S::CONFLICT,               NO,     Effect::Done, "It was paid for too late and cannot be had any more: give back what was paid"),
             Self::Busy                 => ("busy",                   S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "Too many commands are waiting"),
             Self::OutboxFull           => ("outbox_full",            S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "Too many results wait for the ledger"),

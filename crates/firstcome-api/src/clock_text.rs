@@ -1,4 +1,4 @@
-//! Moments as people write them.
+//! Times as text: RFC 3339, or a local time with its zone.
 
 use firstcome_core::Timestamp;
 use jiff::civil;

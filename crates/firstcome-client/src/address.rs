@@ -1,4 +1,4 @@
-//! Where a server is, and how names travel in a path.
+//! The address of a server, and names as parts of a path or query.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! The outside breaking: no answer, and whether anything may have changed.
+//! A request without an answer, and whether it may have changed anything.
 
 use super::address::Server;
 use super::problem::Problem;

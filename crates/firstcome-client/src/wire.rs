@@ -1,4 +1,4 @@
-//! One HTTP/1.1 connection, and at which step of an exchange it broke.
+//! One HTTP/1.1 connection, and how far a request got before it broke.
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;

@@ -1,6 +1,6 @@
-//! What the HTTP face counts, and the text of all counts in the Prometheus format.
+//! The counts of the HTTP server, and the text of all counts in the Prometheus format.
 //!
-//! Handles are kept: a count on the path of a claim is one atomic addition.
+//! Each counter is looked up once, at the start: a count on the path of a claim is one atomic addition.
 
 use crate::guard::eligibility::CountsOfAll;
 use firstcome_api::answer::Code;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 
-/// Every count and gauge of the HTTP face.
+/// Every count and gauge of the HTTP server.
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
@@ -45,8 +45,8 @@ pub struct RateLimited {
     pub address: Counter,
 }
 
-/// Gauges that are set when somebody asks: name, unit-bearing help.
-const ASKED: [(&str, &str); 15] = [
+/// Gauges that are set when the counts are read: name, help.
+const SET_ON_READ: [(&str, &str); 15] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -102,7 +102,7 @@ impl Metrics {
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
         let mut gauges = BTreeMap::new();
-        for (name, help) in ASKED {
+        for (name, help) in SET_ON_READ {
             let gauge = Gauge::default();
             registry.register(name, help, gauge.clone());
             gauges.insert(name, gauge);
@@ -132,7 +132,7 @@ impl Metrics {
         self.answered(outcome.as_str());
     }
 
-    /// Sets a gauge that is only looked up when somebody asks.
+    /// Sets a gauge, when the counts are read.
     pub(crate) fn set(&self, name: &'static str, value: u64) {
         if let Some(gauge) = self.gauges.get(name) {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));

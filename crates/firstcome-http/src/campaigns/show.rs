@@ -81,7 +81,7 @@ pub(crate) async fn list(
     Ok(json(StatusCode::OK, &view))
 }
 
-/// Leaves out what is for whoever runs the campaign.
+/// Leaves out what only operators and back ends see.
 fn leave_out_for_a_subject(campaign: &mut Campaign) {
     (campaign.live_holds, campaign.unsettled) = (None, None);
     for pool in &mut campaign.pools {

@@ -1,8 +1,8 @@
 //! Asking the team's own service whether a subject may, and how many units, before a command is written.
 //!
-//! A check is for a campaign or for several. Its answers, yes and no, are kept for a while; who asks
-//! the same at the same time shares one call; calls have a deadline and there are so many at most;
-//! and when the service fails, it is left alone but for a probe now and then. Then, as the check
+//! A check is for a campaign or for several. Its answers, yes and no, are cached for a while; callers that ask
+//! the same at the same time share one call; calls have a deadline and there are so many at most;
+//! and when the service fails, a circuit breaker leaves it alone but for a probe now and then. Then, as the check
 //! says, claims are refused until it is back, or let through.
 //!
 //! A limit that comes with a yes is written into the command. Nothing else of it is in the journal: a replay asks nobody.
@@ -29,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, timeout};
 
-/// What a check is told.
+/// The terms of a check.
 #[derive(Clone, Debug)]
 pub struct Terms {
     /// The campaigns it is for.
@@ -256,7 +256,7 @@ impl Drop for UnderWay {
 }
 
 impl Check {
-    /// Tells whoever reads the log that the service went away, and why, or is back.
+    /// Writes to the log that the service went away, and why, or is back.
     fn says(&self, state: BreakerState, answer: &CallResult) {
         let campaign = &self.terms.campaign;
         match (state, answer) {

@@ -1,6 +1,6 @@
-//! Where a request came from, where proxies stand between.
+//! The address a request came from, also through proxies.
 //!
-//! What a header says is only as good as whoever wrote it. So headers are read only when the
+//! Anybody can write a header. So headers are read only when the
 //! connection comes from a proxy that is trusted, from the right, where that proxy wrote, and no
 //! further than the first address that is not a trusted proxy itself.
 
@@ -201,7 +201,7 @@ mod tests {
         assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["1.1.1.1, unknown"]), "10.0.0.1");
         assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["unknown, 10.0.0.2"]), "10.0.0.2");
         assert_eq!(x("10.0.0.0/8", "10.0.0.1", &["10.0.0.3,10.0.0.2"]), "10.0.0.3");
-        // With ports, brackets and the old address in the new one's clothes.
+        // With ports, with brackets, and an IPv4 address mapped into IPv6.
         assert_eq!(x("10.0.0.0/8", "::ffff:10.0.0.1", &["1.1.1.1:4711"]), "1.1.1.1");
         assert_eq!(x("::1", "::1", &["[2001:db8::7]:4711"]), "2001:db8::7");
         assert_eq!(x("::1", "::1", &["2001:db8::7"]), "2001:db8::7");

@@ -1,4 +1,4 @@
-//! How often somebody may ask: so many times in a while, and so many at once.
+//! Rate limits: so many requests in a while, and so many at once.
 //!
 //! The arithmetic (GCRA) is that of `governor`; what it remembers of each key is kept here, in a
 //! table whose size never changes: nothing is shed on a timer, and no flood of new keys makes it grow.
@@ -107,8 +107,8 @@ struct Slot {
 /// What is remembered of keys: sets of [`WAYS`] slots each, made once.
 ///
 /// A new key takes a slot nobody has, and else that of the key of its set which is done waiting
-/// soonest; most often it is done already. What that key loses is a mark that it asked, never a
-/// right to ask.
+/// soonest; most often it is done already. A key that loses its slot may ask sooner than its limit
+/// says, never later.
 #[derive(Debug)]
 struct Slots(Box<[Mutex<[Slot; WAYS]>]>);
 

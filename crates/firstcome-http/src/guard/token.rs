@@ -159,10 +159,10 @@ struct Claims {
     iat: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nbf: Option<i64>,
-    /// For whoever minted it.
+    /// For the one who minted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     iss: Option<Value>,
-    /// For whoever minted it.
+    /// For the one who minted it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jti: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

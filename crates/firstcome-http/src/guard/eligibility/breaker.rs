@@ -85,7 +85,7 @@ impl Breaker {
         }
     }
 
-    /// Whoever called went away before it was known how the call ends: the next one may probe.
+    /// Takes a pass back whose caller went away before the call ended: the next caller may probe.
     pub fn gone(&mut self, pass: Pass, now: Instant) {
         if pass.probe && matches!(self.state, State::HalfOpen) {
             self.state = State::Open { until: now };
