@@ -5,7 +5,7 @@
 
 use crate::clock::StoreClock;
 use crate::failure::Failure;
-use crate::from_memory::{FromMemory, from_memory};
+use crate::from_memory::{When, from_memory};
 use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
 use crate::queue::{NotTaken, Queue};
@@ -448,16 +448,16 @@ impl Intake {
         let (when, mut answer) = judge()?;
         let until = Instant::now() + self.limits.wait;
         match when {
-            FromMemory::Now => {}
-            FromMemory::AfterCatchingUp => {
+            When::Now => {}
+            When::AfterCatchingUp => {
                 self.catch_up(until).await?;
                 let (when, caught_up) = judge()?;
-                if when == FromMemory::Never {
+                if when == When::Never {
                     return None;
                 }
                 answer = caught_up;
             }
-            FromMemory::Never => return None,
+            When::Never => return None,
         }
         self.signals.reads();
         if !self.endures_until(answer.position.position, until).await {
