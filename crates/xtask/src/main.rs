@@ -1,8 +1,10 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`.
 
+mod commands;
 mod needs;
 mod shipped;
 
+use commands::{cargo, run};
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
@@ -109,23 +111,6 @@ fn neighbours(rest: &[String]) -> ExitCode {
     finish(cargo)
 }
 
-fn cargo(args: &[&str]) -> Command {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.args(args);
-    command
-}
-
 fn finish(command: Command) -> ExitCode {
     ExitCode::from(run(command))
-}
-
-fn run(mut command: Command) -> u8 {
-    match command.status() {
-        Ok(status) => u8::try_from(status.code().unwrap_or(1)).unwrap_or(1),
-        Err(why) => {
-            eprintln!("cannot run {command:?}: {why}");
-            1
-        }
-    }
 }

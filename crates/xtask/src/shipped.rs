@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use crate::commands::{cargo, run};
 use serde_json::Value;
 
 /// What a build with fault injection ends with a panic for; the shipped one does not look at it.
@@ -20,11 +21,11 @@ pub(crate) fn demo() -> u8 {
     let mut demo = Command::new(program);
     demo.args(["demo", "--places", "200", "--requests", "20000", "--subjects", "5000"]);
     demo.env(NO_MISTAKE.0, NO_MISTAKE.1);
-    super::run(demo)
+    run(demo)
 }
 
 fn build() -> Result<PathBuf, String> {
-    let mut cargo = super::cargo(&["build", "--release", "--locked", "--package", "firstcome"]);
+    let mut cargo = cargo(&["build", "--release", "--locked", "--package", "firstcome"]);
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
     if !output.status.success() {

@@ -290,7 +290,7 @@ fn all_proofs(report: &Report, audit: &Value, acknowledged_before: u64) -> Vec<P
     proofs
 }
 
-/// Nobody cancels in the demo, so "sold out" with places left would be a lie too.
+/// Nobody cancels in the demo, so "sold out" with places left would be wrong too.
 fn sold_out_means_sold_out(proof: &mut Proof, report: &Report) {
     if report.winners < report.places && report.counts.of(Kind::SoldOut) > 0 {
         proof.kept = false;

@@ -71,7 +71,7 @@ const FAULTS: [(Fault, &str); 15] = [
 ];
 
 #[tokio::test]
-async fn every_lie_is_seen() {
+async fn every_fault_is_seen() {
     // Not all at once: they share one thread.
     for some in FAULTS.chunks(5) {
         let mut rushes = JoinSet::new();
@@ -96,7 +96,7 @@ async fn requests_that_were_cut_off_cost_nobody_a_seat() {
 
 /// Who held seats all the time held them, whether or not anybody was told so.
 #[tokio::test]
-async fn a_hold_that_was_over_before_its_answer_makes_no_liar() {
+async fn a_hold_that_was_over_before_its_answer_is_no_fault() {
     let report = report(Fault::AnswersLate).await;
     assert!(report.kept(), "{:?}", report.promises);
     assert!(report.answers.get("hold_expired").copied().unwrap_or(0) > 0, "{:?}", report.answers);
@@ -106,7 +106,7 @@ async fn a_hold_that_was_over_before_its_answer_makes_no_liar() {
 
 /// Whoever was about to pay when it ended held seats, and those named as taken were.
 #[tokio::test]
-async fn a_server_that_is_gone_for_good_is_no_liar() {
+async fn a_server_that_is_gone_for_good_breaks_no_promise() {
     for seed in 1..=3 {
         let mut plan = plan(Fault::GoesAway).await;
         (plan.patience, plan.seed) = (Duration::from_millis(300), seed);

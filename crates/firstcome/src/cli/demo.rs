@@ -24,7 +24,7 @@ HTTP, with repeats, and with some requests cut off and sent again. When half the
 is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice, \
 repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
 
-With --seats: a small house from its opening until it is sold out, drawn as it fills. Some people hold seats and pay, \
+With --seats: a small venue from its opening until it is sold out, drawn as it fills. Some people hold seats and pay, \
 some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late \
 payer has the same seats or gets the money back, free + held + confirmed + blocked = all, journal and ledger compared.
 
@@ -49,7 +49,7 @@ pub(super) struct DemoArgs {
     /// Connections they use.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Show a house of so many seats instead, 40 to 2,000 [default: 300].
+    /// Show a venue of so many seats instead, 40 to 2,000 [default: 300].
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "300", value_parser = clap::value_parser!(u32).range(40..=2_000), conflicts_with_all = ["places", "subjects", "requests", "connections"])]
     seats: Option<u32>,
     /// Everything random follows from it; drawn and printed if left out.

@@ -15,12 +15,12 @@ const MOST: usize = 6;
 /// The groups that may be; all files of each, from the root.
 const EXCUSED: &[Excuse] = &[];
 
-/// How many groups may be there without an excuse.
-const UNEXCUSED: usize = 60;
+/// How many groups may be there without an excuse, as long as they are being taken apart.
+const UNEXCUSED: usize = 34;
 
 /// Files, and the arrows between them.
 struct Group {
-    files: BTreeSet<PathBuf>,
+    files: BTreeSet<String>,
     text: String,
 }
 
@@ -28,16 +28,16 @@ struct Group {
 fn files_do_not_use_each_other_in_loops() {
     assert!(EXCUSED.len() <= MOST, "at most {MOST} groups may be excused");
     let groups = groups();
-    let names = |group: &Group| {
-        group.files.iter().map(|file| file.to_string_lossy().into_owned()).collect::<Vec<_>>()
+    let is = |group: &Group, files: &[&str]| {
+        group.files == files.iter().map(|file| (*file).to_owned()).collect()
     };
-    let excused = |group: &&Group| EXCUSED.iter().any(|(files, _)| names(group) == *files);
+    let excused = |group: &&Group| EXCUSED.iter().any(|(files, _)| is(group, files));
     let others: Vec<&Group> = groups.iter().filter(|group| !excused(group)).collect();
     let texts: String = others.iter().map(|group| group.text.as_str()).collect();
     let count = others.len();
     println!("{count} groups of files use each other in loops:\n{texts}");
     assert!(count <= UNEXCUSED, "{count} groups of files use each other in loops:\n{texts}");
-    let needed = |files: &[&str]| groups.iter().any(|group| names(group) == files);
+    let needed = |files: &[&str]| groups.iter().any(|group| is(group, files));
     let idle: Vec<_> = EXCUSED.iter().filter(|(files, _)| !needed(files)).collect();
     assert!(idle.is_empty(), "these excuses are not needed any more: {idle:#?}");
 }
@@ -103,7 +103,7 @@ fn described(files: &BTreeSet<PathBuf>, arrows: &[Arrow]) -> Group {
             writeln!(text, "  {from}:{} -> {to} ({})", arrow.line, arrow.path).expect("a string");
         }
     }
-    Group { files: files.iter().map(|file| PathBuf::from(short(file))).collect(), text }
+    Group { files: files.iter().map(short).collect(), text }
 }
 
 /// A crate that has each kind of arrow, and those that are none.
@@ -112,13 +112,10 @@ fn loops_are_found_and_what_is_none_is_not() {
     let folder = root().join("crates/xtask/tests/structure/example");
     let arrows = Tree::read(&folder.join("lib.rs")).arrows();
     let groups = groups_of(&arrows);
-    let names: Vec<Vec<String>> = groups
+    let names: Vec<Vec<&str>> = groups
         .iter()
-        .map(|group| {
-            let stem = |file: &PathBuf| file.file_stem().expect("a name").to_string_lossy().into();
-            group.files.iter().map(stem).collect()
-        })
+        .map(|group| group.files.iter().filter_map(|file| file.rsplit('/').next()).collect())
         .collect();
     let texts: String = groups.iter().map(|group| group.text.as_str()).collect();
-    assert_eq!(names, [["child", "parent"], ["left", "right"]], "{texts}");
+    assert_eq!(names, [["left.rs", "right.rs"], ["parent.rs", "child.rs"]], "{texts}");
 }

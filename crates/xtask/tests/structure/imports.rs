@@ -197,7 +197,8 @@ impl Tree {
                 word if is_word(word) && (index == 0 || text(index - 1) != "::") => {
                     let line = tokens[index].line;
                     self.modules[module].words.entry(word.to_owned()).or_insert(line);
-                    if next == "::" {
+                    // `pub(in crate::a)` says who may see it, and uses nothing.
+                    if next == "::" && (index == 0 || text(index - 1) != "in") {
                         let mut path = vec![word.to_owned()];
                         while text(index + 1) == "::" && is_word(text(index + 2)) {
                             path.push(text(index + 2).to_owned());

@@ -134,7 +134,7 @@ async fn create(
     let few = u32::try_from(seats).ok().filter(|seats| (venue::LEAST..=50_000).contains(seats));
     let Some(seats) = few else {
         return Err(Complaint::usage(format!(
-            "--create {seats}: a house has {} to 50,000 seats",
+            "--create {seats}: a venue has {} to 50,000 seats",
             venue::LEAST
         )));
     };
@@ -173,7 +173,7 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
     if (pool.last_rank.unwrap_or(0) > 0 || pool.taken > 0) && !args.force {
         let sentence = format!("{name} holds claims that are not this rush's");
         return Err(Complaint::new(Exit::Refused, sentence).hint(
-            "use --create SEATS for a house of its own, or --force to hold here all the same",
+            "use --create SEATS for a venue of its own, or --force to hold here all the same",
         ));
     }
     Ok((name, pool.name.clone()))
