@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use firstcome_client::{Ask, Client, MapRow, SeatMap};
 use serde::Deserialize;
 
-use super::super::{CAMPAIGN, DemoError, ask};
-use super::{Counts, Frame, Observer, POOL};
+use super::super::campaign::{CAMPAIGN, DemoError, POOL, ask};
+use super::frame::{Counts, Frame, Observer};
 use crate::seats::{CampaignCounts, PoolCounts};
 use crate::terminal::RowOfSeats;
 
