@@ -5,9 +5,9 @@
 //! its state it names the other node and goes on; if it does not, it switches to what the journal has:
 //! it followed a branch that was abandoned and nobody told it, or its memory is wrong.
 
-use crate::Says;
 use crate::load;
 use crate::replica::{Difference, Replica};
+use crate::says::Says;
 use firstcome_core::State;
 use firstcome_journal::Journal;
 use std::sync::Arc;

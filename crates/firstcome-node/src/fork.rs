@@ -9,13 +9,13 @@
 mod orphan;
 mod report;
 
-use crate::Says;
 use crate::applier::{Applier, Applying};
 use crate::batch::{Answers, Batch, keep_unbound};
 use crate::failure::Failure;
 use crate::load::{self, CannotStart};
 use crate::replica::Stop;
 use crate::retransmit::Buffered;
+use crate::says::Says;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};

@@ -16,6 +16,7 @@ use crate::pace::Pace;
 use crate::queue::Queue;
 use crate::replica::{Replica, Stop};
 use crate::retransmit::RetransmitBuffer;
+use crate::says::Says;
 use crate::signals::Signals;
 use crate::task::Task;
 use crate::ticker;
@@ -25,14 +26,6 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-
-/// Where a node says what an operator must see, a line or several at a time.
-pub type Says = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Says it on standard error.
-pub fn on_stderr() -> Says {
-    Arc::new(|text| eprintln!("{}", text.trim_end()))
-}
 
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {

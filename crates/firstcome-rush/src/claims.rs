@@ -11,6 +11,7 @@ mod pace;
 mod plan;
 mod report;
 mod sequence;
+mod shared;
 mod tally;
 mod verdict;
 mod violation;
@@ -22,15 +23,16 @@ use tokio::task::JoinSet;
 
 pub use pace::{Pace, Speed};
 pub use plan::{MOST_SUBJECTS, Plan, subject_name};
-pub use report::{RankLine, Report};
+pub use report::Report;
 pub use tally::{Kind, Progress, Tally};
+pub use verdict::RankLine;
 pub use violation::{Violation, Violations};
 
 use crate::failure::LoadError;
-use crate::latency::Latency;
 use crate::outage::Outages;
 use checker::Checker;
 use sequence::Sequence;
+use shared::{LATENCY_PARTS, Shared};
 
 /// Watches a load test while it runs.
 pub trait Observer: Send {
@@ -44,35 +46,6 @@ pub trait Observer: Send {
 /// Watches nothing.
 impl Observer for () {
     fn progress(&mut self, _: &Progress) {}
-}
-
-/// What all connections share.
-struct Shared {
-    plan: Plan,
-    sequence: Mutex<Sequence>,
-    checker: Checker,
-    outages: Outages,
-    latencies: Vec<Mutex<Latencies>>,
-    stop: Mutex<Option<LoadError>>,
-}
-
-/// How long answers took from when each request was due.
-#[derive(Default)]
-struct Latencies {
-    all: Latency,
-    won: Latency,
-}
-
-/// Latencies are kept in so many parts, so that connections rarely wait for each other to record one.
-const LATENCY_PARTS: usize = 8;
-
-impl Shared {
-    /// Ends the load test early; the first reason is kept.
-    fn end(&self, reason: LoadError) {
-        let mut stop = self.stop.lock().expect("a connection does not panic while it holds this");
-        stop.get_or_insert(reason);
-        self.plan.pace.finish();
-    }
 }
 
 /// Runs a plan to its end and reports.

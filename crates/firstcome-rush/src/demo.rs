@@ -3,88 +3,12 @@
 //! Nothing is staged inside the server: it is the same program on a temporary folder, and it is judged by what it
 //! answered over HTTP and by the program's own `audit`.
 
+mod campaign;
 pub mod claims;
 mod proofs;
 pub mod seats;
 mod server;
 
-use std::time::Duration;
-
-use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Reply};
-use serde_json::Value;
-
+pub use campaign::{CAMPAIGN, DemoError};
 pub use proofs::Proof;
 pub use server::ServerError;
-
-use crate::failure::LoadError;
-use server::ServerProcess;
-
-/// Why a demonstration could not be carried to its end.
-#[derive(Debug, thiserror::Error)]
-pub enum DemoError {
-    /// The server's process or folder.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// The load test.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A request of the demonstration itself.
-    #[error(transparent)]
-    Client(#[from] firstcome_client::Failure),
-    /// A refusal of something the demonstration needs.
-    #[error("the server refused what the demo needs: {0}")]
-    Refused(String),
-}
-
-/// The campaign of every demonstration.
-pub const CAMPAIGN: &str = "demo";
-
-/// A client with the key of the server.
-fn client(server: &ServerProcess) -> Client {
-    Client::new(server.address().clone(), Some(server.key().clone()), Duration::from_secs(10))
-}
-
-/// Sends a request that must not be refused.
-async fn ask<T: serde::de::DeserializeOwned>(
-    client: &mut Client,
-    ask: Ask,
-) -> Result<T, DemoError> {
-    match client.ask(ask).await? {
-        Reply::Yes(answer, _) => Ok(answer),
-        Reply::No(problem) => Err(DemoError::Refused(problem.sentence())),
-    }
-}
-
-/// Creates the campaign, opening so long from now by the server's own clock.
-async fn schedule(
-    client: &mut Client,
-    mut settings: Value,
-    before: Duration,
-) -> Result<(), DemoError> {
-    let time: Value = ask(client, Ask::time()).await?;
-    let now = time["now"].as_str().and_then(|now| now.parse::<jiff::Timestamp>().ok());
-    let opens_at = now.and_then(|now| now.checked_add(before).ok());
-    let opens_at =
-        opens_at.ok_or_else(|| DemoError::Refused("its time cannot be read".to_owned()))?;
-    settings["opens_at"] = opens_at.to_string().into();
-    let put = Ask::put_campaign(CAMPAIGN, settings, Match::Nothing, "demo");
-    ask::<OperatorDone>(client, put).await.map(drop)
-}
-
-/// How long until the campaign opens, by the server's own clock.
-async fn opens_in(client: &mut Client) -> Result<Duration, DemoError> {
-    let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
-    Ok(Duration::from_millis(campaign.opens_in_ms.unwrap_or(0).unsigned_abs()))
-}
-
-/// Waits until the ledger has every result, for as long as a small ledger could need.
-async fn ledger_complete(client: &mut Client) -> Result<(), DemoError> {
-    for _ in 0..200 {
-        let campaign: Campaign = ask(client, Ask::campaign(CAMPAIGN)).await?;
-        if campaign.unsettled.unwrap_or(0) == 0 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
-}

@@ -8,11 +8,13 @@ mod checker;
 mod connections;
 mod person;
 mod plan;
+mod progress;
 mod record;
 mod report;
 mod results;
 #[cfg(test)]
 mod tests;
+mod violation;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,12 +22,13 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-pub(crate) use checker::Promised;
-#[cfg(test)]
-pub(crate) use checker::Violation;
 pub use plan::{Plan, Shares};
-pub use report::{Progress, Report, Totals};
+pub use progress::Progress;
+pub use report::{Report, Totals};
 pub(crate) use results::{CampaignCounts, PoolCounts};
+pub(crate) use violation::Promised;
+#[cfg(test)]
+pub(crate) use violation::Violation;
 
 use crate::failure::LoadError;
 use connections::Connections;

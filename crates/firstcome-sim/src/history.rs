@@ -109,6 +109,22 @@ pub struct Stored {
     pub name: Name,
 }
 
+impl Stored {
+    /// Names the entry for people.
+    pub(crate) fn tell(&self) -> String {
+        let Self { entry, name, moment } = self;
+        let node = name.node.to_string();
+        format!(
+            "entry {}.{} ({}/{}, stored at {:.3} s)",
+            entry.epoch,
+            entry.position,
+            &node[..8],
+            name.number,
+            moment.as_secs_f64()
+        )
+    }
+}
+
 /// A server that nodes talk to has another last entry than before.
 #[derive(Clone, Copy, Debug)]
 pub struct Headed {

@@ -8,10 +8,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::Shared;
 use super::answer::{self, ClaimAnswer, Frame};
 use super::checker::Known;
 use super::sequence::Request;
+use super::shared::Shared;
 use super::tally::{Again, Kind};
 use super::violation::Violation;
 use crate::failure::LoadError;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::shared::{Latencies, Shared};
 use super::tally::{Kind, Progress};
-use super::verdict::Verdict;
+use super::verdict::{RankLine, Verdict};
 use super::violation::{Promised, Violations};
-use super::{Latencies, Shared};
 use crate::latency::Latency;
 use crate::outage::whole_ms;
 use crate::promise::Promise;
@@ -43,17 +43,6 @@ pub struct Report {
     pub violations: Violations,
     /// Why it ended before all could be checked, if it did.
     pub cut_short: Option<String>,
-}
-
-/// A rank and whose it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RankLine {
-    /// The rank.
-    pub rank: u64,
-    /// Whose.
-    pub subject: String,
-    /// Decided when.
-    pub at: String,
 }
 
 impl Report {

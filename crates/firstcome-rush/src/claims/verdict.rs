@@ -7,7 +7,6 @@ use firstcome_core::names::Position;
 
 use super::checker::{Checker, Known};
 use super::plan::{Plan, subject_number};
-use super::report::RankLine;
 use super::violation::{Violation, Violations};
 use crate::failure::LoadError;
 use firstcome_client::{
@@ -23,6 +22,17 @@ pub(super) struct Verdict {
     pub(super) results: u64,
     pub(super) first: Vec<RankLine>,
     pub(super) last: Vec<RankLine>,
+}
+
+/// A rank and whose it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RankLine {
+    /// The rank.
+    pub rank: u64,
+    /// Whose.
+    pub subject: String,
+    /// Decided when.
+    pub at: String,
 }
 
 /// How many ranks are shown at each end.

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use firstcome_client::Client;
 use serde_json::{Value, json};
 
+use super::campaign::{CAMPAIGN, DemoError, POOL, client, ledger_complete, opens_in, schedule};
 use super::proofs::{self, Proof};
 use super::server::{ServerError, ServerProcess};
-use super::{CAMPAIGN, DemoError, client, ledger_complete, opens_in, schedule};
 use crate::claims::{self, Kind, Pace, Progress, Report, Speed, Tally};
 use crate::failure::LoadError;
 use crate::outage::whole_ms;
@@ -109,7 +109,7 @@ pub async fn run(plan: &Plan, observer: &dyn Observer) -> Result<Shown, DemoErro
     let mut client = client(&server);
     let settings = json!({
         "title": "The demo",
-        "pools": [{"name": "main", "kind": "counted", "capacity": plan.places}],
+        "pools": [{"name": POOL, "kind": "counted", "capacity": plan.places}],
     });
     schedule(&mut client, settings, COUNTDOWN).await?;
     observer.say(&format!("{} places, and {} people who want one", plan.places, plan.subjects));

@@ -3,6 +3,7 @@
 //! People hold seats and pay, leave, or pay too late, by the load test of [`crate::seats`]; meanwhile the seat map is
 //! read from the server about ten times a second, so that it can be drawn as it fills.
 
+mod frame;
 mod proofs;
 mod watch;
 
@@ -14,12 +15,15 @@ use std::time::{Duration, Instant};
 use firstcome_client::{Ask, Client, Picks};
 use serde_json::{Value, json};
 
+use super::campaign::{
+    CAMPAIGN, DemoError, POOL, ask, client, ledger_complete, opens_in, schedule,
+};
+use super::proofs::Proof;
 use super::server::ServerProcess;
-use super::{CAMPAIGN, DemoError, Proof, ask, client, ledger_complete, opens_in, schedule};
 use crate::outage::whole_ms;
 use crate::seats::{self, Progress, Report, Shares};
-use crate::terminal::RowOfSeats;
 use crate::venue::{self, VenueSeat};
+pub use frame::{Counts, Frame, Observer};
 use watch::Watch;
 
 /// What the demonstration is to show.
@@ -31,51 +35,6 @@ pub struct Plan {
     pub seed: u64,
     /// Leave the folder behind.
     pub keep: bool,
-}
-
-/// How many seats have which status.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each is the number of seats of that status")]
-pub struct Counts {
-    pub free: u64,
-    pub held: u64,
-    pub confirmed: u64,
-    pub blocked: u64,
-}
-
-impl Counts {
-    /// All seats.
-    pub fn all(&self) -> u64 {
-        self.free + self.held + self.confirmed + self.blocked
-    }
-
-    /// Whether nobody can get a seat any more.
-    pub fn sold_out(&self) -> bool {
-        self.free == 0 && self.held == 0
-    }
-}
-
-/// The venue at one moment.
-#[derive(Debug, Clone, Default)]
-pub struct Frame {
-    /// Since the opening.
-    pub elapsed: Duration,
-    /// How many seats have which status, seat by seat.
-    pub counts: Counts,
-    /// How many holds are live.
-    pub holds: u64,
-    /// How many people have come.
-    pub guests: u32,
-    /// The status of every seat.
-    pub rows: Vec<RowOfSeats>,
-}
-
-/// Is called with what happens while it happens.
-pub trait Observer: Sync {
-    /// Something happened.
-    fn say(&self, what: &str);
-    /// The venue as it is now, about ten times a second.
-    fn frame(&self, now: &Frame);
 }
 
 /// What the demonstration showed.
@@ -120,9 +79,6 @@ impl Shown {
         })
     }
 }
-
-/// The pool with the seats.
-const POOL: &str = "main";
 
 /// How long a hold lasts: minutes in a shop, moments here.
 const HOLD: Duration = Duration::from_secs(2);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use firstcome_core::names::Position;
 
-use super::report::Progress;
+use super::progress::Progress;
 use crate::latency::Latency;
 use crate::outage::Outages;
 

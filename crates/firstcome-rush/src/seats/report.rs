@@ -5,32 +5,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::checker::{Promised, Violation};
 use super::plan::Plan;
 use super::record::{End, Record};
+use super::violation::{Promised, Violation};
 use crate::latency::Latency;
 use crate::outage::whole_ms;
 use crate::promise::Promise;
 use crate::terminal::thousands;
-
-/// How it is going.
-#[derive(Debug, Clone)]
-pub struct Progress {
-    /// Since the load test began.
-    pub elapsed: Duration,
-    /// How many people come.
-    pub people: u32,
-    /// How many have come.
-    pub came: u32,
-    /// How many have gone home.
-    pub gone: u32,
-    /// Seats that were told to be confirmed.
-    pub confirmed: u64,
-    /// How long no server could be reached by now, if none can.
-    pub outage: Option<Duration>,
-    /// Answers by their outcome; `looked` are looks at the map.
-    pub answers: BTreeMap<String, u64>,
-}
 
 /// What a load test on seats found.
 #[derive(Debug, Default)]

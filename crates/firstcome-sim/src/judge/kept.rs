@@ -6,12 +6,20 @@
 use super::answers::Heard;
 use super::excuses::Excuses;
 use super::model::Deed;
-use super::promises::Fate;
 use super::tree::Tree;
 use super::walk::Walk;
 use firstcome_core::outcome::UnitName;
 use firstcome_core::{Command, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What came of a promise.
+pub(super) enum Fate {
+    Kept,
+    /// It stands in a fork's list.
+    Listed,
+    /// It does not hold: this is so instead.
+    Gone(String),
+}
 
 /// Holds of all histories, and what excuses that one has not what it had.
 pub(super) struct Holds<'h> {

@@ -1,7 +1,6 @@
 //! Which entry stands behind which.
 
 use super::Broken;
-use super::tree::tell;
 use crate::history::{History, Stored};
 use firstcome_core::command::Body;
 use firstcome_core::{Command, NodeId};
@@ -72,7 +71,7 @@ impl Links {
             });
             if before.is_none() && !fits(stored, None, next) {
                 let what =
-                    format!("{} names an entry before it that never was", tell(&stored[next]));
+                    format!("{} names an entry before it that never was", stored[next].tell());
                 wrong.push(Broken::new("entries_chained", what));
                 continue;
             }
@@ -87,8 +86,11 @@ impl Links {
                 let (earlier, later) = (&before.entry, &next.entry);
                 if later.at < earlier.at || later.epoch < earlier.epoch {
                     let back = if later.at < earlier.at { "time" } else { "epoch" };
-                    let what =
-                        format!("the {back} of {} is before that of {}", tell(next), tell(before));
+                    let what = format!(
+                        "the {back} of {} is before that of {}",
+                        next.tell(),
+                        before.tell()
+                    );
                     wrong.push(Broken::new("time_never_goes_back", what));
                 }
             }

@@ -3,7 +3,7 @@
 use super::answers::Heard;
 use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
-use super::kept::Holds;
+use super::kept::{Fate, Holds};
 use super::model::Deed;
 use super::tree::Tree;
 use super::walk::Walk;
@@ -13,15 +13,6 @@ use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
 use firstcome_core::{Outcome, Settings};
 use std::collections::BTreeSet;
-
-/// What came of a promise.
-pub(super) enum Fate {
-    Kept,
-    /// It stands in a fork's list.
-    Listed,
-    /// It does not hold: this is so instead.
-    Gone(String),
-}
 
 /// Checks every yes that was true when it was said.
 pub(super) fn check(

@@ -41,7 +41,7 @@ impl<'a> Tree<'a> {
         let mut commands = Vec::with_capacity(stored.len());
         for one in stored {
             commands.push(read(one).unwrap_or_else(|why| {
-                wrong.push(Broken::new("entries_readable", format!("{}: {why}", tell(one))));
+                wrong.push(Broken::new("entries_readable", format!("{}: {why}", one.tell())));
                 Vec::new()
             }));
         }
@@ -106,7 +106,7 @@ impl<'a> Tree<'a> {
 
     /// Names an entry for people.
     pub(super) fn tell(&self, index: usize) -> String {
-        tell(&self.stored[index])
+        self.stored[index].tell()
     }
 
     /// Gives the places with that epoch and position.
@@ -186,18 +186,4 @@ impl<'a> Tree<'a> {
     pub(super) fn forks(&self) -> usize {
         self.children.iter().filter(|children| children.len() > 1).count()
     }
-}
-
-/// Names an entry for people.
-pub(super) fn tell(stored: &Stored) -> String {
-    let Stored { entry, name, moment } = stored;
-    let node = name.node.to_string();
-    format!(
-        "entry {}.{} ({}/{}, stored at {:.3} s)",
-        entry.epoch,
-        entry.position,
-        &node[..8],
-        name.number,
-        moment.as_secs_f64()
-    )
 }

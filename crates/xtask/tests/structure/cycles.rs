@@ -4,7 +4,7 @@ use crate::imports::{Arrow, Tree};
 use crate::root;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A group of files that may use each other in a loop, and why that is the lesser evil.
 type Excuse = (&'static [&'static str], &'static str);
@@ -13,10 +13,51 @@ type Excuse = (&'static [&'static str], &'static str);
 const MOST: usize = 6;
 
 /// The groups that may be; all files of each, from the root.
-const EXCUSED: &[Excuse] = &[];
-
-/// How many groups may be there without an excuse, as long as they are being taken apart.
-const UNEXCUSED: usize = 34;
+const EXCUSED: &[Excuse] = &[
+    (
+        &[
+            "crates/firstcome/src/config/eligibility.rs",
+            "crates/firstcome/src/config/file.rs",
+            "crates/firstcome/src/config/guards.rs",
+            "crates/firstcome/src/config/keys.rs",
+            "crates/firstcome/src/config/table.rs",
+        ],
+        "the file names every kind of entry it may have, and an entry is read by the reader of the file",
+    ),
+    (
+        &[
+            "crates/firstcome-journal/src/faulty.rs",
+            "crates/firstcome-journal/src/journal.rs",
+            "crates/firstcome-journal/src/shared.rs",
+        ],
+        "a journal with faults wraps a journal and is one; it goes with the boxed variant",
+    ),
+    (
+        &[
+            "crates/firstcome-lock/src/lease.rs",
+            "crates/firstcome-lock/src/local_waiters.rs",
+            "crates/firstcome-lock/src/release.rs",
+            "crates/firstcome-lock/src/shared.rs",
+        ],
+        "a lease gives itself back when it is dropped, and a release passes the lock as a new lease",
+    ),
+    (
+        &[
+            "crates/firstcome-sim/src/around.rs",
+            "crates/firstcome-sim/src/books.rs",
+            "crates/firstcome-sim/src/road.rs",
+        ],
+        "everything in a world knows the world it is in",
+    ),
+    (
+        &[
+            "crates/firstcome-sim/src/judge/campaign.rs",
+            "crates/firstcome-sim/src/judge/holding.rs",
+            "crates/firstcome-sim/src/judge/wanted.rs",
+        ],
+        "the judge's own rules of a campaign, written once more in three files",
+    ),
+];
 
 /// Files, and the arrows between them.
 struct Group {
@@ -34,9 +75,7 @@ fn files_do_not_use_each_other_in_loops() {
     let excused = |group: &&Group| EXCUSED.iter().any(|(files, _)| is(group, files));
     let others: Vec<&Group> = groups.iter().filter(|group| !excused(group)).collect();
     let texts: String = others.iter().map(|group| group.text.as_str()).collect();
-    let count = others.len();
-    println!("{count} groups of files use each other in loops:\n{texts}");
-    assert!(count <= UNEXCUSED, "{count} groups of files use each other in loops:\n{texts}");
+    assert!(others.is_empty(), "these groups of files use each other in loops:\n{texts}");
     let needed = |files: &[&str]| groups.iter().any(|group| is(group, files));
     let idle: Vec<_> = EXCUSED.iter().filter(|(files, _)| !needed(files)).collect();
     assert!(idle.is_empty(), "these excuses are not needed any more: {idle:#?}");
@@ -53,10 +92,19 @@ fn groups() -> Vec<Group> {
     for folder in crates {
         let files = ["src/lib.rs", "src/main.rs"].map(|file| folder.join(file));
         for file in files.iter().filter(|file| file.exists()) {
-            groups.extend(groups_of(&Tree::read(file).arrows()));
+            let mut arrows = Tree::read(file).arrows();
+            arrows.retain(|arrow| !is_below(&arrow.to, &arrow.from));
+            groups.extend(groups_of(&arrows));
         }
     }
     groups
+}
+
+/// Says whether a file is in the folder of another one: `a/b/c.rs` of `a/b.rs`.
+///
+/// A file and its folder are one subject: it may show what its children offer, and they may use what it defines.
+fn is_below(child: &Path, parent: &Path) -> bool {
+    child.starts_with(parent.with_extension(""))
 }
 
 /// Gives the strongly connected components of more than one file.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::proofs::{Proof, equal_ledger, same_digest};
-use super::Counts;
+use super::frame::Counts;
 use super::watch::Looks;
 use crate::seats::{Promised, Report};
 

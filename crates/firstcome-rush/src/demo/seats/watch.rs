@@ -7,8 +7,8 @@ use firstcome_api::seat_map::MapRow;
 use firstcome_client::{Ask, Client, SeatMap};
 use serde::Deserialize;
 
-use super::super::{CAMPAIGN, DemoError, ask};
-use super::{Counts, Frame, Observer, POOL};
+use super::super::campaign::{CAMPAIGN, DemoError, POOL, ask};
+use super::frame::{Counts, Frame, Observer};
 use crate::seats::{CampaignCounts, PoolCounts};
 use crate::terminal::RowOfSeats;
 

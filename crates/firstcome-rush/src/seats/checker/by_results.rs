@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::super::plan::Plan;
 use super::super::record::{End, HoldRecord, Record};
 use super::super::results::{CampaignCounts, SeatResult};
-use super::{Found, Promised};
+use super::super::violation::{Found, Promised};
 
 /// The results of the pool, by what they are looked up with.
 #[derive(Default)]
