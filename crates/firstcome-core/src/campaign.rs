@@ -17,14 +17,12 @@ mod look;
 mod operate;
 mod select;
 
-pub(crate) use hold::HoldRequest;
-pub use look::ResultRow;
-
-use crate::command::Steer;
+use crate::command::{Pick, Steer};
 use crate::hold::UnitId;
 use crate::holds::Holds;
 use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
-use crate::pool::Pool;
+use crate::pool::{Claim, Pool};
+use crate::results::Kind;
 use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -110,6 +108,45 @@ pub struct Campaign {
     pub(crate) refunds: Vec<Refunded>,
     /// Seats that were exchanged, in order: results point at them by their number, from 1.
     pub(crate) moves: Vec<Moved>,
+}
+
+/// What a command to hold asks.
+pub(crate) struct HoldRequest<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) subject: &'a str,
+    pub(crate) picks: &'a [Pick<'a>],
+    pub(crate) limit: Option<u32>,
+    /// See [`Command::content`](crate::Command::content).
+    pub(crate) content: u64,
+}
+
+/// One result with its content.
+#[derive(Clone, Debug)]
+pub struct ResultRow<'a> {
+    /// Its number: 1, 2, 3 over the whole shard.
+    pub number: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// In which campaign.
+    pub campaign: &'a Campaign,
+    /// In which pool.
+    pub pool: &'a str,
+    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
+    pub claim: Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
 }
 
 impl Campaign {

@@ -1,7 +1,7 @@
 //! Rules of holding units, changing what is held, extending and expiry.
 
-use super::Campaign;
 use super::select::{Reach, Selection};
+use super::{Campaign, HoldRequest};
 use crate::command::{Pick, Step};
 use crate::context::ApplyContext;
 use crate::hall::Standing;
@@ -12,16 +12,6 @@ use crate::outcome::{
 use crate::settings::HoldsEach;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
-
-/// What a command to hold asks.
-pub(crate) struct HoldRequest<'a> {
-    pub(crate) id: &'a str,
-    pub(crate) subject: &'a str,
-    pub(crate) picks: &'a [Pick<'a>],
-    pub(crate) limit: Option<u32>,
-    /// See [`Command::content`](crate::Command::content).
-    pub(crate) content: u64,
-}
 
 impl Campaign {
     /// Sets units aside for a subject until a deadline.

@@ -1,7 +1,7 @@
 //! Reads a campaign: its holds, its results, and when seats become free.
 
 use super::select::Reach;
-use super::{Campaign, Moved};
+use super::{Campaign, Moved, ResultRow};
 use crate::command::Command;
 use crate::hall::Standing;
 use crate::hold::Hold;
@@ -9,35 +9,6 @@ use crate::outcome::UnitName;
 use crate::pool::Claim;
 use crate::results::{Kind, Record};
 use crate::settings::HoldSettings;
-
-/// One result with its content.
-#[derive(Clone, Debug)]
-pub struct ResultRow<'a> {
-    /// Its number: 1, 2, 3 over the whole shard.
-    pub number: u64,
-    /// What happened.
-    pub kind: Kind,
-    /// In which campaign.
-    pub campaign: &'a Campaign,
-    /// In which pool.
-    pub pool: &'a str,
-    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
-    /// the time of a move, and its rank is 0 where the unit was only held.
-    pub claim: Claim<'a>,
-    /// Which unit it was of a seated pool, as of then; of a move the new one.
-    pub unit: Option<&'a str>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<&'a str>,
-    /// More about a move.
-    pub moved: Option<&'a Moved>,
-}
-
-impl<'a> ResultRow<'a> {
-    /// Gives the unit that became free by a move.
-    pub fn moved_from(&self) -> Option<&'a str> {
-        self.campaign.moved_from(self.moved?)
-    }
-}
 
 impl Campaign {
     /// Gives how units are held.
