@@ -4,7 +4,7 @@
 use super::{HOUSES, Seen, steps, walk};
 use firstcome_core::Command;
 use firstcome_core::Outcome;
-use firstcome_core::command::{Pick, Wanted};
+use firstcome_core::command::{BestPick, Pick, Step, Wanted};
 use firstcome_core::outcome::RefusedFor;
 use firstcome_core::{Refusal, State};
 use proptest::prelude::*;
@@ -107,10 +107,10 @@ fn whole(free: &Names, choices: Vec<Names>) -> Option<Names> {
 
 /// Judges one step; says what is wrong with it, or how many it left alone with a good excuse.
 fn judge(state: &State, seen: &Seen<'_>) -> Result<usize, String> {
-    let (hold, picks) = if let Command::Hold { id, picks, .. } = seen.command {
-        (*id, picks)
-    } else if let Command::Change { step, add, .. } = seen.command {
-        (step.hold, add)
+    let (hold, picks, drops) = if let Command::Hold { id, picks, .. } = seen.command {
+        (*id, picks, &[][..])
+    } else if let Command::Change { step, add, drop, .. } = seen.command {
+        (step.hold, add, &drop[..])
     } else {
         return Ok(0);
     };
@@ -124,9 +124,16 @@ fn judge(state: &State, seen: &Seen<'_>) -> Result<usize, String> {
     let of_main = held.units.iter().filter(|unit| *unit.pool == *"main");
     let names = of_main.filter_map(|unit| unit.unit.as_deref()).filter(|name| *name != "GA");
     let now: Names = names.map(str::to_owned).collect();
-    let had = seen.held_by(state, hold);
-    // What was dropped is as free as if it had never been held.
-    free.extend(in_a_row(&had.difference(&now).cloned().collect()));
+    let mut had = seen.held_by(state, hold);
+    // What was dropped is as free as if it had never been held, even if the same command takes it again.
+    let is_dropped = |seat: &String| {
+        !now.contains(seat)
+            || drops.iter().any(|pick| {
+                matches!(&pick.wanted, Wanted::Units(units) if units.contains(&seat.as_str()))
+            })
+    };
+    let dropped: Names = had.extract_if(.., is_dropped).collect();
+    free.extend(in_a_row(&dropped));
     let taken: Names = now.difference(&had).cloned().collect();
     let alone = left_alone(&free, &in_a_row(&taken));
     if alone.is_empty() {
@@ -189,6 +196,36 @@ proptest! {
             judge(&world.state, seen).unwrap_or_else(|why| panic!("{:?}: {why}", seen.command));
         });
     }
+}
+
+/// Bob drops B1 and takes it again together with A4: two seats are chosen, and no two neighbours could be had without an
+/// orphan. A model that counted only A4 as chosen called that wrong.
+#[test]
+fn a_seat_that_is_dropped_and_taken_again_is_chosen_again() {
+    let best = BestPick { count: 1, grade: None, price: None, adjacent: false, accessible: false };
+    let best = Pick { pool: Some("main"), wanted: Wanted::Best(best), channel: None };
+    let hold =
+        |id, subject, picks| Command::Hold { campaign: "hall", id, subject, picks, limit: None };
+    let units = |names: &[&'static str]| Pick::units("main", names.to_vec());
+    let step = Step { campaign: "hall", hold: "h5", subject: "bob", id: None };
+    let steps = [
+        (0, hold("h1", "ann", vec![best, units(&["A1"])])),
+        (0, hold("h5", "bob", vec![units(&["B1"])])),
+        (
+            0,
+            Command::Change {
+                step,
+                add: vec![units(&["A4", "B1"])],
+                drop: vec![units(&["B1"])],
+                limit: None,
+            },
+        ),
+    ];
+    let mut excused = 0;
+    walk(HOUSES[0], &steps, |world, seen| {
+        excused += judge(&world.state, seen).unwrap_or_else(|why| panic!("{why}"));
+    });
+    assert_eq!(excused, 2, "A5 and B2");
 }
 
 /// The same walks where orphans are allowed, held against the rule all the same: it is seen, and often.
