@@ -6,12 +6,13 @@ use std::process::{Command, Stdio};
 use crate::commands::{cargo, run};
 use serde_json::Value;
 
-/// What a build with fault injection ends with a panic for; the shipped one does not look at it.
-const NO_MISTAKE: (&str, &str) = ("FIRSTCOME_INJECT", "no_such_mistake");
+/// What a build with fault injection looks up in its environment, and no other build names.
+const INJECT: &[u8] = b"FIRSTCOME_INJECT";
 
-/// Builds the release program and runs its demo, which checks every answer; gives the exit code.
+/// Builds the release program, looks that no fault injection is in it, and runs its demo, which checks every answer;
+/// gives the exit code.
 pub(crate) fn demo() -> u8 {
-    let program = match build() {
+    let program = match build_without_injection() {
         Ok(program) => program,
         Err(why) => {
             eprintln!("{why}");
@@ -20,12 +21,29 @@ pub(crate) fn demo() -> u8 {
     };
     let mut demo = Command::new(program);
     demo.args(["demo", "--places", "200", "--requests", "20000", "--subjects", "5000"]);
-    demo.env(NO_MISTAKE.0, NO_MISTAKE.1);
     run(demo)
 }
 
-fn build() -> Result<PathBuf, String> {
-    let mut cargo = cargo(&["build", "--release", "--locked", "--package", "firstcome"]);
+fn build_without_injection() -> Result<PathBuf, String> {
+    // The simulation has it: what is not found there would be found nowhere.
+    if !has_injection(&build("firstcome-sim")?)? {
+        return Err("the simulation has no fault injection, or it cannot be seen".to_owned());
+    }
+    let program = build("firstcome")?;
+    if has_injection(&program)? {
+        return Err(format!("{} can make mistakes on purpose", program.display()));
+    }
+    Ok(program)
+}
+
+fn has_injection(program: &PathBuf) -> Result<bool, String> {
+    let bytes = std::fs::read(program).map_err(|why| format!("{}: {why}", program.display()))?;
+    Ok(bytes.windows(INJECT.len()).any(|bytes| bytes == INJECT))
+}
+
+/// Builds one package alone, and so without what the tests of others turn on.
+fn build(package: &str) -> Result<PathBuf, String> {
+    let mut cargo = cargo(&["build", "--release", "--locked", "--package", package]);
     cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
     let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
     if !output.status.success() {
@@ -33,7 +51,7 @@ fn build() -> Result<PathBuf, String> {
     }
     let messages = String::from_utf8_lossy(&output.stdout);
     let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut programs = messages.filter(|message| message["target"]["name"] == "firstcome");
+    let mut programs = messages.filter(|message| message["target"]["name"] == package);
     let program = programs.find_map(|message| message["executable"].as_str().map(PathBuf::from));
     program.ok_or_else(|| format!("{cargo:?} named no program"))
 }
