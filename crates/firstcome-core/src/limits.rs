@@ -88,5 +88,8 @@ pub const PRICES: usize = 4_096;
 pub const CHUNK_SEATS: usize = 4_000;
 /// Bytes of the seats and areas added to a pool by one command.
 pub const CHUNK_BYTES: usize = 512 << 10;
+/// Picks of the best seats that one command may have where it is taken in: each looks through the whole map. Journals of
+/// before may have up to [`PICKS`].
+pub const BEST_PICKS: usize = 4;
 /// Seats one "best available" chooses at most.
 pub const BEST_SEATS: usize = 100;

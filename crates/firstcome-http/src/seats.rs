@@ -4,6 +4,7 @@ pub(crate) mod operate;
 pub(crate) mod rows;
 
 use crate::app::App;
+use crate::campaigns::put;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
@@ -58,7 +59,7 @@ pub(crate) async fn import(
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     let rows = rows::read(kind, &bytes)?;
     let chunk = chunk(&rows)?;
-    fits_memory(&app, rows.len() as u64)?;
+    fits_memory(&app, &rows)?;
     let answer = add(&app, &campaign, &pool, chunk, order).await.map_err(|bad| match bad {
         Bad::Seat { index, area, problem } => {
             let line = rows::line(&rows, index, area);
@@ -201,9 +202,12 @@ pub(crate) async fn add_all(
 }
 
 /// Refuses seats that this node has no memory for.
-fn fits_memory(app: &App, seats: u64) -> Result<(), Problem> {
+fn fits_memory(app: &App, rows: &[Row]) -> Result<(), Problem> {
     let limit = app.node.intake.memory_limit();
-    let needed = app.node.replica.look(State::memory) as u64 + seats * BYTES_PER_SEAT;
+    // A place of an area takes memory once it is somebody's, as a unit of a counted pool does.
+    let places: u64 = rows.iter().map(|row| u64::from(row.seat.capacity.unwrap_or(0))).sum();
+    let seats = rows.len() as u64 * BYTES_PER_SEAT;
+    let needed = app.node.replica.look(State::memory) as u64 + seats + places * put::BYTES_PER_UNIT;
     if needed <= limit {
         return Ok(());
     }

@@ -215,22 +215,30 @@ fn progress() -> impl FnMut(u64, u64) {
     }
 }
 
-/// SIGTERM and SIGINT, received from the moment this exists.
+/// SIGTERM and SIGINT, received from the moment this exists; SIGHUP, which stops nothing.
 struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
+    hangup: Signal,
 }
 
 impl StopSignals {
     fn listen() -> std::io::Result<Self> {
         let terminate = signal(SignalKind::terminate())?;
-        Ok(Self { terminate, interrupt: signal(SignalKind::interrupt())? })
+        let (interrupt, hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+        Ok(Self { terminate, interrupt, hangup })
     }
 
     async fn received(mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return,
+                _ = self.interrupt.recv() => return,
+                // A terminal that was closed, or a reload: the settings are read at the start only.
+                _ = self.hangup.recv() => {
+                    eprintln!("SIGHUP: nothing to do, settings are read at the start; SIGTERM stops");
+                }
+            }
         }
     }
 }

@@ -21,6 +21,8 @@ struct Coming<'a> {
     prices: BTreeSet<Price>,
     rows: BTreeMap<(&'a str, &'a str), usize>,
     groups: BTreeMap<&'a str, usize>,
+    /// Seats, and places of areas.
+    units: u64,
 }
 
 impl Hall {
@@ -96,7 +98,7 @@ impl Hall {
             *more += 1;
             at_most("seats in one row", ROW_SEATS, there + *more)?;
         }
-        Ok(())
+        self.check_units(1, coming)
     }
 
     fn check_area<'a>(
@@ -108,7 +110,19 @@ impl Hall {
         area.check()?;
         self.check_name(area.name, coming)?;
         at_most("areas", AREAS, self.areas.len() + at + 1)?;
-        self.check_shared(area.grade, area.channel, area.price, coming)
+        self.check_shared(area.grade, area.channel, area.price, coming)?;
+        self.check_units(area.capacity, coming)
+    }
+
+    /// Units are counted in 32 bits, all of a pool together: one more would end every node that applies it.
+    fn check_units(&self, units: u32, coming: &mut Coming<'_>) -> Result<(), Unfit> {
+        coming.units += u64::from(units);
+        let all = u64::from(self.counts.all()) + coming.units;
+        let most = u32::MAX;
+        if all > u64::from(most) {
+            return Err(Unfit::TooMany { what: "units", most: most as usize });
+        }
+        Ok(())
     }
 
     fn check_name<'a>(&self, name: &'a str, coming: &mut Coming<'a>) -> Result<(), Unfit> {

@@ -99,7 +99,7 @@ async fn unchanged(
 }
 
 /// What a unit takes in memory once it is given, subject and all, about.
-const BYTES_PER_UNIT: u64 = 50 + 32;
+pub(crate) const BYTES_PER_UNIT: u64 = 50 + 32;
 
 /// Refuses a campaign that could not be given out completely within this node's memory limit.
 fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {

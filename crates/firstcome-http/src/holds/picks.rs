@@ -5,10 +5,25 @@ use crate::request;
 use firstcome_api::hold::PickRequest;
 use firstcome_core::command::{BestPick, Pick, Wanted};
 use firstcome_core::hall::settings::check_unit_name;
-use firstcome_core::limits::{BEST_SEATS, HOLD_UNITS, PICKS};
+use firstcome_core::limits::{BEST_PICKS, BEST_SEATS, HOLD_UNITS, PICKS};
 
-/// Accepts the picks of one command: 1 to 64 of them.
+/// Accepts the picks of one command: 1 to 64 of them, at most 4 of the best seats and 500 names in all.
+///
+/// Each name and each choice of the best costs every node time while nothing else is applied, so the sums are bounded,
+/// too.
 pub(crate) fn read<'a>(picks: &'a [PickRequest], campaign: &str) -> Result<Vec<Pick<'a>>, Problem> {
+    let best = picks.iter().filter(|pick| pick.best.is_some()).count();
+    if best > BEST_PICKS {
+        let detail = format!(
+            "{best} picks ask for the best seats, at most {BEST_PICKS} may: ask for more seats in one pick"
+        );
+        return Err(Problem::invalid(detail));
+    }
+    let names: usize = picks.iter().map(|pick| pick.units.as_ref().map_or(0, Vec::len)).sum();
+    if names > HOLD_UNITS {
+        let detail = format!("the picks name {names} units, at most {HOLD_UNITS} in all");
+        return Err(Problem::invalid(detail));
+    }
     if picks.is_empty() || picks.len() > PICKS {
         return Err(Problem::invalid(format!("there are {} picks: 1 to {PICKS}", picks.len())));
     }

@@ -12,6 +12,7 @@ mod entitled;
 mod full;
 mod halls;
 mod holds;
+mod hostile;
 mod inside;
 mod keys;
 mod kill;

@@ -134,6 +134,25 @@ fn every_limit_is_kept_to_the_last_one() {
 }
 
 #[test]
+fn units_of_a_pool_that_32_bits_cannot_count_are_refused_and_nothing_is_added() {
+    let most = u32::MAX;
+    let too_many = Unfit::TooMany { what: "units", most: most as usize };
+    let area = AreaSettings::named;
+    // Together in one command, in two, and with seats.
+    let mut hall = Hall::new();
+    let bad = hall.add(&[], &[area("a", most), area("b", 1)]).unwrap_err();
+    assert_eq!((bad.at, bad.area, &bad.why), (1, true, &too_many));
+    assert_eq!(hall.counts().all(), 0);
+    hall.add(&[], &[area("a", most)]).unwrap();
+    assert_eq!(hall.add(&[SeatSettings::named("A1")], &[]).unwrap_err().why, too_many);
+    assert_eq!(hall.add(&[], &[area("b", 1)]).unwrap_err().why, too_many);
+    assert_eq!((hall.counts().all(), hall.seats()), (most, 0));
+    let mut hall = Hall::new();
+    let bad = hall.add(&[SeatSettings::named("A1")], &[area("a", most)]).unwrap_err();
+    assert_eq!((bad.area, bad.why), (true, too_many));
+}
+
+#[test]
 fn places_of_an_area_are_never_more_than_it_has() {
     let mut hall = Hall::new();
     hall.add(&[], &[AreaSettings::named("floor", 10)]).unwrap();
