@@ -25,21 +25,7 @@ impl Command<'_> {
     /// Says whether the command is only true on the branch of the journal it was written for, so that it is never
     /// proposed again on another one: a tick carries a digest of that branch, a settle mark also a number of its results.
     pub fn is_bound_to_its_branch(&self) -> bool {
-        match self {
-            Self::Tick { .. } | Self::Settled { .. } => true,
-            Self::Claim { .. }
-            | Self::Cancel { .. }
-            | Self::Put { .. }
-            | Self::Steer { .. }
-            | Self::Hold { .. }
-            | Self::Change { .. }
-            | Self::Extend { .. }
-            | Self::Release { .. }
-            | Self::Confirm { .. }
-            | Self::Seats { .. }
-            | Self::Block { .. }
-            | Self::Move { .. } => false,
-        }
+        self.mark().is_some()
     }
 
     /// Says whether a yes to the command may make results, which are kept until a ledger has them.
