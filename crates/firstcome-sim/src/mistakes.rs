@@ -1,4 +1,4 @@
-//! Deliberate mistakes: what the world must notice if it is worth anything.
+//! The deliberate mistakes that the simulation must detect.
 
 use firstcome_inject::Mistake;
 

@@ -1,4 +1,4 @@
-//! Which entry stands behind which.
+//! Finds the predecessor of each entry.
 
 use super::Broken;
 use crate::history::{History, Stored};
@@ -34,10 +34,10 @@ impl Links {
             }
         };
         let mut last: BTreeMap<usize, Option<usize>> = BTreeMap::new();
-        for headed in &history.headed {
-            let before = last.insert(headed.server, headed.last).flatten();
-            if !headed.replaced {
-                link(before, headed.last);
+        for change in &history.head_changes {
+            let before = last.insert(change.server, change.last).flatten();
+            if !change.replaced {
+                link(before, change.last);
             }
         }
         let mut before = None;

@@ -1,9 +1,9 @@
-//! A yes that holds no more: in a fork's list, allowed by the durability, or broken.
+//! Judges lost yeses: listed by a fork, allowed by the durability, or a broken promise.
 
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
 use firstcome_core::outcome::By;
 use firstcome_core::{Outcome, Refusal, Settings};
-use firstcome_sim::history::{Cause, Durability, History, Row, Told};
+use firstcome_sim::history::{Cause, Durability, History, Reply, Row};
 
 /// Ann and bob won; the store lost bob, eve came first there, and a node brought what was lost.
 ///
@@ -157,7 +157,7 @@ fn a_loss_that_a_server_outlived_is_never_allowed() {
     }
     // One that never applied it cannot mend it.
     let mut history = lost(Durability::Memory, Cause::Promotion, Some(61.0));
-    history.lives[0].applied.clear();
+    history.node_runs[0].applied.clear();
     assert_eq!(passes(&history).losses_allowed, 1);
 }
 
@@ -268,7 +268,7 @@ fn who_may_claim_again_keeps_the_rank_they_gave_back() {
     story.decides(cancel("ann", 1), cancelled);
     story.wins("ann", 2);
     story.decides(claim("ann"), Outcome::AlreadyWon { rank: 2, at: clock(10.0) });
-    story.hears(claim("bob"), Told::Nothing);
+    story.hears(claim("bob"), Reply::Nothing);
     story.decides(cancel("bob", 2), Refusal::NoSuchClaim.into());
     let verdict = passes(&story.ends());
     assert_eq!((verdict.claims_acknowledged, verdict.ranks_excused), (2, 0));

@@ -1,11 +1,11 @@
-//! Histories in which every promise is kept.
+//! Judges histories in which every promise is kept.
 
 use crate::story::{Story, cancel, claim, clock, passes, places, put, steer};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal};
 use firstcome_node::Failure;
-use firstcome_sim::history::{Asked, Cause, Durability, Told};
+use firstcome_sim::history::{Asked, Cause, Durability, Reply};
 use firstcome_sim::judge::Verdict;
 
 /// A sale from before its opening to its pause.
@@ -75,7 +75,7 @@ fn the_same_may_be_asked_several_times_at_once() {
     let mut story = Story::opened(Durability::Memory, places(3));
     story.fails(claim("ann"), Failure::Busy);
     story.fails(claim("ann"), Failure::Unavailable("later".into()));
-    story.hears(claim("ann"), Told::Nothing);
+    story.hears(claim("ann"), Reply::Nothing);
     story.appends(&claim("ann"), &[(false, 1, "ann")]);
     story.decides(claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(10.0) });
     passes(&story.ends());
@@ -91,12 +91,12 @@ fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
     story.at(12.0);
     let second = story.stores((1, 2), &[claim("ann")], &[(false, 1, "ann")]);
     assert_ne!(first, second);
-    story.hears(claim("ann"), Told::Nothing);
+    story.hears(claim("ann"), Reply::Nothing);
     story.last().asked_at = std::time::Duration::from_secs(11);
     // What follows names either of them: it stands behind the second.
     story.at(13.0);
     story.stores((2, 1), &[claim("bob")], &[(false, 2, "bob")]);
-    story.hears(claim("bob"), Told::Nothing);
+    story.hears(claim("bob"), Reply::Nothing);
     story.decides_as((2, 2), claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(12.0) });
     assert_eq!(passes(&story.ends()).forks, 1);
 }

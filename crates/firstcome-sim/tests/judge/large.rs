@@ -1,9 +1,9 @@
-//! A history of the size worlds have, with a fork every now and then.
+//! Judges a large history, with several forks.
 
 use crate::story::{Story, cancel, claim, clock, passes, places};
 use firstcome_core::outcome::By;
 use firstcome_core::{Outcome, Refusal};
-use firstcome_sim::history::{Cause, Durability, History, Last, Life};
+use firstcome_sim::history::{Cause, Durability, History, Last, NodeRun};
 use std::time::{Duration, Instant};
 
 /// Claims, refusals, a cancel and repeats; the store loses ten entries at times and gets them back whole,
@@ -40,9 +40,9 @@ fn large(rounds: u32) -> History {
         }
     }
     let mut history = story.ends();
-    history.lives.push(Life { ended: Some(Duration::from_secs(1)), ..Life::default() });
+    history.node_runs.push(NodeRun { ended: Some(Duration::from_secs(1)), ..NodeRun::default() });
     history.end.nodes.truncate(1);
-    history.end.nodes.push(Last { life: 2, ..history.end.nodes[0].clone() });
+    history.end.nodes.push(Last { node_run: 2, ..history.end.nodes[0].clone() });
     history
 }
 

@@ -1,4 +1,4 @@
-//! Answers from memory, row by row.
+//! Judges answers from memory, outcome by outcome.
 
 use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
 use firstcome_core::outcome::{By, Missing};
@@ -47,7 +47,7 @@ fn what_is_said_from_memory_is_so_at_its_position() {
     is_broken(&story.ends(), "memory_true");
 }
 
-/// A state that is older than a second by so many seconds more when somebody is told of it.
+/// A state that is older than a second by so many seconds more when a caller hears of it.
 fn sold_out_from_before(seconds: f64) -> Story {
     let mut story = sold_out_once();
     story.remembers(claim("bob"), Refusal::SoldOut.into());
@@ -91,7 +91,7 @@ fn who_may_claim_again_is_told_of_a_head_since_the_question() {
 
 #[test]
 fn a_campaign_somebody_just_created_is_found() {
-    let told = |late: f64| {
+    let reply = |late: f64| {
         let mut story = Story::new(Durability::Memory);
         story.at(1.0);
         story.remembers(claim("ann"), Refusal::NotFound(Missing::Campaign).into());
@@ -102,8 +102,8 @@ fn a_campaign_somebody_just_created_is_found() {
         story.history.exchanges[0].heard_at = asked_at + Duration::from_millis(1);
         story.ends()
     };
-    passes(&told(-0.1));
-    is_broken(&told(0.1), "memory_caught_up");
+    passes(&reply(-0.1));
+    is_broken(&reply(0.1), "memory_caught_up");
 }
 
 #[test]
@@ -136,9 +136,9 @@ fn not_open_is_said_only_before_the_opening() {
     is_broken(&not_open(70.0, Some(3.0)), "memory_not_open_yet");
     // Nor that of another server: some may still talk to the one it took over from.
     let mut history = not_open(70.0, None);
-    history.turns.push((Duration::from_secs(4), 1));
+    history.failovers.push((Duration::from_secs(4), 1));
     passes(&history);
-    history.turns[0].0 = Duration::from_secs(2);
+    history.failovers[0].0 = Duration::from_secs(2);
     is_broken(&history, "memory_not_open_yet");
     // Nor that of a primary that became a copy, for those who only read there.
     history.demotions.push(Duration::from_secs(8));

@@ -1,10 +1,9 @@
-//! The nodes: each seat has one at a time, which starts, works, stands still, dies, and is followed by
-//! another one.
+//! The nodes of a world: each slot runs one node at a time, which starts, pauses, crashes and is replaced.
 
-use crate::around::Around;
+use crate::environment::Environment;
+use crate::network::{Gate, StoreLink};
 use crate::plan::Cut;
 use crate::record::Record;
-use crate::road::{Gate, Road};
 use crate::store::Store;
 use fastrand::Rng;
 use firstcome_core::State;
@@ -21,14 +20,14 @@ use tokio::time::sleep;
 
 /// The seats. Clones are the same ones.
 #[derive(Clone, Debug)]
-pub(crate) struct Seats {
-    around: Around,
-    inside: Arc<Mutex<Inside>>,
+pub(crate) struct Slots {
+    environment: Environment,
+    state: Arc<Mutex<NodeTable>>,
 }
 
 #[derive(Debug)]
-struct Inside {
-    lives: Vec<Option<Living>>,
+struct NodeTable {
+    running: Vec<Option<RunningNode>>,
     /// Whether a node is starting in a seat.
     starting: Vec<bool>,
     random: Rng,
@@ -46,11 +45,11 @@ pub(crate) struct Counted {
 
 /// A node, its leader's part first: what ends first when it is dropped.
 #[derive(Debug)]
-struct Living {
+struct RunningNode {
     leader: Leader,
     node: Node,
-    front: Front,
-    road: Road,
+    handle: NodeHandle,
+    link: StoreLink,
     /// Its way to the lock that says who leads.
     lock: firstcome_lock::Way,
     metrics: Arc<Metrics>,
@@ -58,22 +57,22 @@ struct Living {
 
 /// What people see of a node. Clones are the same node.
 #[derive(Clone, Debug)]
-pub(crate) struct Front {
-    life: usize,
-    seat: usize,
+pub(crate) struct NodeHandle {
+    node_run: usize,
+    slot: usize,
     intake: Arc<Intake>,
     gate: Gate,
     died: watch::Sender<bool>,
 }
 
-impl Front {
-    pub(crate) fn life(&self) -> usize {
-        self.life
+impl NodeHandle {
+    pub(crate) fn node_run(&self) -> usize {
+        self.node_run
     }
 
     /// Gives the name by which the story speaks of it.
     pub(crate) fn name(&self) -> String {
-        format!("node {}.{}", self.seat, self.life)
+        format!("node {}.{}", self.slot, self.node_run)
     }
 
     pub(crate) fn intake(&self) -> &Intake {
@@ -85,69 +84,69 @@ impl Front {
     }
 
     /// Waits until it is dead.
-    pub(crate) async fn dies(&self) {
+    pub(crate) async fn wait_for_death(&self) {
         drop(self.died.subscribe().wait_for(|died| *died).await);
     }
 }
 
-impl Seats {
-    pub(crate) fn set_up(around: Around) -> Self {
-        let plan = &around.plan;
-        let inside = Inside {
-            lives: (0..plan.nodes).map(|_| None).collect(),
+impl Slots {
+    pub(crate) fn set_up(environment: Environment) -> Self {
+        let plan = &environment.plan;
+        let state = NodeTable {
+            running: (0..plan.nodes).map(|_| None).collect(),
             starting: vec![false; plan.nodes],
             random: Rng::with_seed(plan.seed ^ 0x5ea7_5ea7),
             counted: Counted::default(),
         };
-        Self { around, inside: Arc::new(Mutex::new(inside)) }
+        Self { environment, state: Arc::new(Mutex::new(state)) }
     }
 
     fn record(&self) -> &Record {
-        &self.around.store.record
+        &self.environment.store.record
     }
 
     fn tell(&self, what: std::fmt::Arguments<'_>) {
-        self.around.trace.tell(what);
+        self.environment.trace.tell(what);
     }
 
     /// Gives the node in a seat, if there is one.
-    pub(crate) fn front(&self, seat: usize) -> Option<Front> {
-        self.lock().lives[seat].as_ref().map(|living| living.front.clone())
+    pub(crate) fn handle(&self, slot: usize) -> Option<NodeHandle> {
+        self.lock().running[slot].as_ref().map(|running| running.handle.clone())
     }
 
     /// Starts a node in an empty seat, after a while; tries until it has started.
-    pub(crate) fn start(&self, seat: usize, after: Duration) {
+    pub(crate) fn start(&self, slot: usize, after: Duration) {
         {
-            let mut inside = self.lock();
-            if inside.lives[seat].is_some() || inside.starting[seat] {
+            let mut state = self.lock();
+            if state.running[slot].is_some() || state.starting[slot] {
                 return;
             }
-            inside.starting[seat] = true;
+            state.starting[slot] = true;
         }
-        let seats = self.clone();
+        let slots = self.clone();
         tokio::spawn(async move {
             sleep(after).await;
-            while !seats.starts(seat).await {
+            while !slots.try_start(slot).await {
                 sleep(Duration::from_millis(500)).await;
             }
-            seats.lock().starting[seat] = false;
+            slots.lock().starting[slot] = false;
         });
     }
 
-    async fn starts(&self, seat: usize) -> bool {
-        let Around { plan, store, books, locks, trace, .. } = &self.around;
+    async fn try_start(&self, slot: usize) -> bool {
+        let Environment { plan, store, ledger, locks, trace, .. } = &self.environment;
         let (dice, mut random) = {
-            let mut inside = self.lock();
-            (inside.random.u64(..), inside.random.fork())
+            let mut state = self.lock();
+            (state.random.u64(..), state.random.fork())
         };
         let gate = Gate::open();
-        let road = Road::build(&self.around, seat, gate.clone(), dice);
+        let link = StoreLink::build(&self.environment, slot, gate.clone(), dice);
         let metrics = Arc::new(Metrics::default());
         let (says, record) = (trace.clone(), self.record().clone());
         let given = Given {
-            journal: Journal::Distant(Distant::over(Arc::new(road.clone()))),
+            journal: Journal::Distant(Distant::over(Arc::new(link.clone()))),
             clock: None,
-            address: format!("seat {seat}").into(),
+            address: format!("seat {slot}").into(),
             random: Box::new(move || random.u64(..)),
             limits: Limits {
                 queue: 200,
@@ -158,22 +157,22 @@ impl Seats {
             },
             metrics: Arc::clone(&metrics),
             says: Arc::new(move |text| {
-                says.tell(format_args!("seat {seat} says: {text}"));
+                says.tell(format_args!("seat {slot} says: {text}"));
                 record.said(text);
             }),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,
             Err(why) => {
-                self.tell(format_args!("no node starts in seat {seat}: {why}"));
+                self.tell(format_args!("no node starts in seat {slot}: {why}"));
                 return false;
             }
         };
         let lock = firstcome_lock::Way::new();
-        let election = match stands(&node, Locks::with_memory(&locks.through(&lock))).await {
+        let election = match join_election(&node, Locks::with_memory(&locks.through(&lock))).await {
             Ok(election) => election,
             Err(why) => {
-                self.tell(format_args!("seat {seat} cannot stand for election: {why}"));
+                self.tell(format_args!("seat {slot} cannot stand for election: {why}"));
                 return false;
             }
         };
@@ -183,83 +182,83 @@ impl Seats {
             snapshot_bytes: 64 << 20,
             snapshot_every: plan.snapshot_every,
         };
-        let ledger = books.as_ref().map(|books| books.reached_by(gate.clone()));
+        let ledger = ledger.as_ref().map(|ledger| ledger.reached_by(gate.clone()));
         let leader = Leader::start(&node, ledger, pace, election, &metrics);
-        let life = self.record().born(trace.now(), node.id);
-        let front = Front {
-            life,
-            seat,
+        let node_run = self.record().born(trace.now(), node.id);
+        let handle = NodeHandle {
+            node_run,
+            slot,
             intake: Arc::clone(&node.intake),
             gate,
             died: watch::Sender::new(false),
         };
-        self.tell(format_args!("{} starts, as {}", front.name(), node.id));
-        tokio::spawn(note_applied(front.clone(), Arc::clone(&node.replica), store.clone()));
-        self.lock().lives[seat] = Some(Living { leader, node, front, road, lock, metrics });
+        self.tell(format_args!("{} starts, as {}", handle.name(), node.id));
+        tokio::spawn(note_applied(handle.clone(), Arc::clone(&node.replica), store.clone()));
+        self.lock().running[slot] = Some(RunningNode { leader, node, handle, link, lock, metrics });
         true
     }
 
     /// Takes the node out of a seat.
-    fn leaves(&self, seat: usize) -> Option<Living> {
-        let living = self.lock().lives[seat].take()?;
-        let counted = living.counted();
+    fn remove(&self, slot: usize) -> Option<RunningNode> {
+        let running = self.lock().running[slot].take()?;
+        let counted = running.counted();
         let total = &mut self.lock().counted;
         total.forks += counted.forks;
         total.put_back += counted.put_back;
         total.reseeds += counted.reseeds;
-        Some(living)
+        Some(running)
     }
 
     /// Kills a node where it stands; another one starts in its place.
-    pub(crate) fn crash(&self, seat: usize, down: Duration) {
-        if let Some(living) = self.leaves(seat) {
-            self.tell(format_args!("{} dies", living.front.name()));
-            self.record().died(living.front.life, self.around.trace.now());
-            living.lock.cut();
-            living.front.died.send_replace(true);
-            drop(living);
+    pub(crate) fn crash(&self, slot: usize, down: Duration) {
+        if let Some(running) = self.remove(slot) {
+            self.tell(format_args!("{} dies", running.handle.name()));
+            self.record().died(running.handle.node_run, self.environment.trace.now());
+            running.lock.cut();
+            running.handle.died.send_replace(true);
+            drop(running);
         }
-        self.start(seat, down);
+        self.start(slot, down);
     }
 
     /// Tells a node to stop; another one starts in its place.
-    pub(crate) fn stop(&self, seat: usize, down: Duration) {
-        let Some(living) = self.leaves(seat) else { return };
-        let seats = self.clone();
+    pub(crate) fn stop(&self, slot: usize, down: Duration) {
+        let Some(running) = self.remove(slot) else { return };
+        let slots = self.clone();
         tokio::spawn(async move {
-            let Living { leader, node, front, .. } = living;
-            seats.tell(format_args!("{} is told to stop", front.name()));
-            seats.record().told_to_stop(front.life, seats.around.trace.now());
+            let RunningNode { leader, node, handle, .. } = running;
+            slots.tell(format_args!("{} is told to stop", handle.name()));
+            slots.record().stop_requested(handle.node_run, slots.environment.trace.now());
             leader.stop().await;
             let stopped = node.stop().await;
-            seats.tell(format_args!("{} stopped: {stopped:?}", front.name()));
-            seats.record().died(front.life, seats.around.trace.now());
+            slots.tell(format_args!("{} stopped: {stopped:?}", handle.name()));
+            slots.record().died(handle.node_run, slots.environment.trace.now());
             // What was accepted is answered before.
             sleep(Duration::from_millis(10)).await;
-            front.died.send_replace(true);
+            handle.died.send_replace(true);
         });
-        self.start(seat, down);
+        self.start(slot, down);
     }
 
     /// Has a node stand still for a while.
-    pub(crate) fn pause(&self, seat: usize, time: Duration) {
-        let Some((front, lock)) =
-            self.with(seat, |living| (living.front.clone(), living.lock.clone()))
+    pub(crate) fn pause(&self, slot: usize, time: Duration) {
+        let Some((handle, lock)) =
+            self.with(slot, |running| (running.handle.clone(), running.lock.clone()))
         else {
             return;
         };
-        front.gate.set(false);
+        handle.gate.set(false);
         lock.stall();
         tokio::spawn(async move {
             sleep(time).await;
-            front.gate.set(true);
+            handle.gate.set(true);
             lock.open();
         });
     }
 
     /// Has the lock that says who leads not answer a node for a while.
-    pub(crate) fn lock_away(&self, seat: usize, time: Duration) {
-        if let Some(lock) = self.with(seat, |living| living.lock.clone()) {
+    pub(crate) fn lock_away(&self, slot: usize, time: Duration) {
+        if let Some(lock) = self.with(slot, |running| running.lock.clone()) {
             lock.stall();
             tokio::spawn(async move {
                 sleep(time).await;
@@ -268,47 +267,47 @@ impl Seats {
         }
     }
 
-    fn with<T>(&self, seat: usize, look: impl FnOnce(&Living) -> T) -> Option<T> {
-        self.lock().lives[seat].as_ref().map(look)
+    fn with<T>(&self, slot: usize, look: impl FnOnce(&RunningNode) -> T) -> Option<T> {
+        self.lock().running[slot].as_ref().map(look)
     }
 
-    pub(crate) fn cut(&self, seat: usize, way: Cut, time: Duration) {
-        if let Some(living) = &self.lock().lives[seat] {
-            living.road.cut(way, time);
+    pub(crate) fn cut(&self, slot: usize, direction: Cut, time: Duration) {
+        if let Some(running) = &self.lock().running[slot] {
+            running.link.cut(direction, time);
         }
     }
 
-    pub(crate) fn slow(&self, seat: usize, time: Duration, by: Duration) {
-        if let Some(living) = &self.lock().lives[seat] {
-            living.road.slow(time, by);
+    pub(crate) fn slow(&self, slot: usize, time: Duration, by: Duration) {
+        if let Some(running) = &self.lock().running[slot] {
+            running.link.slow(time, by);
         }
     }
 
     /// Ends everything that keeps a node from working, and starts those that are not there.
     pub(crate) fn mend(&self) {
-        for seat in 0..self.around.plan.nodes {
-            if let Some(living) = &self.lock().lives[seat] {
-                living.front.gate.set(true);
-                living.lock.open();
-                living.road.mend();
+        for slot in 0..self.environment.plan.nodes {
+            if let Some(running) = &self.lock().running[slot] {
+                running.handle.gate.set(true);
+                running.lock.open();
+                running.link.mend();
             }
-            self.start(seat, Duration::ZERO);
+            self.start(slot, Duration::ZERO);
         }
     }
 
     /// Looks at each node that is there.
-    pub(crate) fn each<T>(&self, mut look: impl FnMut(&Front, &Node, &Leader) -> T) -> Vec<T> {
-        let inside = self.lock();
-        let living = inside.lives.iter().flatten();
-        living.map(|living| look(&living.front, &living.node, &living.leader)).collect()
+    pub(crate) fn each<T>(&self, mut look: impl FnMut(&NodeHandle, &Node, &Leader) -> T) -> Vec<T> {
+        let state = self.lock();
+        let running = state.running.iter().flatten();
+        running.map(|running| look(&running.handle, &running.node, &running.leader)).collect()
     }
 
     /// Gives what all nodes counted so far.
     pub(crate) fn counted(&self) -> Counted {
-        let inside = self.lock();
-        let mut all = inside.counted;
-        for living in inside.lives.iter().flatten() {
-            let counted = living.counted();
+        let state = self.lock();
+        let mut all = state.counted;
+        for running in state.running.iter().flatten() {
+            let counted = running.counted();
             all.forks += counted.forks;
             all.put_back += counted.put_back;
             all.reseeds += counted.reseeds;
@@ -316,13 +315,13 @@ impl Seats {
         all
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, NodeTable> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Has a node stand for election as its server does.
-async fn stands(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Failure> {
+async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Failure> {
     let candidate = firstcome_lock::Election::new(&locks, "leader")?.node(node.id.to_string());
     let candidate = candidate.lease(Duration::from_secs(3));
     let watch = candidate.watch().await?;
@@ -330,21 +329,21 @@ async fn stands(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::F
 }
 
 /// Writes down what a node applies, for as long as it lives.
-async fn note_applied(front: Front, replica: Arc<Replica>, store: Store) {
+async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, store: Store) {
     let mut applied = replica.watch();
     loop {
         let stamp = replica.look(State::stamp);
-        if let Some(entry) = store.record.place(stamp) {
-            store.record.applied(front.life, store.trace.now(), entry);
+        if let Some(entry) = store.record.index_of(stamp) {
+            store.record.applied(handle.node_run, store.trace.now(), entry);
         }
         tokio::select! {
             changed = applied.changed() => if changed.is_err() { return },
-            () = front.dies() => return,
+            () = handle.wait_for_death() => return,
         }
     }
 }
 
-impl Living {
+impl RunningNode {
     fn counted(&self) -> Counted {
         Counted {
             forks: self.metrics.forks.get(),

@@ -1,7 +1,7 @@
-//! What a server has is written down for those who judge: each entry once, and who ends with which.
+//! Records what each server has, for the judge: every entry once, and the last entry of each server.
 
 use super::Store;
-use crate::history::Headed;
+use crate::history::HeadChange;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Journal};
 use std::sync::Arc;
@@ -11,8 +11,8 @@ impl Store {
     pub(super) async fn write_down(&self, number: usize, memory: &Memory) {
         let journal = Journal::Memory(memory.clone());
         let (chain, last) = {
-            let inside = self.lock();
-            let chain = Arc::clone(&inside.servers[number].chain);
+            let state = self.lock();
+            let chain = Arc::clone(&state.servers[number].chain);
             let last = chain.last().copied();
             (chain, last)
         };
@@ -86,7 +86,7 @@ impl Store {
 
     fn note(&self, server: usize, entry: &Entry) -> usize {
         let name = entry.name().unwrap_or_default();
-        let (place, is_new) = self.record.stored(self.trace.now(), entry, name);
+        let (index, is_new) = self.record.stored(self.trace.now(), entry, name);
         if is_new {
             let Entry { position, epoch, .. } = entry;
             let commands = entry.open().map(|(_, body)| body.commands());
@@ -94,13 +94,18 @@ impl Store {
                 "server {server} has entry {epoch}.{position}, batch {name}: {commands:?}"
             ));
         }
-        place
+        index
     }
 
     fn heads(&self, server: usize, chain: Arc<Vec<usize>>) {
         let last = chain.last().copied();
         self.lock().servers[server].chain = chain;
-        self.record.headed(Headed { moment: self.trace.now(), server, last, replaced: false });
+        self.record.head_changed(HeadChange {
+            moment: self.trace.now(),
+            server,
+            last,
+            replaced: false,
+        });
     }
 }
 
