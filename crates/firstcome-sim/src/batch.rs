@@ -22,7 +22,7 @@ pub(crate) enum Until {
     Over(Duration),
 }
 
-/// What many worlds lived through.
+/// The sums over many worlds.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     worlds: u64,
@@ -81,7 +81,7 @@ impl Sum {
     }
 }
 
-/// Lives through worlds until a promise breaks; says whether none did.
+/// Runs worlds until a promise breaks; says whether none did.
 pub(crate) fn promises(
     from: u64,
     until: Until,

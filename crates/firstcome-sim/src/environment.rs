@@ -7,14 +7,14 @@ use crate::trace::Trace;
 use firstcome_inject::Mistake;
 use std::sync::Arc;
 
-/// What surrounds the nodes. Clones are the same surroundings.
+/// The environment of the nodes. Clones are the same environment.
 #[derive(Clone, Debug)]
 pub(crate) struct Environment {
     pub(crate) plan: Arc<Plan>,
     pub(crate) store: Store,
     /// The ledger, in a world that has one.
     pub(crate) ledger: Option<SimLedger>,
-    /// Where the lock is that says who leads.
+    /// The lock that the leader holds.
     pub(crate) locks: firstcome_lock::Memory,
     pub(crate) trace: Trace,
     /// What is done wrong on purpose, if anything is.

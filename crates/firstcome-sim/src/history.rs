@@ -79,10 +79,10 @@ pub enum Reply {
     Nothing,
 }
 
-/// Something asked of a node, and what became of it.
+/// A request to a node, and its reply.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Which life of a node was asked.
+    /// Which run of a node was asked.
     pub node_run: usize,
     /// When it was asked.
     pub asked_at: Moment,
@@ -90,7 +90,7 @@ pub struct Exchange {
     pub clock_at: Timestamp,
     /// What was asked.
     pub asked: Asked,
-    /// The position brought along.
+    /// The position in the request.
     pub min: Option<Position>,
     /// When the answer was heard, or waiting ended; [`Moment::MAX`] if the caller waits to the end.
     pub heard_at: Moment,
@@ -134,7 +134,7 @@ pub struct HeadChange {
     pub server: usize,
     /// Its last entry, an index into [`History::stored`]; `None` where it has none.
     pub last: Option<usize>,
-    /// Whether what it had was replaced as a whole: the entry does not stand behind its last one.
+    /// Whether what it had was replaced as a whole: the entry is not the successor of its last one.
     pub replaced: bool,
 }
 
@@ -171,7 +171,7 @@ pub struct NodeRun {
     pub began: Moment,
     /// When it died or was stopped; `None` if it lived to the end.
     pub ended: Option<Moment>,
-    /// When it was told to stop, if it was.
+    /// When it was asked to stop, if it was.
     pub reply: Option<Moment>,
     /// What it had applied last, and when that was seen: indexes into [`History::stored`].
     pub applied: Vec<(Moment, usize)>,
@@ -219,7 +219,7 @@ pub struct Row {
 /// A request that waited in the queue for seats.
 #[derive(Clone, Copy, Debug)]
 pub struct QueueWait {
-    /// Where what they asked stands in [`History::exchanges`].
+    /// The request, an index into [`History::exchanges`].
     pub exchange: usize,
     /// When the wait began.
     pub began: Moment,
@@ -245,7 +245,7 @@ pub struct Last {
 pub struct End {
     /// Every entry of the journal, in order: indexes into [`History::stored`].
     pub journal: Vec<usize>,
-    /// The nodes that live.
+    /// The nodes that run.
     pub nodes: Vec<Last>,
     /// The ledger's rows, in the order of their numbers; `None` in a world without one.
     pub ledger: Option<Vec<Row>>,
@@ -262,7 +262,7 @@ pub struct End {
 pub struct History {
     /// When an acknowledged entry was durable in this world.
     pub durability: Durability,
-    /// All that was asked, in the order of time.
+    /// All requests, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.
     pub stored: Vec<Stored>,
@@ -282,7 +282,7 @@ pub struct History {
     pub settled_late: Vec<Moment>,
     /// The waits for seats, in the order in which they began.
     pub queue_waits: Vec<QueueWait>,
-    /// The nodes.
+    /// The runs of all nodes.
     pub node_runs: Vec<NodeRun>,
     /// How it ended.
     pub end: End,

@@ -71,7 +71,7 @@ use tree::Tree;
 pub struct Broken {
     /// Which one: a name that stays the same, such as `acknowledged_kept`.
     pub promise: &'static str,
-    /// Who asked what, when, what they were told, and what is true instead.
+    /// The request, its time, its reply, and what is true instead.
     pub what: String,
 }
 
@@ -98,7 +98,7 @@ pub struct Verdict {
     pub answers_from_memory: usize,
     /// Entries after which histories part.
     pub forks: usize,
-    /// Acknowledgements that hold no more as they were told, and stand in a fork's list.
+    /// Acknowledgements that hold no more as they were acknowledged, and are in a fork's list.
     pub ranks_excused: usize,
     /// Acknowledgements that were lost as the row of the durability allows.
     pub losses_allowed: usize,
@@ -107,7 +107,7 @@ pub struct Verdict {
     /// Results in the ledger that a fork or an allowed loss took back after they were settled.
     pub results_overtaken: usize,
     /// The newest results, which the operator took out of the ledger by restoring an older one, and
-    /// behind which none came that would have shown it.
+    /// after which none came that would have shown it.
     pub results_taken_out: usize,
 }
 
@@ -118,7 +118,7 @@ pub struct Verdict {
 /// Every promise that was found broken, in the order of the table above. If the entries are no chain,
 /// nothing else is looked at: there is nothing to judge it by.
 pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
-    let tree = Tree::grow(history)?;
+    let tree = Tree::build(history)?;
     let replay = Replay::along(&tree, &history.exchanges);
     let mut verdict = Verdict { forks: tree.forks(), ..Verdict::default() };
     let mut wrong = Vec::new();
@@ -172,7 +172,7 @@ impl fmt::Display for Question<'_> {
     }
 }
 
-/// Who asked what, when, and was told what.
+/// A request with its times and its reply.
 struct Story<'a>(&'a Exchange);
 
 impl fmt::Display for Story<'_> {

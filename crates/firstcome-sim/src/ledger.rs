@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long a transaction waits for another one, and how long it may stand still.
+/// How long a transaction waits for another one, and how long it may block.
 const LOCK_WITHIN: Duration = Duration::from_secs(5);
 /// How often a backup is made.
 const BACKUP_EVERY: Duration = Duration::from_millis(500);
 
-/// The ledger. Clones are the same one.
+/// The simulated ledger. Clones are the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct SimLedger {
     memory: Memory,
@@ -32,14 +32,14 @@ struct LedgerState {
     random: Rng,
     away: Instant,
     lost_commits: u32,
-    /// How long the next transaction stands still.
+    /// How long the next transaction blocks.
     stuck_for: Option<Duration>,
     /// Until when one does.
     stuck: Instant,
     backups: Vec<(Instant, Kept)>,
-    /// How many ways to it there were.
+    /// How many links to it there were.
     links: u64,
-    /// Over which of them a term was minted last; none since another content was put in its place.
+    /// The link over which the last term was minted; none after the content was replaced.
     began: Option<u64>,
 }
 
@@ -105,7 +105,7 @@ impl SimLedger {
         }
     }
 
-    /// Has other content from now on, terms included.
+    /// Replaces the content, terms included.
     fn replace(&self, kept: &Kept) {
         self.memory.restore(kept);
         self.lock().began = None;
@@ -113,7 +113,7 @@ impl SimLedger {
         self.record.settled(kept.results(0).last().map_or(0, |last| last.number));
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn stop_faults(&self) {
         let mut state = self.lock();
         let now = Instant::now();
         state.away = now;
@@ -163,7 +163,7 @@ impl SimLedger {
     }
 }
 
-/// The way of one node to the ledger.
+/// The link of one node to the ledger.
 #[derive(Clone, Debug)]
 struct LedgerLink {
     ledger: SimLedger,
@@ -217,7 +217,7 @@ impl LedgerLink {
             let stuck_for = {
                 let mut state = self.ledger.lock();
                 let stuck_for = state.stuck_for.take();
-                // One that stands still for too long is ended by the database.
+                // A transaction that blocks for too long is ended by the database.
                 state.stuck = Instant::now() + stuck_for.unwrap_or_default().min(LOCK_WITHIN);
                 stuck_for
             };
@@ -244,7 +244,7 @@ impl LedgerLink {
         Ok(())
     }
 
-    /// Has work done, and notes what it changed.
+    /// Runs the work, and records what it changed.
     async fn run_and_record(&self, call: Call, work: Work) {
         let SimLedger { memory, record, trace, .. } = &self.ledger;
         let ledger = Ledger::Memory(memory.clone());

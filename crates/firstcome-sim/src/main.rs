@@ -49,7 +49,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
         return batch::every_mistake(threads, args.seeds.max(4_000), args.check.as_deref());
     }
     if let Some(seed) = args.seed {
-        return story::tell(seed, args.steps.as_deref(), mistake);
+        return story::print(seed, args.steps.as_deref(), mistake);
     }
     let until = match args.minutes {
         Some(minutes) if minutes.is_finite() && minutes > 0.0 => {

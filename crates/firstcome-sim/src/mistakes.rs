@@ -2,7 +2,7 @@
 
 use firstcome_inject::Mistake;
 
-/// Mistakes that no promise breaks by, and what stands behind the protection that is missing.
+/// Mistakes that no promise breaks by, and what covers the missing protection.
 pub const COVERED: [(Mistake, &str); 4] = [
     (
         Mistake::AppendAnywhere,

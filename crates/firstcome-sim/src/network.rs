@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// How long an answer is waited for.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// The way of one node. Clones are the same way.
+/// The link of one node to the store. Clones are the same link.
 #[derive(Clone, Debug)]
 pub(crate) struct StoreLink {
     slot: usize,
@@ -41,7 +41,7 @@ struct LinkState {
     noise: bool,
 }
 
-/// Whether a node goes on or stands still. Clones are the same gate.
+/// Whether a node runs or is paused. Clones are the same gate.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(watch::Sender<bool>);
 
@@ -61,7 +61,7 @@ impl Gate {
     }
 }
 
-/// What becomes of one message.
+/// The delays and losses of one message.
 #[derive(Debug)]
 struct Delivery {
     there: Duration,
@@ -74,14 +74,14 @@ struct Delivery {
 }
 
 impl StoreLink {
-    pub(crate) fn build(environment: &Environment, slot: usize, gate: Gate, dice: u64) -> Self {
+    pub(crate) fn build(environment: &Environment, slot: usize, gate: Gate, seed: u64) -> Self {
         let Environment { plan, store, .. } = environment;
         let state = LinkState {
-            random: Rng::with_seed(dice),
+            random: Rng::with_seed(seed),
             connection: store.connect(),
             cut: None,
             slow: (Instant::now(), Duration::ZERO),
-            noise: plan.noise && !store.is_mended(),
+            noise: plan.noise && !store.are_faults_over(),
         };
         let link = Self {
             slot,
@@ -135,7 +135,7 @@ impl StoreLink {
         self.lock().slow = (Instant::now() + time, by);
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn stop_faults(&self) {
         let now = Instant::now();
         {
             let mut state = self.lock();
@@ -146,7 +146,7 @@ impl StoreLink {
         self.reconnect();
     }
 
-    /// Draws what becomes of a message that leaves now.
+    /// Draws the delays and losses of a message that leaves now.
     fn delivery(&self, call: Call) -> Delivery {
         let mut state = self.lock();
         let now = Instant::now();
@@ -184,9 +184,9 @@ impl StoreLink {
             (self.store.clone(), self.fresh_counts, self.incarnation.subscribe());
         incarnation.mark_unchanged();
         tokio::spawn(async move {
-            let endures = store.endures(connection, version, fresh);
+            let durable = store.wait_until_durable(connection, version, fresh);
             tokio::select! {
-                endures = endures => if endures {
+                durable = durable => if durable {
                     // A caller that has gone needs no answer.
                     let _gone = heard.send(());
                 },
@@ -207,7 +207,7 @@ impl StoreLink {
 impl Way for StoreLink {
     fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
         let link = self.clone();
-        // What the caller rests on is what it knew of this connection when it called.
+        // The call rests on what the caller knew of this connection when it called.
         let rests_on = *self.incarnation.borrow();
         Box::pin(async move { link.send(call, work, rests_on).await })
     }
@@ -260,18 +260,19 @@ impl StoreLink {
         if changes(call) && self.store.is_read_only(&connection) {
             sleep(delivery.back).await;
             self.gate.pass().await;
-            // Who hears that looks for the primary.
+            // The node that hears that looks for the primary.
             self.reconnect();
             return Err(Failure::Unavailable("it only copies, and takes nothing".into()));
         }
-        if worth_telling(call) {
+        if is_traced(call) {
             let server = connection.server;
             self.store
                 .trace
-                .tell(format_args!("{call:?} of seat {} at server {server}", self.slot));
+                .tell(format_args!("{call:?} of slot {} at server {server}", self.slot));
         }
         let is_done = work(connection.memory.clone()).await;
-        let version = if changes(call) { self.store.did(connection.server).await } else { 0 };
+        let version =
+            if changes(call) { self.store.publish_changes(connection.server).await } else { 0 };
         // What was refused, and heard to be, does not come again.
         let again = delivery.again.filter(|_| changes(call) && (is_done || delivery.lost_back));
         if let Some(again) = again {
@@ -280,7 +281,7 @@ impl StoreLink {
                 sleep(again).await;
                 if store.is_up(&connection) && !store.is_read_only(&connection) {
                     work(connection.memory.clone()).await;
-                    store.did(connection.server).await;
+                    store.publish_changes(connection.server).await;
                 }
             });
         }
@@ -301,8 +302,8 @@ impl StoreLink {
     }
 }
 
-/// Says whether a story is told better with a call in it.
-fn worth_telling(call: Call) -> bool {
+/// Says whether the story has a line for a call.
+fn is_traced(call: Call) -> bool {
     changes(call) && call != Call::Announce
 }
 

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-/// The seats. Clones are the same ones.
+/// The slots of the nodes. Clones are the same ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Slots {
     environment: Environment,
@@ -28,10 +28,10 @@ pub(crate) struct Slots {
 #[derive(Debug)]
 struct NodeTable {
     running: Vec<Option<RunningNode>>,
-    /// Whether a node is starting in a seat.
+    /// Whether a node is starting in a slot.
     starting: Vec<bool>,
     random: Rng,
-    /// What those who died had counted.
+    /// The counts of the nodes that ended.
     counted: Counted,
 }
 
@@ -43,19 +43,19 @@ pub(crate) struct Counted {
     pub(crate) reseeds: u64,
 }
 
-/// A node, its leader's part first: what ends first when it is dropped.
+/// A running node; the leader is the first field, so that it is dropped first.
 #[derive(Debug)]
 struct RunningNode {
     leader: Leader,
     node: Node,
     handle: NodeHandle,
     link: StoreLink,
-    /// Its way to the lock that says who leads.
+    /// Its connection to the lock that says who leads.
     lock: firstcome_lock::Way,
     metrics: Arc<Metrics>,
 }
 
-/// What people see of a node. Clones are the same node.
+/// A handle by which people ask a node. Clones are the same node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeHandle {
     node_run: usize,
@@ -83,7 +83,7 @@ impl NodeHandle {
         &self.gate
     }
 
-    /// Waits until it is dead.
+    /// Waits until the node is dead.
     pub(crate) async fn wait_for_death(&self) {
         drop(self.died.subscribe().wait_for(|died| *died).await);
     }
@@ -109,12 +109,12 @@ impl Slots {
         self.environment.trace.tell(what);
     }
 
-    /// Gives the node in a seat, if there is one.
+    /// Gives the node in a slot, if there is one.
     pub(crate) fn handle(&self, slot: usize) -> Option<NodeHandle> {
         self.lock().running[slot].as_ref().map(|running| running.handle.clone())
     }
 
-    /// Starts a node in an empty seat, after a while; tries until it has started.
+    /// Starts a node in an empty slot, after a while; tries until it has started.
     pub(crate) fn start(&self, slot: usize, after: Duration) {
         {
             let mut state = self.lock();
@@ -135,18 +135,18 @@ impl Slots {
 
     async fn try_start(&self, slot: usize) -> bool {
         let Environment { plan, store, ledger, locks, trace, .. } = &self.environment;
-        let (dice, mut random) = {
+        let (seed, mut random) = {
             let mut state = self.lock();
             (state.random.u64(..), state.random.fork())
         };
         let gate = Gate::open();
-        let link = StoreLink::build(&self.environment, slot, gate.clone(), dice);
+        let link = StoreLink::build(&self.environment, slot, gate.clone(), seed);
         let metrics = Arc::new(Metrics::default());
         let (says, record) = (trace.clone(), self.record().clone());
         let given = Given {
             journal: Journal::Distant(Distant::over(Arc::new(link.clone()))),
             clock: None,
-            address: format!("seat {slot}").into(),
+            address: format!("slot {slot}").into(),
             random: Box::new(move || random.u64(..)),
             limits: Limits {
                 queue: 200,
@@ -157,14 +157,14 @@ impl Slots {
             },
             metrics: Arc::clone(&metrics),
             says: Arc::new(move |text| {
-                says.tell(format_args!("seat {slot} says: {text}"));
+                says.tell(format_args!("slot {slot} says: {text}"));
                 record.said(text);
             }),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,
             Err(why) => {
-                self.tell(format_args!("no node starts in seat {slot}: {why}"));
+                self.tell(format_args!("no node starts in slot {slot}: {why}"));
                 return false;
             }
         };
@@ -172,7 +172,7 @@ impl Slots {
         let election = match join_election(&node, Locks::with_memory(&locks.through(&lock))).await {
             Ok(election) => election,
             Err(why) => {
-                self.tell(format_args!("seat {slot} cannot stand for election: {why}"));
+                self.tell(format_args!("slot {slot} cannot stand for election: {why}"));
                 return false;
             }
         };
@@ -198,7 +198,7 @@ impl Slots {
         true
     }
 
-    /// Takes the node out of a seat.
+    /// Takes the node out of a slot.
     fn remove(&self, slot: usize) -> Option<RunningNode> {
         let running = self.lock().running[slot].take()?;
         let counted = running.counted();
@@ -209,7 +209,7 @@ impl Slots {
         Some(running)
     }
 
-    /// Kills a node where it stands; another one starts in its place.
+    /// Kills a node at once; another one starts in its slot.
     pub(crate) fn crash(&self, slot: usize, down: Duration) {
         if let Some(running) = self.remove(slot) {
             self.tell(format_args!("{} dies", running.handle.name()));
@@ -221,7 +221,7 @@ impl Slots {
         self.start(slot, down);
     }
 
-    /// Tells a node to stop; another one starts in its place.
+    /// Tells a node to stop; another one starts in its slot.
     pub(crate) fn stop(&self, slot: usize, down: Duration) {
         let Some(running) = self.remove(slot) else { return };
         let slots = self.clone();
@@ -240,7 +240,7 @@ impl Slots {
         self.start(slot, down);
     }
 
-    /// Has a node stand still for a while.
+    /// Pauses a node for a while.
     pub(crate) fn pause(&self, slot: usize, time: Duration) {
         let Some((handle, lock)) =
             self.with(slot, |running| (running.handle.clone(), running.lock.clone()))
@@ -284,12 +284,12 @@ impl Slots {
     }
 
     /// Ends everything that keeps a node from working, and starts those that are not there.
-    pub(crate) fn mend(&self) {
+    pub(crate) fn stop_faults(&self) {
         for slot in 0..self.environment.plan.nodes {
             if let Some(running) = &self.lock().running[slot] {
                 running.handle.gate.set(true);
                 running.lock.open();
-                running.link.mend();
+                running.link.stop_faults();
             }
             self.start(slot, Duration::ZERO);
         }
@@ -328,7 +328,7 @@ async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_
     Ok(Election::Among { candidate, watch })
 }
 
-/// Writes down what a node applies, for as long as it lives.
+/// Records what a node applies, until it ends.
 async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, store: Store) {
     let mut applied = replica.watch();
     loop {

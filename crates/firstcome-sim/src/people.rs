@@ -28,30 +28,30 @@ const INSISTS: u32 = 200;
 /// By campaign, pool and subject.
 type Ranks = HashMap<(usize, usize, u32), u32>;
 
-/// Everybody who asks, and what they know of one another's claims. Clones are the same people.
+/// All people, and what they know of one another's claims. Clones are the same people.
 #[derive(Clone, Debug)]
 pub(crate) struct People {
     environment: Environment,
     slots: Slots,
-    /// The rank each subject was told last.
+    /// The last rank that each subject heard.
     ranks: Arc<Mutex<Ranks>>,
 }
 
 impl People {
-    pub(crate) fn gather(environment: Environment, slots: Slots) -> Self {
+    pub(crate) fn new(environment: Environment, slots: Slots) -> Self {
         Self { environment, slots, ranks: Arc::default() }
     }
 
     /// Asks for something until it is answered, or given up.
     pub(crate) async fn asks(self, ask: Ask) {
-        let mut random = Rng::with_seed(ask.dice);
+        let mut random = Rng::with_seed(ask.seed);
         let mut slot = ask.slot;
         let mut heard: Option<Position> = None;
         let mut pause = 20;
         for again in 0..=ask.retries {
             let Some(asked) = self.asked(&ask.want) else { return };
-            let min = heard.filter(|_| ask.brings);
-            let reply = self.tries(slot, asked, min, random.u64(..)).await;
+            let min = heard.filter(|_| ask.sends_position);
+            let reply = self.ask_once(slot, asked, min, random.u64(..)).await;
             match reply {
                 Reply::Answer { position, outcome, .. } => {
                     self.learn(&ask.want, &outcome);
@@ -116,7 +116,7 @@ impl People {
         })
     }
 
-    /// Remembers the rank that was told.
+    /// Remembers the rank in a reply.
     fn learn(&self, want: &Want, outcome: &Outcome) {
         if let (Want::On { command, .. }, Outcome::Confirmed(confirmed)) = (want, outcome) {
             return self.learn_confirmed(command, confirmed);
@@ -148,7 +148,7 @@ impl People {
     }
 
     /// Asks one node once.
-    async fn tries(&self, slot: usize, asked: Asked, min: Option<Position>, dice: u64) -> Reply {
+    async fn ask_once(&self, slot: usize, asked: Asked, min: Option<Position>, seed: u64) -> Reply {
         let Some(server) = self.slots.handle(slot) else { return Reply::Nothing };
         let (asked_at, clock_at) = (self.environment.trace.now(), self.environment.store.clock());
         self.environment.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
@@ -161,7 +161,7 @@ impl People {
             heard_at: Duration::MAX,
             reply: Reply::Nothing,
         });
-        let travel = Rng::with_seed(dice).u64(50..3_000);
+        let travel = Rng::with_seed(seed).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
         let recorder = WaitRecorder { environment: self.environment.clone(), exchange: number };
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
@@ -264,7 +264,7 @@ fn is_nowhere(outcome: &Outcome) -> bool {
     outcome.refusal() == Some(Refusal::NotFound(Missing::Campaign))
 }
 
-/// Writes down who waits in line.
+/// Records the wait of a request in the wait queue.
 struct WaitRecorder {
     environment: Environment,
     exchange: usize,

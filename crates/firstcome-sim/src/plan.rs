@@ -96,16 +96,16 @@ pub enum What {
 /// A person asks for something.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Which node first, by its seat.
+    /// Which node first, by its slot.
     pub slot: usize,
     /// What for.
     pub want: Want,
     /// How many times it is asked again without an answer.
     pub retries: u32,
-    /// Whether the position heard last is brought along.
-    pub brings: bool,
-    /// What the asker draws from.
-    pub dice: u64,
+    /// Whether the position heard last is sent along.
+    pub sends_position: bool,
+    /// The seed of the random choices of the person.
+    pub seed: u64,
 }
 
 /// What a person wants.
@@ -158,21 +158,21 @@ pub enum Want {
 /// Something goes wrong.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// A node dies, and another one starts in its place after a while.
+    /// A node dies, and another one starts in its slot after a while.
     Crash {
         /// Which.
         slot: usize,
         /// After how long.
         down: Duration,
     },
-    /// A node is told to stop, and another one starts in its place after a while.
+    /// A node is asked to stop, and another one starts in its slot after a while.
     Stop {
         /// Which.
         slot: usize,
         /// After how long.
         down: Duration,
     },
-    /// A node stands still.
+    /// A node is paused.
     Pause {
         /// Which.
         slot: usize,
@@ -252,7 +252,7 @@ pub enum Fault {
     },
     /// The answer to the next transaction of the ledger is lost.
     LostCommit,
-    /// A transaction stands still before its end, and the next one gives up waiting for it.
+    /// A transaction blocks before its end, and the next one gives up waiting for it.
     StuckTransaction {
         /// For how long.
         time: Duration,

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Writes down what happens. Clones write into the same book.
+/// Records what happens. Clones write into the same history.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     state: Arc<Mutex<RecordState>>,
@@ -19,7 +19,7 @@ pub(crate) struct Record {
 #[derive(Debug)]
 struct RecordState {
     history: History,
-    /// Where each entry stands in the history.
+    /// The index of each entry in the history.
     indexes: HashMap<EntryKey, usize>,
     /// The same, by what a state knows of the entry it is as of.
     stamps: HashMap<(u64, i64, u32, [u8; 16], u64), usize>,
@@ -27,7 +27,7 @@ struct RecordState {
     settled: u64,
 }
 
-/// What tells two entries apart.
+/// The fields by which two entries differ.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct EntryKey(u64, i64, u32, [u8; 16], u64, u64);
 
@@ -84,7 +84,7 @@ impl Record {
         self.lock().history.head_changes.push(change);
     }
 
-    /// Notes what a node told the operator.
+    /// Records what a node reported to the operator.
     pub(crate) fn said(&self, text: &str) {
         let lines = text.lines().map(str::to_owned);
         self.lock().history.end.reports.extend(lines);

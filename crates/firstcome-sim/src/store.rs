@@ -48,7 +48,7 @@ struct StoreState {
     no_confirms: Instant,
     random: Rng,
     /// Whether faults are over.
-    mended: bool,
+    faults_over: bool,
 }
 
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Store {
             lags: vec![begun; plan.copies + 1],
             no_confirms: begun,
             random,
-            mended: false,
+            faults_over: false,
         };
         record.head_changed(HeadChange {
             moment: trace.now(),
@@ -154,8 +154,8 @@ impl Store {
     }
 
     /// Says whether faults are over.
-    pub(crate) fn is_mended(&self) -> bool {
-        self.lock().mended
+    pub(crate) fn are_faults_over(&self) -> bool {
+        self.lock().faults_over
     }
 
     /// Gives how often it went on from another server, or from its file.
@@ -197,7 +197,7 @@ impl Store {
     }
 
     /// Takes in what a server just did: writes it down and sends it to the copies. Gives its version.
-    pub(crate) async fn did(&self, server: usize) -> u64 {
+    pub(crate) async fn publish_changes(&self, server: usize) -> u64 {
         let memory = self.lock().servers[server].memory.clone();
         self.write_down(server, &memory).await;
         let (version, is_primary) = {
@@ -231,10 +231,10 @@ impl Store {
     }
 
     /// Ends everything that goes wrong by itself only after a while.
-    pub(crate) fn mend(&self) {
+    pub(crate) fn stop_faults(&self) {
         let mut state = self.lock();
         let now = Instant::now();
-        state.mended = true;
+        state.faults_over = true;
         state.lags.fill(now);
         state.no_confirms = now;
         let primary = state.primary;

@@ -7,8 +7,8 @@ use firstcome_sim::plan::Plan;
 use firstcome_sim::trial::trial;
 use std::io::Write;
 
-/// Tells the story of a world and judges it; says whether every promise was kept.
-pub(crate) fn tell(
+/// Prints the story of a world and judges it; says whether every promise was kept.
+pub(crate) fn print(
     seed: u64,
     steps: Option<&str>,
     mistake: Option<Mistake>,

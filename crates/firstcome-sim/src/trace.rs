@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// A function that hears a story, line by line.
 pub type Listener = Box<dyn FnMut(&str) + Send>;
 
-/// Tells what happens. Clones tell the same story.
+/// Writes what happens. Clones write the same story.
 #[derive(Clone)]
 pub struct Trace {
     begun: Instant,
@@ -25,7 +25,7 @@ struct TraceState {
 }
 
 impl Trace {
-    /// Begins a story, told line by line to the listener.
+    /// Begins a story; the listener hears it line by line.
     pub fn begin(listener: Option<Listener>) -> Self {
         let state =
             TraceState { hash: Xxh3Default::new(), lines: 0, listener, line: String::new() };
@@ -37,7 +37,7 @@ impl Trace {
         self.begun.elapsed()
     }
 
-    /// Tells something.
+    /// Writes a line.
     pub fn tell(&self, what: fmt::Arguments<'_>) {
         use fmt::Write;
         let now = self.now();
@@ -53,7 +53,7 @@ impl Trace {
         }
     }
 
-    /// Gives the hash over everything told so far.
+    /// Gives the hash over everything written so far.
     pub fn hash(&self) -> u64 {
         self.lock().hash.digest()
     }

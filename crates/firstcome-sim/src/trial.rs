@@ -53,7 +53,7 @@ fn catch_panics() {
     });
 }
 
-/// Lives through a world and judges it; `listener` hears its story.
+/// Runs a world and judges it; `listener` hears its story.
 pub fn trial(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> Trial {
     catch_panics();
     PANICS.set(Some(Vec::new()));

@@ -3,7 +3,7 @@
 mod newer_build;
 mod recovery;
 
-pub use recovery::WHOLE_WITHIN;
+pub use recovery::RECOVERY_WITHIN;
 
 use crate::environment::Environment;
 use crate::history::{Durability, End, History};
@@ -19,14 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// What became of a world.
+/// The result of a world.
 #[derive(Debug)]
 pub struct WorldRun {
     /// All that happened.
     pub history: History,
     /// The hash over the story.
     pub hash: u64,
-    /// How long it lived.
+    /// How long it ran.
     pub time: Duration,
     /// How often something went wrong.
     pub faults: u64,
@@ -46,7 +46,7 @@ pub struct WorldRun {
     pub newer: Option<String>,
 }
 
-/// Lives through a world; `listener` hears its story.
+/// Runs a world; `listener` hears its story.
 ///
 /// # Panics
 ///
@@ -88,7 +88,7 @@ async fn run_steps(
     for slot in 0..plan.nodes {
         slots.start(slot, Duration::from_millis(slot as u64));
     }
-    let people = People::gather(environment.clone(), slots.clone());
+    let people = People::new(environment.clone(), slots.clone());
     let mut faults = 0;
     for Step { at, what } in &plan.steps {
         sleep_until(begun + *at).await;
@@ -103,12 +103,12 @@ async fn run_steps(
     }
     sleep_until(begun + plan.ends).await;
     trace.tell(format_args!("nothing goes wrong any more"));
-    environment.store.mend();
+    environment.store.stop_faults();
     if let Some(ledger) = &environment.ledger {
-        ledger.mend();
+        ledger.stop_faults();
     }
-    slots.mend();
-    let (whole, needless) = recovery::becomes_whole(&environment, &slots).await;
+    slots.stop_faults();
+    let (whole, needless) = recovery::wait_for_recovery(&environment, &slots).await;
     trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
     let end = recovery::end(&environment, &slots).await;
     let Counted { forks, put_back, reseeds } = slots.counted();
@@ -158,7 +158,7 @@ fn empty(durability: Durability) -> History {
     }
 }
 
-/// Has something go wrong.
+/// Injects a fault.
 fn inject(fault: Fault, slots: &Slots, environment: &Environment) {
     let (store, ledger) = (&environment.store, environment.ledger.as_ref());
     match fault {

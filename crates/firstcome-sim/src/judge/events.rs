@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Given<'a> {
     last_rank: u32,
     undone: usize,
-    /// The ranks of each subject's claims that stand.
+    /// The ranks of each subject's claims that are not undone.
     live: BTreeMap<&'a str, BTreeSet<u32>>,
     /// The claims that have each unit of a seated pool.
     units: BTreeMap<&'a str, BTreeSet<u32>>,

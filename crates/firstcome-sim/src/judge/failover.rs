@@ -6,10 +6,10 @@ use crate::history::{History, NodeRun};
 use firstcome_journal::Name;
 use std::time::Duration;
 
-/// How long a server waits before it appends something new.
+/// How long a node waits before it appends something new.
 const WAIT: Duration = Duration::from_millis(500);
 
-/// Checks every turn of the store.
+/// Checks every failover of the store.
 pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>) {
     for (failed_over_at, server) in &history.failovers {
         let over = *failed_over_at + WAIT;
@@ -41,7 +41,7 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, wrong: &mut Vec<Broken>)
     }
 }
 
-/// Says whether a batch is of a node that lived at a moment.
+/// Says whether a batch is of a node that ran at a moment.
 fn wrote(node_run: &NodeRun, name: Name, moment: Duration) -> bool {
     node_run.began < moment && node_run.node.0[..8] == name.node.0[..8]
 }

@@ -7,7 +7,7 @@ use crate::history::{Exchange, Reply};
 use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
-/// What came of every vertex of the tree.
+/// The outcomes at every vertex of the tree.
 pub(super) struct Replay<'a> {
     /// What each command came to; none where the entry is a copy.
     pub(super) decisions: Vec<Option<Vec<Decision>>>,

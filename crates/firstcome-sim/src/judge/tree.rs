@@ -1,7 +1,7 @@
 //! The tree of all entries that any server ever had.
 //!
 //! An entry names the one before it, but a body that was lost and sent again has the name it had at the
-//! time before and another content: then it shows on which server the one came to stand behind the
+//! time before and another content: then it shows on which server the one came to be after the
 //! other.
 
 use super::Broken;
@@ -10,7 +10,7 @@ use crate::history::{History, Moment, Stored};
 use firstcome_core::Command;
 use std::collections::{BTreeMap, VecDeque};
 
-/// An entry behind a certain one. Nearly every entry has one vertex.
+/// An entry after a certain predecessor. Nearly every entry has one vertex.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vertex {
     /// The entry; none before the first.
@@ -35,7 +35,7 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Puts the tree together; what does not fit is a broken promise.
-    pub(super) fn grow(history: &'a History) -> Result<Self, Vec<Broken>> {
+    pub(super) fn build(history: &'a History) -> Result<Self, Vec<Broken>> {
         let stored = &history.stored[..];
         let mut wrong = Vec::new();
         let mut commands = Vec::with_capacity(stored.len());
@@ -59,22 +59,22 @@ impl<'a> Tree<'a> {
             by_token: BTreeMap::from([((0, 0), vec![0])]),
             heads,
         };
-        tree.plant(&links);
+        tree.add_entries(&links);
         tree.follow_journal(&history.end.journal, &mut wrong);
         if wrong.is_empty() { Ok(tree) } else { Err(wrong) }
     }
 
-    fn plant(&mut self, links: &Links) {
-        // An entry behind two others has two vertices, and so has all behind it: rare, and bounded here.
+    fn add_entries(&mut self, links: &Links) {
+        // An entry after two others has two vertices, and so has all after it: rare, and bounded here.
         let most = 8 * self.stored.len() + 64;
-        let mut planted = vec![false; self.stored.len()];
+        let mut added = vec![false; self.stored.len()];
         let mut next = VecDeque::from([0]);
         while let Some(parent) = next.pop_front() {
-            for child in links.behind(self.vertices[parent].stored) {
-                if planted[child] && self.vertices.len() >= most {
+            for child in links.after(self.vertices[parent].stored) {
+                if added[child] && self.vertices.len() >= most {
                     continue;
                 }
-                planted[child] = true;
+                added[child] = true;
                 let vertex = self.vertices.len();
                 self.vertices.push(Vertex { stored: Some(child), parent: Some(parent) });
                 self.children.push(Vec::new());
@@ -151,7 +151,7 @@ impl<'a> Tree<'a> {
     /// Says whether a vertex was the end of what some server had at a moment between two, or beyond it.
     ///
     /// A server that takes several entries in one step passes those between at that moment. Who knows more than the
-    /// server it asks is not behind: it puts that back.
+    /// server it asks is not too late: it puts that back.
     pub(super) fn was_head(&self, vertex: usize, from: Moment, to: Moment) -> bool {
         let wanted = self.vertices[vertex].stored;
         let position = self.position(wanted);
@@ -182,7 +182,7 @@ impl<'a> Tree<'a> {
         })
     }
 
-    /// Counts the vertices behind which histories part.
+    /// Counts the vertices after which histories part.
     pub(super) fn forks(&self) -> usize {
         self.children.iter().filter(|children| children.len() > 1).count()
     }

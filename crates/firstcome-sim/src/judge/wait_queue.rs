@@ -12,13 +12,13 @@ use std::time::Duration;
 struct Waiting<'h> {
     exchange: &'h Exchange,
     queue_wait: QueueWait,
-    /// The seats they named, with their pools.
+    /// The seats it named, with their pools.
     seats: Vec<(&'h str, &'h str)>,
     campaign: &'h str,
     wait: Duration,
 }
 
-/// Checks every line.
+/// Checks every wait.
 pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     let all: Vec<Waiting<'_>> =
         history.queue_waits.iter().filter_map(|queue_wait| waiting(history, *queue_wait)).collect();
@@ -31,7 +31,7 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
             wrong.push(Broken::new("line_waits", what));
         }
         let Some(moment) = held_at(history, later) else { continue };
-        // Whose time was over asks as if there were no line.
+        // A caller whose time is over asks as if there were no queue.
         if later.queue_wait.left.is_some_and(|left| left >= later.queue_wait.began + later.wait) {
             continue;
         }

@@ -60,8 +60,8 @@ impl Plan {
             slot: random.usize(..self.nodes),
             want,
             retries: random.u32(0..6),
-            brings: random.bool(),
-            dice: random.u64(..),
+            sends_position: random.bool(),
+            seed: random.u64(..),
         };
         self.steps.push(Step { at, what: What::Ask(ask) });
     }

@@ -9,7 +9,7 @@ use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
 use std::time::Duration;
 
-/// The seats of a campaign's seated pool.
+/// The seat map of a campaign's seated pool.
 #[derive(Clone, Debug, Default)]
 pub struct Venue {
     /// In the order they are added.
@@ -91,7 +91,7 @@ impl Venue {
         Encoded::new(&Command::Seats { campaign, pool, chunk, order: DESK }).ok()
     }
 
-    fn a_seat(&self, random: &mut Rng) -> &str {
+    fn random_seat(&self, random: &mut Rng) -> &str {
         // Now and then one that nobody ever made.
         if random.u32(0..40) == 0 {
             return "Z9";
@@ -147,7 +147,7 @@ impl<'a> Shopper<'a> {
         let channel = (random.u32(0..6) == 0).then_some("web");
         let hall = |wanted| Pick { pool: Some(self.hall), wanted, channel };
         match random.u32(0..16) {
-            0..=4 => self.units(&[self.venue.a_seat(random)], channel),
+            0..=4 => self.units(&[self.venue.random_seat(random)], channel),
             5..=8 => {
                 // Neighbours.
                 let from = random.usize(..self.venue.seats.len());
@@ -156,7 +156,7 @@ impl<'a> Shopper<'a> {
                 self.units(&names, channel)
             }
             9 => {
-                let names = [self.venue.a_seat(random), self.venue.a_seat(random)];
+                let names = [self.venue.random_seat(random), self.venue.random_seat(random)];
                 self.units(&names, channel)
             }
             10 => self.units(&["T"], channel),
@@ -196,7 +196,7 @@ impl<'a> Shopper<'a> {
         });
         match named {
             Some(name) if random.u32(0..4) > 0 => vec![self.units(&[name], None)],
-            _ => vec![self.units(&[self.venue.a_seat(random)], None)],
+            _ => vec![self.units(&[self.venue.random_seat(random)], None)],
         }
     }
 }
@@ -367,11 +367,11 @@ impl Plan {
     fn operates(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
         let (campaign, pool, reason, order) = (shopper.campaign, shopper.hall, "", DESK);
         if random.bool() {
-            let (from, to) = (shopper.venue.a_seat(random), shopper.venue.a_seat(random));
+            let (from, to) = (shopper.venue.random_seat(random), shopper.venue.random_seat(random));
             let seat = Command::Move { campaign, pool, from, to, reason, order };
             return self.on(random, at, &seat, ms(0));
         }
-        let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.venue.a_seat(random) };
+        let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.venue.random_seat(random) };
         let units = vec![shopper.units(&[unit], None)];
         for (at, blocked) in [(at, true), (at + between(random, 100, 6_000), false)] {
             let units = units.clone();

@@ -98,10 +98,15 @@ impl Store {
         }
     }
 
-    /// Waits until what a server did is as durable as promised; `false` if that can no longer be told.
+    /// Waits until what a server did is as durable as promised; `false` if that is no longer known.
     ///
     /// The mistake to be made is to take what a new connection says (`fresh`) for an answer.
-    pub(crate) async fn endures(&self, connection: Connection, version: u64, fresh: bool) -> bool {
+    pub(crate) async fn wait_until_durable(
+        &self,
+        connection: Connection,
+        version: u64,
+        fresh: bool,
+    ) -> bool {
         let mut progress = self.progress.subscribe();
         loop {
             {

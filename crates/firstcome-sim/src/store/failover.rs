@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 impl Store {
-    /// Has a copy take the primary's place, with what it has.
+    /// Promotes a copy to primary, with what it has.
     pub(crate) fn promote(&self, copy: usize, lingers: Option<Duration>) {
         let mut state = self.lock();
         let old = state.primary;
@@ -58,9 +58,9 @@ impl Store {
         });
     }
 
-    /// Has a primary that was replaced follow the one that took its place: what it took since is gone.
+    /// Makes a replaced primary follow the new one: what it took since is gone.
     ///
-    /// One that was told to keeps the connections it has: who reads there has the other's entries from now on,
+    /// One that was demoted keeps the connections it has: a node that reads there has the other's entries from now on,
     /// and who writes is turned away. Not if the other has an entry of its own under a name and a time apart: who only
     /// reads would take it for the one it knows until the digests are compared.
     fn follows(&self, old: usize, demoted: bool) {
@@ -116,8 +116,8 @@ impl Store {
         matches!(Journal::Memory(memory).head().await, Err(Failure::Gone(_)))
     }
 
-    /// Begins with nothing, as an operator has it who has lost everything.
-    pub(crate) fn begins_anew(&self) {
+    /// Restarts the primary with nothing, as an operator does after everything was lost.
+    pub(crate) fn restart_empty(&self) {
         let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0)).kept();
         {
             let mut state = self.lock();

@@ -12,27 +12,27 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How long after the last fault everything is whole again, at most.
-pub const WHOLE_WITHIN: Duration = Duration::from_secs(90);
+pub const RECOVERY_WITHIN: Duration = Duration::from_secs(90);
 /// How long a trouble must stand that needs the operator before they do something.
 const OPERATOR_WAITS: Duration = Duration::from_secs(15);
 
 /// Waits until every node has what the store has, says the same of it, is well, and all is settled.
 ///
 /// Gives as well why the operator had to mend the ledger in a world in which neither it nor the store had lost anything.
-pub(super) async fn becomes_whole(
+pub(super) async fn wait_for_recovery(
     environment: &Environment,
     slots: &Slots,
 ) -> (bool, Option<String>) {
     let begun = Instant::now();
     let mut needless = None;
     let mut troubled: Option<Instant> = None;
-    while begun.elapsed() < WHOLE_WITHIN {
+    while begun.elapsed() < RECOVERY_WITHIN {
         sleep(Duration::from_millis(500)).await;
         reseed(slots);
         let nobody = slots.each(|_, _, _| ()).is_empty();
         if nobody && begun.elapsed() >= OPERATOR_WAITS && environment.store.is_gone().await {
             environment.trace.tell(format_args!("the operator begins anew: nobody has anything"));
-            environment.store.begins_anew();
+            environment.store.restart_empty();
         }
         if needs_the_operator(slots) {
             let since = *troubled.get_or_insert_with(Instant::now);

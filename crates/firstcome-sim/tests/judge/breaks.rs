@@ -1,7 +1,7 @@
 //! Changes an honest history in one point, and names the promise that this breaks.
 
 use crate::honest::sale;
-use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put, steer};
+use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, steer, units_for_sale};
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
@@ -134,7 +134,7 @@ fn an_answer_from_before_the_position_brought() {
 #[test]
 fn a_position_called_stale_while_its_epoch_lasts() {
     let reply = |min, epoch| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.epoch = epoch;
         story.wins("ann", 1);
         story.fails(claim("bob"), Failure::StalePosition);
@@ -166,7 +166,7 @@ fn a_command_that_is_there_after_all() {
         Failure::OutboxFull,
         Failure::Unavailable("later".into()),
     ] {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.fails(claim("ann"), failure);
         story.appends(&claim("ann"), &[(false, 1, "ann")]);
         let said = is_broken(&story.ends(), "no_changed_nothing");
@@ -177,7 +177,7 @@ fn a_command_that_is_there_after_all() {
 #[test]
 fn one_command_for_two_questions_of_which_one_was_refused() {
     let twice = |reply: Reply| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.wins("ann", 1);
         story.hears(claim("ann"), reply);
         story.decides(steer(Steer::Pause), Outcome::Changed { version: 2, clamped: Vec::new() });
@@ -192,7 +192,7 @@ fn one_command_for_two_questions_of_which_one_was_refused() {
 fn a_refusal_with_other_content() {
     let mut story = Story::new(Durability::Memory);
     story.at(1.0);
-    story.decides(put(places(1)), Outcome::Created { version: 1 });
+    story.decides(put(units_for_sale(1)), Outcome::Created { version: 1 });
     story.decides(claim("ann"), Refusal::NotOpen { opens_at: Some(clock(11.0)) }.into());
     is_broken(&story.ends(), "decided_by_the_rules");
 }
@@ -252,7 +252,7 @@ fn a_ledger_nobody_has_is_not_looked_at() {
 
 #[test]
 fn the_ledger_takes_results_of_one_who_leads_no_more() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     story.wins("ann", 1);
     let mut history = story.ends();
     history.settled_late.push(Duration::from_secs(12));
@@ -265,7 +265,7 @@ fn the_ledger_takes_results_of_one_who_leads_no_more() {
 #[test]
 fn the_ledger_has_what_was_not_durable_yet() {
     let settled_by_then = |settled| {
-        let mut story = Story::opened(Durability::Copies { wanted: 1, of: 1 }, places(3));
+        let mut story = Story::opened(Durability::Copies { wanted: 1, of: 1 }, units_for_sale(3));
         let ann = story.wins("ann", 1);
         let bob = story.wins("bob", 2);
         story.at(11.0);
@@ -282,7 +282,7 @@ fn the_ledger_has_what_was_not_durable_yet() {
 #[test]
 fn an_entry_comes_right_after_the_store_turned() {
     let appended_at = |seconds: f64| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.wins("ann", 1);
         story.at(seconds);
         let bob = story.wins("bob", 2);

@@ -1,6 +1,6 @@
 //! Judges holds and seats: the replies about them, and the wait queue.
 
-use crate::story::{Story, clock, is_broken, passes, places};
+use crate::story::{Story, clock, is_broken, passes, units_for_sale};
 use firstcome_core::command::{Encoded, Late, Order, Pick, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
@@ -45,7 +45,7 @@ fn taken(seats: &[&str]) -> Outcome {
 
 /// `spring` with four seats, at its opening.
 fn venue() -> Story {
-    let mut settings: Settings = places(3);
+    let mut settings: Settings = units_for_sale(3);
     settings.pools.push(PoolSettings::seated("hall"));
     settings.holding = HoldSettings { ttl_us: (TTL * 1e6) as i64, ..HoldSettings::default() };
     let mut story = Story::opened(Durability::Memory, settings);

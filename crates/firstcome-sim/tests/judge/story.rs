@@ -40,8 +40,8 @@ pub(crate) fn clock(seconds: f64) -> Timestamp {
     Timestamp::from_micros(BEGIN + (seconds * 1e6) as i64)
 }
 
-/// Settings of `spring`: so many places, open from the tenth second on.
-pub(crate) fn places(capacity: u32) -> Settings {
+/// Settings of `spring`: so many units, open from the tenth second on.
+pub(crate) fn units_for_sale(capacity: u32) -> Settings {
     Settings {
         title: "Spring".into(),
         opens: Opens::At(clock(10.0)),
@@ -119,7 +119,7 @@ impl Story {
         }
     }
 
-    /// Begins with `spring`, which has so many places, at its opening.
+    /// Begins with `spring`, which has so many units, at its opening.
     pub(crate) fn opened(durability: Durability, settings: Settings) -> Self {
         let mut story = Self::new(durability);
         story.at(1.0);
