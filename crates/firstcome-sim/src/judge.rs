@@ -87,7 +87,7 @@ impl fmt::Display for Broken {
     }
 }
 
-/// What a world lived through in which every promise was kept.
+/// The counts of a world in which every promise was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
     /// Claims with a yes that a caller heard, each once.
@@ -111,7 +111,7 @@ pub struct Verdict {
     pub results_taken_out: usize,
 }
 
-/// Judges a world: counts what it lived through if every promise was kept.
+/// Judges a world: gives its counts if every promise was kept.
 ///
 /// # Errors
 ///

@@ -43,7 +43,7 @@ impl People {
     }
 
     /// Asks for something until it is answered, or given up.
-    pub(crate) async fn asks(self, ask: Ask) {
+    pub(crate) async fn ask(self, ask: Ask) {
         let mut random = Rng::with_seed(ask.seed);
         let mut slot = ask.slot;
         let mut heard: Option<Position> = None;
@@ -168,7 +168,7 @@ impl People {
         let answer = tokio::spawn(async move {
             sleep(Duration::from_micros(travel)).await;
             words.gate().pass().await;
-            let answer = answers(&words, order, min, &recorder).await;
+            let answer = serve(&words, order, min, &recorder).await;
             words.gate().pass().await;
             sleep(Duration::from_micros(travel / 2)).await;
             answer
@@ -208,7 +208,7 @@ impl People {
 }
 
 /// Has a node answer, as its HTTP server would.
-async fn answers(
+async fn serve(
     server: &crate::nodes::NodeHandle,
     asked: Asked,
     min: Option<Position>,
@@ -225,19 +225,19 @@ async fn answers(
             let (reason, who) = if *operator { ("asked to", "desk") } else { ("", "") };
             let rank = *rank;
             let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
-            decides(intake, &cancel, min).await
+            decide_at(intake, &cancel, min).await
         }
         Asked::Put { campaign, settings } => {
             let (settings, expect) = ((**settings).clone(), Expect::Anything);
-            decides(intake, &Command::Put { campaign, settings, expect, order }, min).await
+            decide_at(intake, &Command::Put { campaign, settings, expect, order }, min).await
         }
         Asked::Steer { campaign, steer } => {
-            decides(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
+            decide_at(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
         }
         Asked::On { command, wait } => {
             let command = command.command();
             if !matches!(command, Command::Hold { .. }) {
-                return decides(intake, &command, min).await;
+                return decide_at(intake, &command, min).await;
             }
             let early = intake.hold_early(&command, min).await.transpose();
             let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
@@ -250,7 +250,7 @@ async fn answers(
     }
 }
 
-async fn decides(
+async fn decide_at(
     intake: &Intake,
     command: &Command<'_>,
     min: Option<Position>,

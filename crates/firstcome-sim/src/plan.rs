@@ -14,7 +14,7 @@ use firstcome_core::command::Encoded;
 use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
-/// A world to be lived through.
+/// The plan of a world.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The number it was drawn from.

@@ -199,7 +199,7 @@ impl Store {
     /// Takes in what a server just did: writes it down and sends it to the copies. Gives its version.
     pub(crate) async fn publish_changes(&self, server: usize) -> u64 {
         let memory = self.lock().servers[server].memory.clone();
-        self.write_down(server, &memory).await;
+        self.record_entries(server, &memory).await;
         let (version, is_primary) = {
             let mut state = self.lock();
             let is_primary = state.primary == server;
@@ -244,7 +244,7 @@ impl Store {
         let down = !state.servers[primary].up;
         drop(state);
         if down {
-            self.starts(primary, Duration::ZERO, false);
+            self.start_primary(primary, Duration::ZERO, false);
         }
         self.send_to_copies(primary);
         self.progress.send_modify(|times| *times += 1);

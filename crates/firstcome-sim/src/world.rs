@@ -93,7 +93,7 @@ async fn run_steps(
     for Step { at, what } in &plan.steps {
         sleep_until(begun + *at).await;
         match what {
-            What::Ask(ask) => drop(tokio::spawn(people.clone().asks(ask.clone()))),
+            What::Ask(ask) => drop(tokio::spawn(people.clone().ask(ask.clone()))),
             What::Fault(fault) => {
                 faults += 1;
                 trace.tell(format_args!("{fault:?}"));

@@ -1,6 +1,6 @@
 //! Tests whole worlds: the same seed is the same world, and the first worlds keep every promise.
 //!
-//! Many more are lived through by `cargo xtask sim`, which `cargo xtask test` runs as well.
+//! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
 use firstcome_sim::plan::Plan;

@@ -26,7 +26,7 @@ struct Standing<'a> {
     pools: BTreeMap<&'a str, Given<'a>>,
 }
 
-/// Checks the deeds of the final journal in their order.
+/// Checks the events of the final journal in their order.
 pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut Vec<Broken>) {
     let mut campaigns: BTreeMap<&str, Standing<'_>> = BTreeMap::new();
     let mut last_number = 0;

@@ -4,13 +4,13 @@
 //!
 //! | The store goes on with less | `memory` | `copies=n` of m | `fsync` |
 //! |---|---|---|---|
-//! | a copy took over, and a server lived that had applied it | nothing | nothing | nothing |
+//! | a copy took over, and a node ran that had applied it | nothing | nothing | nothing |
 //! | a copy took over, and none did | what the copy had not received | nothing if n = m: each has it; else as `memory` | as `memory` |
-//! | an older file, and a server lived that had applied it | nothing | nothing | nothing |
+//! | an older file, and a node ran that had applied it | nothing | nothing | nothing |
 //! | an older file, and none did | what the file lacks | what the file lacks | nothing |
 //! | an emptied one, and none did | everything | everything | everything: the disk is lost |
 //!
-//! "A server lived" means longer than [`TO_MEND`] after the loss, and was not told to stop meanwhile: so long
+//! "A node ran" means longer than [`TO_REPAIR`] after the loss, and was not asked to stop meanwhile: so long
 //! it may take to put back what is missing.
 
 use super::replay::Replay;
@@ -21,8 +21,8 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long after a loss a server that knows more must have lived to have mended it.
-const TO_MEND: Duration = Duration::from_secs(60);
+/// How long after a loss a node that knows more must have run to have repaired it.
+const TO_REPAIR: Duration = Duration::from_secs(60);
 
 /// What excuses a promise.
 pub(super) struct Excuses<'h> {
@@ -35,7 +35,7 @@ pub(super) struct Excuses<'h> {
     by_name: BTreeMap<(NodeId, u64), Vec<usize>>,
     /// For each loss, what it took away.
     lost: Vec<OnceCell<Vec<bool>>>,
-    /// For each life, what it ever had applied.
+    /// For each run of a node, what it ever had applied.
     applied: Vec<OnceCell<Vec<bool>>>,
 }
 
@@ -209,7 +209,7 @@ impl<'h> Excuses<'h> {
         self.history.losses.iter().zip(&self.lost).any(|(loss, lost)| {
             let lost = lost.get_or_init(|| self.taken_by(loss));
             let survivor = |(node_run, applied): (&NodeRun, &OnceCell<Vec<bool>>)| {
-                outlives(node_run, loss.moment) && {
+                ran_long_enough(node_run, loss.moment) && {
                     let applied = applied.get_or_init(|| self.applied_by(node_run));
                     entries.iter().any(|entry| applied[*entry])
                 }
@@ -240,10 +240,10 @@ impl<'h> Excuses<'h> {
     }
 }
 
-/// Says whether a life that was there when the store lost something lived long enough to mend it.
-fn outlives(node_run: &NodeRun, loss: Moment) -> bool {
+/// Says whether a node that ran when the store lost something ran long enough to repair it.
+fn ran_long_enough(node_run: &NodeRun, loss: Moment) -> bool {
     let gone = node_run.reply.or(node_run.ended);
-    node_run.began <= loss && gone.is_none_or(|gone| gone > loss + TO_MEND)
+    node_run.began <= loss && gone.is_none_or(|gone| gone > loss + TO_REPAIR)
 }
 
 /// The table above, for a loss that no server outlived.

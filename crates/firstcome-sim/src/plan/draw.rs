@@ -46,11 +46,11 @@ impl Plan {
             steps: Vec::new(),
             ends,
         };
-        plan.people(random);
-        plan.troubles(random);
-        plan.scenarios(random);
+        plan.draw_people(random);
+        plan.draw_faults(random);
+        plan.draw_scenarios(random);
         plan.newer = random.u32(0..40) == 0;
-        plan.venues(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
+        plan.draw_venues(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
@@ -66,7 +66,7 @@ impl Plan {
         self.steps.push(Step { at, what: What::Ask(ask) });
     }
 
-    fn people(&mut self, random: &mut Rng) {
+    fn draw_people(&mut self, random: &mut Rng) {
         for number in 0..self.campaigns.len() {
             let campaign = self.campaigns[number].clone();
             let made = between(random, 0, 400);
@@ -138,7 +138,7 @@ impl Plan {
         }
     }
 
-    fn troubles(&mut self, random: &mut Rng) {
+    fn draw_faults(&mut self, random: &mut Rng) {
         if random.u32(0..20) == 0 {
             return;
         }

@@ -8,19 +8,19 @@ use std::time::Duration;
 
 impl Plan {
     /// Draws at most a few plots.
-    pub(super) fn scenarios(&mut self, random: &mut Rng) {
+    pub(super) fn draw_scenarios(&mut self, random: &mut Rng) {
         if random.u32(0..2) == 0 {
             return;
         }
         for _ in 0..random.u32(1..3) {
             let at = random_moment(random, ms(1_500), self.ends);
             match random.u32(0..7) {
-                0 | 1 => self.loses_its_tail(random, at),
-                2 => self.leader_is_held(random, at),
-                3 => self.nodes_are_held(random, at),
-                4 => self.snapshot_is_slow(random, at),
-                5 => self.sent_again_hours_later(random, at),
-                _ => self.joins_in_the_middle(random, at),
+                0 | 1 => self.lose_newest_entries(random, at),
+                2 => self.pause_leader(random, at),
+                3 => self.pause_nodes(random, at),
+                4 => self.slow_snapshot(random, at),
+                5 => self.resend_hours_later(random, at),
+                _ => self.join_during_load(random, at),
             }
         }
     }
@@ -41,7 +41,7 @@ impl Plan {
     }
 
     /// What was claimed last is nowhere else yet when the primary goes, and neither are those who know of it.
-    fn loses_its_tail(&mut self, random: &mut Rng, at: Duration) {
+    fn lose_newest_entries(&mut self, random: &mut Rng, at: Duration) {
         let gone = at + between(random, 100, 900);
         for copy in 0..self.copies {
             if random.u32(0..4) > 0 {
@@ -76,7 +76,7 @@ impl Plan {
     }
 
     /// The leader stands still with results to settle, and its successor does not know of them yet.
-    fn leader_is_held(&mut self, random: &mut Rng, at: Duration) {
+    fn pause_leader(&mut self, random: &mut Rng, at: Duration) {
         self.claims_around(random, at, 90, 0);
         let held = random.usize(..self.nodes);
         let time = between(random, 3_200, 9_000);
@@ -95,7 +95,7 @@ impl Plan {
     }
 
     /// A copy that lags takes over, and those who saw more reach it a little later than others.
-    fn nodes_are_held(&mut self, random: &mut Rng, at: Duration) {
+    fn pause_nodes(&mut self, random: &mut Rng, at: Duration) {
         let gone = at + between(random, 100, 500);
         for copy in 0..self.copies {
             self.add_fault(at, Fault::Lag { copy, time: ms(1_000) });
@@ -126,7 +126,7 @@ impl Plan {
     }
 
     /// The clock jumps so far that all there is may be dropped, while snapshots are made and a node joins.
-    fn joins_in_the_middle(&mut self, random: &mut Rng, at: Duration) {
+    fn join_during_load(&mut self, random: &mut Rng, at: Duration) {
         self.snapshot_every = between(random, 1_000, 2_500);
         self.add_fault(at, Fault::Clock { by: random.i64(610_000_000..700_000_000) });
         for _ in 0..random.u32(1..4) {
@@ -150,7 +150,7 @@ impl Plan {
     }
 
     /// The clock jumps far while a snapshot is on its way and people claim; then all who know of it die.
-    fn snapshot_is_slow(&mut self, random: &mut Rng, at: Duration) {
+    fn slow_snapshot(&mut self, random: &mut Rng, at: Duration) {
         self.snapshot_every = between(random, 1_000, 2_500);
         let by = between(random, 200, 900);
         for slot in 0..self.nodes {
@@ -175,7 +175,7 @@ impl Plan {
     }
 
     /// The clock jumps by hours between a batch whose answer is lost and its copy.
-    fn sent_again_hours_later(&mut self, random: &mut Rng, at: Duration) {
+    fn resend_hours_later(&mut self, random: &mut Rng, at: Duration) {
         for slot in 0..self.nodes {
             let at = at + between(random, 0, 300);
             let time = between(random, 600, 2_500);

@@ -202,8 +202,8 @@ impl<'a> Shopper<'a> {
 }
 
 impl Plan {
-    /// Gives some of the campaigns a house, and has people come there.
-    pub(super) fn venues(&mut self, random: &mut Rng) {
+    /// Gives some of the campaigns a venue, and has people come there.
+    pub(super) fn draw_venues(&mut self, random: &mut Rng) {
         if random.bool() {
             return;
         }
@@ -218,7 +218,7 @@ impl Plan {
             if campaign.limit.is_some() {
                 campaign.limit = Some(random.u32(1..=6));
             }
-            self.fill(random, number, &venue);
+            self.draw_visitors(random, number, &venue);
         }
     }
 
@@ -227,7 +227,7 @@ impl Plan {
         self.ask(random, at, Want::On { command, wait });
     }
 
-    fn fill(&mut self, random: &mut Rng, number: usize, venue: &Venue) {
+    fn draw_visitors(&mut self, random: &mut Rng, number: usize, venue: &Venue) {
         let campaign = self.campaigns[number].clone();
         let hall = campaign.pool(campaign.pools.len());
         let shopper = Shopper { venue, campaign: &campaign.name, counted: &campaign.pools, hall };
@@ -247,15 +247,15 @@ impl Plan {
                 _ => bursts[random.usize(..bursts.len())] + between(random, 0, 1_500),
             };
             let subject = random.u32(..subjects);
-            self.shops(random, at, &shopper, (number, basket, subject));
+            self.draw_basket(random, at, &shopper, (number, basket, subject));
         }
         if random.bool() {
             let at = random_moment(random, ms(800).max(campaign.opens), self.ends);
-            self.wait_in_queue(random, at, &shopper);
+            self.draw_waits(random, at, &shopper);
         }
         for _ in 0..random.u32(0..5) {
             let at = random_moment(random, ms(600), self.ends);
-            self.operates(random, at, &shopper);
+            self.draw_operator(random, at, &shopper);
         }
         // Who claims where units are held first.
         for _ in 0..random.u32(0..3) {
@@ -266,7 +266,7 @@ impl Plan {
     }
 
     /// One basket, from its hold to its end.
-    fn shops(
+    fn draw_basket(
         &mut self,
         random: &mut Rng,
         at: Duration,
@@ -335,7 +335,7 @@ impl Plan {
     }
 
     /// Some wait for the same few seats at one node, until the holder gives them back.
-    fn wait_in_queue(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+    fn draw_waits(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
         let seats = &shopper.venue.seats;
         let from = random.usize(..seats.len());
         let names: Vec<&str> = seats[from..].iter().take(3).map(|seat| &*seat.name).collect();
@@ -364,7 +364,7 @@ impl Plan {
         }
     }
 
-    fn operates(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+    fn draw_operator(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
         let (campaign, pool, reason, order) = (shopper.campaign, shopper.hall, "", DESK);
         if random.bool() {
             let (from, to) = (shopper.venue.random_seat(random), shopper.venue.random_seat(random));

@@ -23,12 +23,12 @@ impl Store {
             let (store, image) = (self.clone(), image.clone());
             tokio::spawn(async move {
                 sleep(lag).await;
-                store.arrives_at_copy(from, copy, generation, image);
+                store.arrive_at_copy(from, copy, generation, image);
             });
         }
     }
 
-    fn arrives_at_copy(&self, from: usize, copy: usize, generation: u64, image: Image) {
+    fn arrive_at_copy(&self, from: usize, copy: usize, generation: u64, image: Image) {
         let mut state = self.lock();
         // A copy that follows another server by now, or hears nothing for a while, does not get it; what
         // comes next brings it along.

@@ -54,7 +54,7 @@ impl Store {
                 sleep(time).await;
             }
             // Told to follow the new one, it takes no more entries.
-            store.follows(old, lingers.is_some());
+            store.follow_primary(old, lingers.is_some());
         });
     }
 
@@ -63,7 +63,7 @@ impl Store {
     /// One that was demoted keeps the connections it has: a node that reads there has the other's entries from now on,
     /// and who writes is turned away. Not if the other has an entry of its own under a name and a time apart: who only
     /// reads would take it for the one it knows until the digests are compared.
-    fn follows(&self, old: usize, demoted: bool) {
+    fn follow_primary(&self, old: usize, demoted: bool) {
         let demoted = demoted && !self.has_conflicting_entry(old);
         let (primary, from, to) = {
             let mut state = self.lock();
@@ -142,11 +142,11 @@ impl Store {
         let store = self.clone();
         tokio::spawn(async move {
             sleep(down).await;
-            store.starts(primary, age, empty);
+            store.start_primary(primary, age, empty);
         });
     }
 
-    pub(super) fn starts(&self, server: usize, age: Duration, empty: bool) {
+    pub(super) fn start_primary(&self, server: usize, age: Duration, empty: bool) {
         let mut state = self.lock();
         if state.primary != server || state.servers[server].up {
             return;

@@ -54,7 +54,7 @@ pub(super) async fn wait_for_recovery(
         } else {
             troubled = None;
         }
-        if is_whole(environment, slots) {
+        if has_recovered(environment, slots) {
             return (true, needless);
         }
     }
@@ -73,7 +73,7 @@ pub(super) async fn wait_for_recovery(
     (false, needless)
 }
 
-fn is_whole(environment: &Environment, slots: &Slots) -> bool {
+fn has_recovered(environment: &Environment, slots: &Slots) -> bool {
     let (chain, _) = environment.store.chain();
     // What the ledger itself has, too: its leader may not have looked since a history was replaced.
     let through = environment.ledger.as_ref().map(SimLedger::through);

@@ -243,7 +243,7 @@ impl Story {
         self.history.exchanges.last_mut().unwrap()
     }
 
-    /// The node that lives has applied all there is.
+    /// The running node has applied all there is.
     pub(crate) fn applies(&mut self) {
         let applied = (self.now, self.head.unwrap());
         self.history.node_runs[0].applied.push(applied);
