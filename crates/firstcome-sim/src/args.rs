@@ -1,4 +1,4 @@
-//! What `cargo xtask sim` was asked for.
+//! The command line of `cargo xtask sim`.
 
 use lexopt::{Arg, Parser, ValueExt as _};
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! What happened in a world, as those who judge it see it: what people asked and were told, what any
-//! server of the store ever had, and what went wrong when.
+//! The history of a world, as the judge reads it: requests and replies, the entries that any server of the store ever
+//! had, and the faults.
 
 use firstcome_core::command::{Encoded, Steer};
 use firstcome_core::names::Position;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// A moment of the world, as the time since it began.
 pub type Moment = Duration;
 
-/// What somebody asked for.
+/// What a caller asked for.
 #[derive(Clone, Debug)]
 pub enum Asked {
     /// To win a unit.
@@ -56,14 +56,14 @@ pub enum Asked {
     On {
         /// What.
         command: Encoded,
-        /// How long to wait for seats that somebody has.
+        /// How long to wait for seats that another subject has.
         wait: Duration,
     },
 }
 
-/// What somebody heard.
+/// What a caller heard: the reply of a node.
 #[derive(Clone, Debug)]
-pub enum Told {
+pub enum Reply {
     /// An answer of the rules, as of a position.
     Answer {
         /// What it said.
@@ -79,23 +79,23 @@ pub enum Told {
     Nothing,
 }
 
-/// Something asked of a node, and what became of it.
+/// A request to a node, and its reply.
 #[derive(Clone, Debug)]
 pub struct Exchange {
-    /// Which life of a node was asked.
-    pub life: usize,
+    /// Which run of a node was asked.
+    pub node_run: usize,
     /// When it was asked.
     pub asked_at: Moment,
     /// The store's clock then, as its primary had it.
     pub clock_at: Timestamp,
     /// What was asked.
     pub asked: Asked,
-    /// The position brought along.
+    /// The position in the request.
     pub min: Option<Position>,
-    /// When the answer was heard, or waiting ended; [`Moment::MAX`] if somebody waits to the end.
+    /// When the answer was heard, or waiting ended; [`Moment::MAX`] if the caller waits to the end.
     pub heard_at: Moment,
     /// What was heard.
-    pub told: Told,
+    pub reply: Reply,
 }
 
 /// An entry a server of the store came to have which none had before.
@@ -127,14 +127,14 @@ impl Stored {
 
 /// A server that nodes talk to has another last entry than before.
 #[derive(Clone, Copy, Debug)]
-pub struct Headed {
+pub struct HeadChange {
     /// When.
     pub moment: Moment,
     /// Which server.
     pub server: usize,
     /// Its last entry, an index into [`History::stored`]; `None` where it has none.
     pub last: Option<usize>,
-    /// Whether what it had was replaced as a whole: the entry does not stand behind its last one.
+    /// Whether what it had was replaced as a whole: the entry is not the successor of its last one.
     pub replaced: bool,
 }
 
@@ -147,7 +147,7 @@ pub enum Cause {
     OlderFile,
 }
 
-/// The store went on with less than somebody had seen.
+/// The store went on with less than a node or a caller had seen.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// When.
@@ -164,15 +164,15 @@ pub struct Loss {
 
 /// A node, from its start to its end.
 #[derive(Clone, Debug, Default)]
-pub struct Life {
+pub struct NodeRun {
     /// Under which identity it began to write; after a fork the second half is another.
     pub node: NodeId,
     /// When it was ready.
     pub began: Moment,
     /// When it died or was stopped; `None` if it lived to the end.
     pub ended: Option<Moment>,
-    /// When it was told to stop, if it was.
-    pub told: Option<Moment>,
+    /// When it was asked to stop, if it was.
+    pub reply: Option<Moment>,
     /// What it had applied last, and when that was seen: indexes into [`History::stored`].
     pub applied: Vec<(Moment, usize)>,
 }
@@ -216,14 +216,14 @@ pub struct Row {
     pub moved_from: Option<String>,
 }
 
-/// Somebody waited in line for seats.
+/// A request that waited in the queue for seats.
 #[derive(Clone, Copy, Debug)]
-pub struct Lined {
-    /// Where what they asked stands in [`History::exchanges`].
+pub struct QueueWait {
+    /// The request, an index into [`History::exchanges`].
     pub exchange: usize,
-    /// When they took their place.
+    /// When the wait began.
     pub began: Moment,
-    /// When they left it; `None` if their node died with them in line.
+    /// When the wait ended; `None` if the node died before.
     pub left: Option<Moment>,
 }
 
@@ -231,7 +231,7 @@ pub struct Lined {
 #[derive(Clone, Debug)]
 pub struct Last {
     /// Which life.
-    pub life: usize,
+    pub node_run: usize,
     /// What it applied last, an index into [`History::stored`].
     pub applied: Option<usize>,
     /// The digest of its state.
@@ -245,7 +245,7 @@ pub struct Last {
 pub struct End {
     /// Every entry of the journal, in order: indexes into [`History::stored`].
     pub journal: Vec<usize>,
-    /// The nodes that live.
+    /// The nodes that run.
     pub nodes: Vec<Last>,
     /// The ledger's rows, in the order of their numbers; `None` in a world without one.
     pub ledger: Option<Vec<Row>>,
@@ -262,16 +262,16 @@ pub struct End {
 pub struct History {
     /// When an acknowledged entry was durable in this world.
     pub durability: Durability,
-    /// All that was asked, in the order of time.
+    /// All requests, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.
     pub stored: Vec<Stored>,
     /// Where the servers stood that nodes talked to.
-    pub headed: Vec<Headed>,
+    pub head_changes: Vec<HeadChange>,
     /// What the store lost.
     pub losses: Vec<Loss>,
     /// When it went on from another server or an older file, and which server that is.
-    pub turns: Vec<(Moment, usize)>,
+    pub failovers: Vec<(Moment, usize)>,
     /// When a primary became a copy and kept the connections it had.
     pub demotions: Vec<Moment>,
     /// When its clock was set, and by how many microseconds.
@@ -280,10 +280,10 @@ pub struct History {
     pub ledger_restored: Vec<Moment>,
     /// When a leader's results were taken by the ledger although another leader had begun there since.
     pub settled_late: Vec<Moment>,
-    /// Who waited in line, in the order they took their places.
-    pub lined: Vec<Lined>,
-    /// The nodes.
-    pub lives: Vec<Life>,
+    /// The waits for seats, in the order in which they began.
+    pub queue_waits: Vec<QueueWait>,
+    /// The runs of all nodes.
+    pub node_runs: Vec<NodeRun>,
     /// How it ended.
     pub end: End,
 }

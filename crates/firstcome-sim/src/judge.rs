@@ -1,5 +1,5 @@
-//! Whether every promise was kept, judged by what people asked and were told, and by what the servers of
-//! the store had.
+//! The judge: checks whether every promise was kept, from the requests and replies, and from what the servers of the
+//! store had.
 //!
 //! The judge knows nothing of the code of the rules, of nodes, or of digests: it reads the commands in
 //! the entries and makes of them what the documents say, with rules of its own (`judge/model.rs`).
@@ -10,7 +10,7 @@
 //! | `entries_chained` | every entry names one that was there before it, one position below | `link` |
 //! | `time_never_goes_back` | neither time nor epoch of an entry is before that of the one it names | `link` |
 //! | `journal_is_one_chain` | the final journal begins with the first entry and leaves none out | `tree` |
-//! | `answered_by_an_entry` | a decision of the journal has an entry there, stored while somebody waited | `answers` |
+//! | `answered_by_an_entry` | a decision of the journal has an entry there, stored while the caller waited | `answers` |
 //! | `decided_by_the_rules` | it is what the rules make of that command in that entry's history | `answers` |
 //! | `position_honoured` | an answer is at or past the position brought | `answers` |
 //! | `stale_only_if_over` | `stale_position` only once a later epoch was there | `answers` |
@@ -22,56 +22,56 @@
 //! | `memory_taken_lasts` | `unit_taken` was not said of what may be free again within two seconds | `memory` |
 //! | `asked_for` | every claim, cancel and operator command in an entry was asked for before | `asked` |
 //! | `no_changed_nothing` | what was refused as busy, full or unavailable is in no entry | `asked` |
-//! | `ranks_without_a_gap` | the final journal gives ranks 1, 2, 3 in its order, and results too | `deeds` |
-//! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `deeds` |
-//! | `never_more_than_there_is` | live claims never exceed the capacity in force | `deeds` |
-//! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `deeds` |
-//! | `no_unit_twice` | no two live claims of the final journal have the same seat | `deeds` |
-//! | `whole_or_nothing` | whoever was told they hold something was told all they asked for | `baskets` |
-//! | `line_in_order` | whoever waits for a seat is not overtaken by somebody behind them | `line` |
-//! | `line_waits` | whoever waits for a seat is told that it is taken only when their time is over | `line` |
+//! | `ranks_without_a_gap` | the final journal gives ranks 1, 2, 3 in its order, and results too | `events` |
+//! | `nobody_twice` | no two live claims of a subject in a pool, none over the campaign's limit | `events` |
+//! | `never_more_than_there_is` | live claims never exceed the capacity in force | `events` |
+//! | `only_while_open` | nothing is given before the opening, after the closing, or while paused | `events` |
+//! | `no_unit_twice` | no two live claims of the final journal have the same seat | `events` |
+//! | `whole_or_nothing` | a caller that got a hold got all it asked for | `baskets` |
+//! | `line_in_order` | a caller that waits for a seat is not overtaken by a later one | `wait_queue` |
+//! | `line_waits` | a waiting caller hears that the seat is taken only when its time is over | `wait_queue` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
-//! | `waits_for_others` | half a second after the store turned nobody appended something new | `waits` |
+//! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
 //! | `settled_when_durable` | the ledger had nothing which a store lost that loses nothing durable | `settled` |
 //! | `ledger_whole` | the ledger has each result once, in order, as it was | `ended` |
 //! | `quiet_at_the_end` | every node is at the end of the journal, they agree, nothing is in trouble | `ended` |
 
+mod acknowledged;
 mod answers;
 mod asked;
 mod baskets;
 mod campaign;
 mod confirming;
-mod deeds;
 mod ended;
+mod events;
 mod excuses;
+mod failover;
 mod hall;
 mod holding;
-mod kept;
-mod line;
 mod link;
 mod memory;
 mod model;
 mod promises;
+mod replay;
 mod seating;
 mod settled;
 mod tree;
-mod waits;
-mod walk;
+mod wait_queue;
 mod wanted;
 
-use crate::history::{Asked, Exchange, History, Moment, Told};
+use crate::history::{Asked, Exchange, History, Moment, Reply};
 use firstcome_node::Decided;
+use replay::Replay;
 use std::fmt;
 use tree::Tree;
-use walk::Walk;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
     /// Which one: a name that stays the same, such as `acknowledged_kept`.
     pub promise: &'static str,
-    /// Who asked what, when, what they were told, and what is true instead.
+    /// The request, its time, its reply, and what is true instead.
     pub what: String,
 }
 
@@ -87,18 +87,18 @@ impl fmt::Display for Broken {
     }
 }
 
-/// What a world lived through in which every promise was kept.
+/// The counts of a world in which every promise was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// Claims somebody was told a yes about, each once.
+    /// Claims with a yes that a caller heard, each once.
     pub claims_acknowledged: usize,
-    /// Holds somebody was told they have, each once.
+    /// Holds that a caller heard of, each once.
     pub holds_acknowledged: usize,
     /// Answers from memory that were looked at.
     pub answers_from_memory: usize,
-    /// Entries behind which histories part.
+    /// Entries after which histories part.
     pub forks: usize,
-    /// Acknowledgements that hold no more as they were told, and stand in a fork's list.
+    /// Acknowledgements that hold no more as they were acknowledged, and are in a fork's list.
     pub ranks_excused: usize,
     /// Acknowledgements that were lost as the row of the durability allows.
     pub losses_allowed: usize,
@@ -107,31 +107,31 @@ pub struct Verdict {
     /// Results in the ledger that a fork or an allowed loss took back after they were settled.
     pub results_overtaken: usize,
     /// The newest results, which the operator took out of the ledger by restoring an older one, and
-    /// behind which none came that would have shown it.
+    /// after which none came that would have shown it.
     pub results_taken_out: usize,
 }
 
-/// Judges a world: counts what it lived through if every promise was kept.
+/// Judges a world: gives its counts if every promise was kept.
 ///
 /// # Errors
 ///
 /// Every promise that was found broken, in the order of the table above. If the entries are no chain,
 /// nothing else is looked at: there is nothing to judge it by.
 pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
-    let tree = Tree::grow(history)?;
-    let walk = Walk::along(&tree, &history.exchanges);
+    let tree = Tree::build(history)?;
+    let replay = Replay::along(&tree, &history.exchanges);
     let mut verdict = Verdict { forks: tree.forks(), ..Verdict::default() };
     let mut wrong = Vec::new();
-    let told = answers::check(history, &tree, &walk, &mut verdict, &mut wrong);
+    let reply = answers::check(history, &tree, &replay, &mut verdict, &mut wrong);
     asked::check(history, &tree, &mut wrong);
-    let journal = tree.journal.iter().flat_map(|place| &walk.deeds[*place]);
-    deeds::check(journal, &mut wrong);
-    promises::check(history, &tree, &walk, &told, &mut verdict, &mut wrong);
-    waits::check(history, &tree, &mut wrong);
-    line::check(history, &mut wrong);
+    let journal = tree.journal.iter().flat_map(|vertex| &replay.events[*vertex]);
+    events::check(journal, &mut wrong);
+    promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
+    failover::check(history, &tree, &mut wrong);
+    wait_queue::check(history, &mut wrong);
     baskets::check(history, &mut wrong);
-    settled::check(history, &tree, &walk, &mut wrong);
-    ended::check(history, &walk, &mut verdict, &mut wrong);
+    settled::check(history, &tree, &replay, &mut wrong);
+    ended::check(history, &replay, &mut verdict, &mut wrong);
     if wrong.is_empty() { Ok(verdict) } else { Err(wrong) }
 }
 
@@ -172,23 +172,23 @@ impl fmt::Display for Question<'_> {
     }
 }
 
-/// Who asked what, when, and was told what.
+/// A request with its times and its reply.
 struct Story<'a>(&'a Exchange);
 
 impl fmt::Display for Story<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Exchange { life, asked_at, asked, heard_at, told, .. } = self.0;
-        write!(f, "{} at {} at life {life} and was told ", Question(asked), At(*asked_at))?;
-        match told {
-            Told::Answer { outcome, position, decided } => {
+        let Exchange { node_run, asked_at, asked, heard_at, reply, .. } = self.0;
+        write!(f, "{} at {} at life {node_run} and was told ", Question(asked), At(*asked_at))?;
+        match reply {
+            Reply::Answer { outcome, position, decided } => {
                 let by = match decided {
                     Decided::Journal => "by the journal",
                     Decided::Replica => "from memory",
                 };
                 write!(f, "{outcome:?} {by} as of {position}")?;
             }
-            Told::Failure(failure) => write!(f, "{failure:?}")?,
-            Told::Nothing => write!(f, "nothing")?,
+            Reply::Failure(failure) => write!(f, "{failure:?}")?,
+            Reply::Nothing => write!(f, "nothing")?,
         }
         write!(f, " at {}", At(*heard_at))
     }

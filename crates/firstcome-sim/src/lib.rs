@@ -1,15 +1,15 @@
-//! A world in a seed: nodes, store, ledger, network and people, simulated until a promise breaks.
+//! A deterministic simulation: nodes, store, ledger, network and people, drawn from a seed and checked by a judge.
 
-mod around;
-mod books;
+mod environment;
 pub mod history;
 pub mod judge;
-mod life;
+mod ledger;
 pub mod mistakes;
+mod network;
+mod nodes;
 mod people;
 pub mod plan;
 mod record;
-mod road;
 mod store;
 pub mod trace;
 pub mod trial;

@@ -1,8 +1,8 @@
-//! `cargo xtask sim`: lives through worlds until a promise breaks.
+//! The command `cargo xtask sim`: runs worlds until a promise breaks.
 
 mod args;
-mod hunt;
-mod tale;
+mod batch;
+mod story;
 
 use anyhow::bail;
 use args::{Args, Asked};
@@ -46,17 +46,17 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or(processors).max(1);
     if args.mistakes {
-        return hunt::every_mistake(threads, args.seeds.max(4_000), args.check.as_deref());
+        return batch::every_mistake(threads, args.seeds.max(4_000), args.check.as_deref());
     }
     if let Some(seed) = args.seed {
-        return tale::tell(seed, args.steps.as_deref(), mistake);
+        return story::print(seed, args.steps.as_deref(), mistake);
     }
     let until = match args.minutes {
         Some(minutes) if minutes.is_finite() && minutes > 0.0 => {
-            hunt::Until::Over(Duration::from_secs_f64(minutes.min(1e6) * 60.0))
+            batch::Until::Over(Duration::from_secs_f64(minutes.min(1e6) * 60.0))
         }
         Some(minutes) => bail!("--minutes {minutes}: a positive number is needed"),
-        None => hunt::Until::Worlds(args.seeds),
+        None => batch::Until::Worlds(args.seeds),
     };
-    Ok(hunt::promises(args.from, until, mistake, threads, args.keep_going))
+    Ok(batch::promises(args.from, until, mistake, threads, args.keep_going))
 }

@@ -1,8 +1,8 @@
-//! Deliberate mistakes: what the world must notice if it is worth anything.
+//! The deliberate mistakes that the simulation must detect.
 
 use firstcome_inject::Mistake;
 
-/// Mistakes that no promise breaks by, and what stands behind the protection that is missing.
+/// Mistakes that no promise breaks by, and what covers the missing protection.
 pub const COVERED: [(Mistake, &str); 4] = [
     (
         Mistake::AppendAnywhere,

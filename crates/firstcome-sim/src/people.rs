@@ -1,9 +1,9 @@
-//! People: they ask, wait, ask again on another node with the position brought along, and write down
-//! what they were told.
+//! The simulated people: they send requests, retry on another node with the position they heard last, and record the
+//! replies.
 
-use crate::around::Around;
-use crate::history::{Asked, Exchange, Told};
-use crate::life::Seats;
+use crate::environment::Environment;
+use crate::history::{Asked, Exchange, Reply};
+use crate::nodes::Slots;
 use crate::plan::{Ask, Campaign, Want};
 use crate::store::BEGIN;
 use fastrand::Rng;
@@ -19,41 +19,41 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// How long somebody waits for an answer.
+/// How long a person waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
 
-/// How often somebody asks at least who does not give up.
+/// How often a person asks at least who does not give up.
 const INSISTS: u32 = 200;
 
 /// By campaign, pool and subject.
 type Ranks = HashMap<(usize, usize, u32), u32>;
 
-/// Everybody who asks, and what they know of one another's claims. Clones are the same people.
+/// All people, and what they know of one another's claims. Clones are the same people.
 #[derive(Clone, Debug)]
 pub(crate) struct People {
-    around: Around,
-    seats: Seats,
-    /// The rank each subject was told last.
+    environment: Environment,
+    slots: Slots,
+    /// The last rank that each subject heard.
     ranks: Arc<Mutex<Ranks>>,
 }
 
 impl People {
-    pub(crate) fn gather(around: Around, seats: Seats) -> Self {
-        Self { around, seats, ranks: Arc::default() }
+    pub(crate) fn new(environment: Environment, slots: Slots) -> Self {
+        Self { environment, slots, ranks: Arc::default() }
     }
 
     /// Asks for something until it is answered, or given up.
-    pub(crate) async fn asks(self, ask: Ask) {
-        let mut random = Rng::with_seed(ask.dice);
-        let mut seat = ask.seat;
+    pub(crate) async fn ask(self, ask: Ask) {
+        let mut random = Rng::with_seed(ask.seed);
+        let mut slot = ask.slot;
         let mut heard: Option<Position> = None;
         let mut pause = 20;
         for again in 0..=ask.retries {
             let Some(asked) = self.asked(&ask.want) else { return };
-            let min = heard.filter(|_| ask.brings);
-            let told = self.tries(seat, asked, min, random.u64(..)).await;
-            match told {
-                Told::Answer { position, outcome, .. } => {
+            let min = heard.filter(|_| ask.sends_position);
+            let reply = self.ask_once(slot, asked, min, random.u64(..)).await;
+            match reply {
+                Reply::Answer { position, outcome, .. } => {
                     self.learn(&ask.want, &outcome);
                     let later = |known: Position| {
                         (known.epoch, known.position) < (position.epoch, position.position)
@@ -67,23 +67,24 @@ impl People {
                         return;
                     }
                 }
-                Told::Failure(Failure::StalePosition) => heard = None,
-                Told::Failure(_) | Told::Nothing => {}
+                Reply::Failure(Failure::StalePosition) => heard = None,
+                Reply::Failure(_) | Reply::Nothing => {}
             }
             sleep(Duration::from_millis(random.u64(pause / 2..=pause))).await;
             pause = (pause * 2).min(2_000);
-            seat = random.usize(..self.around.plan.nodes);
+            slot = random.usize(..self.environment.plan.nodes);
         }
     }
 
-    /// Puts what somebody wants into the words of the moment; none if there is nothing to ask.
+    /// Puts what a person wants into the words of the moment; none if there is nothing to ask.
     fn asked(&self, want: &Want) -> Option<Asked> {
-        let name = |campaign: &usize| self.around.plan.campaigns[*campaign].name.clone();
+        let name = |campaign: &usize| self.environment.plan.campaigns[*campaign].name.clone();
         let who = |subject: &u32| format!("s{subject}");
         Some(match want {
             Want::Claim { campaign, pool, subject } => Asked::Claim {
                 campaign: name(campaign),
-                pool: pool.map(|pool| self.around.plan.campaigns[*campaign].pool(pool).to_owned()),
+                pool: pool
+                    .map(|pool| self.environment.plan.campaigns[*campaign].pool(pool).to_owned()),
                 subject: who(subject),
             },
             Want::Nowhere(subject) => {
@@ -93,7 +94,7 @@ impl People {
                 let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
                 Asked::Cancel {
                     campaign: name(campaign),
-                    pool: self.around.plan.campaigns[*campaign].pool(*pool).to_owned(),
+                    pool: self.environment.plan.campaigns[*campaign].pool(*pool).to_owned(),
                     subject: who(subject),
                     rank: *known.get(&(*campaign, *pool, *subject))?,
                     operator: *operator,
@@ -101,7 +102,10 @@ impl People {
             }
             Want::Put { campaign, capacity } => Asked::Put {
                 campaign: name(campaign),
-                settings: Box::new(settings(&self.around.plan.campaigns[*campaign], *capacity)),
+                settings: Box::new(settings(
+                    &self.environment.plan.campaigns[*campaign],
+                    *capacity,
+                )),
             },
             Want::Pause(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Pause },
             Want::Resume(campaign) => {
@@ -112,7 +116,7 @@ impl People {
         })
     }
 
-    /// Remembers the rank that was told.
+    /// Remembers the rank in a reply.
     fn learn(&self, want: &Want, outcome: &Outcome) {
         if let (Want::On { command, .. }, Outcome::Confirmed(confirmed)) = (want, outcome) {
             return self.learn_confirmed(command, confirmed);
@@ -124,14 +128,14 @@ impl People {
         else {
             return;
         };
-        let place = (*campaign, pool.unwrap_or_default(), *subject);
-        self.ranks.lock().unwrap_or_else(PoisonError::into_inner).insert(place, *rank);
+        let index = (*campaign, pool.unwrap_or_default(), *subject);
+        self.ranks.lock().unwrap_or_else(PoisonError::into_inner).insert(index, *rank);
     }
 
     /// Remembers the last rank of those that were confirmed.
     fn learn_confirmed(&self, asked: &Encoded, confirmed: &Confirmation) {
         let Command::Confirm { step, .. } = asked.command() else { return };
-        let campaigns = &self.around.plan.campaigns;
+        let campaigns = &self.environment.plan.campaigns;
         let campaign = campaigns.iter().position(|known| *known.name == *step.campaign);
         let subject = step.subject.strip_prefix('s').and_then(|number| number.parse().ok());
         let (Some(campaign), Some(subject)) = (campaign, subject) else { return };
@@ -144,67 +148,71 @@ impl People {
     }
 
     /// Asks one node once.
-    async fn tries(&self, seat: usize, asked: Asked, min: Option<Position>, dice: u64) -> Told {
-        let Some(server) = self.seats.front(seat) else { return Told::Nothing };
-        let (asked_at, clock_at) = (self.around.trace.now(), self.around.store.clock());
-        self.around.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
-        let number = self.around.store.record.asked(Exchange {
-            life: server.life(),
+    async fn ask_once(&self, slot: usize, asked: Asked, min: Option<Position>, seed: u64) -> Reply {
+        let Some(server) = self.slots.handle(slot) else { return Reply::Nothing };
+        let (asked_at, clock_at) = (self.environment.trace.now(), self.environment.store.clock());
+        self.environment.trace.tell(format_args!("{} is asked: {asked:?}", server.name()));
+        let number = self.environment.store.record.asked(Exchange {
+            node_run: server.node_run(),
             asked_at,
             clock_at,
             asked: asked.clone(),
             min,
             heard_at: Duration::MAX,
-            told: Told::Nothing,
+            reply: Reply::Nothing,
         });
-        let way = Rng::with_seed(dice).u64(50..3_000);
+        let travel = Rng::with_seed(seed).u64(50..3_000);
         let (order, words) = (asked.clone(), server.clone());
-        let line = Line { around: self.around.clone(), exchange: number };
+        let recorder = WaitRecorder { environment: self.environment.clone(), exchange: number };
         // A request that arrived is worked on, whether or not anybody still waits for its answer.
         let answer = tokio::spawn(async move {
-            sleep(Duration::from_micros(way)).await;
+            sleep(Duration::from_micros(travel)).await;
             words.gate().pass().await;
-            let answer = answers(&words, order, min, &line).await;
+            let answer = serve(&words, order, min, &recorder).await;
             words.gate().pass().await;
-            sleep(Duration::from_micros(way / 2)).await;
+            sleep(Duration::from_micros(travel / 2)).await;
             answer
         });
-        let told = tokio::select! {
+        let reply = tokio::select! {
             answer = timeout(PATIENCE, answer) => match answer {
                 Ok(Ok(Ok(Answer { outcome, position, decided }))) => {
-                    Told::Answer { outcome, position, decided }
+                    Reply::Answer { outcome, position, decided }
                 }
-                Ok(Ok(Err(failure))) => Told::Failure(failure),
-                Ok(Err(_)) | Err(_) => Told::Nothing,
+                Ok(Ok(Err(failure))) => Reply::Failure(failure),
+                Ok(Err(_)) | Err(_) => Reply::Nothing,
             },
-            () = server.dies() => Told::Nothing,
+            () = server.wait_for_death() => Reply::Nothing,
         };
-        match &told {
-            Told::Answer { outcome, position, decided } => self.around.trace.tell(format_args!(
-                "{} says {outcome:?} as of {position}, by {} to {asked:?}",
-                server.name(),
-                decided.as_str()
-            )),
-            Told::Failure(failure) => {
-                self.around
+        match &reply {
+            Reply::Answer { outcome, position, decided } => {
+                self.environment.trace.tell(format_args!(
+                    "{} says {outcome:?} as of {position}, by {} to {asked:?}",
+                    server.name(),
+                    decided.as_str()
+                ))
+            }
+            Reply::Failure(failure) => {
+                self.environment
                     .trace
                     .tell(format_args!("{} says {failure:?} to {asked:?}", server.name()));
             }
-            Told::Nothing => {
-                self.around.trace.tell(format_args!("{} says nothing to {asked:?}", server.name()));
+            Reply::Nothing => {
+                self.environment
+                    .trace
+                    .tell(format_args!("{} says nothing to {asked:?}", server.name()));
             }
         }
-        self.around.store.record.heard(number, self.around.trace.now(), told.clone());
-        told
+        self.environment.store.record.heard(number, self.environment.trace.now(), reply.clone());
+        reply
     }
 }
 
 /// Has a node answer, as its HTTP server would.
-async fn answers(
-    server: &crate::life::Front,
+async fn serve(
+    server: &crate::nodes::NodeHandle,
     asked: Asked,
     min: Option<Position>,
-    line: &Line,
+    recorder: &WaitRecorder,
 ) -> Result<Answer, Failure> {
     let intake = server.intake();
     let order = Order { id: None, who: "desk" };
@@ -217,32 +225,32 @@ async fn answers(
             let (reason, who) = if *operator { ("asked to", "desk") } else { ("", "") };
             let rank = *rank;
             let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
-            decides(intake, &cancel, min).await
+            decide_at(intake, &cancel, min).await
         }
         Asked::Put { campaign, settings } => {
             let (settings, expect) = ((**settings).clone(), Expect::Anything);
-            decides(intake, &Command::Put { campaign, settings, expect, order }, min).await
+            decide_at(intake, &Command::Put { campaign, settings, expect, order }, min).await
         }
         Asked::Steer { campaign, steer } => {
-            decides(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
+            decide_at(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
         }
         Asked::On { command, wait } => {
             let command = command.command();
             if !matches!(command, Command::Hold { .. }) {
-                return decides(intake, &command, min).await;
+                return decide_at(intake, &command, min).await;
             }
             let early = intake.hold_early(&command, min).await.transpose();
             let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
             match early {
-                // Whoever would rather wait is not told that it is taken.
+                // A caller that waits is not told that the seat is taken.
                 Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
-                Some(_) | None => line.waits(intake, &command, *wait).await,
+                Some(_) | None => recorder.waits(intake, &command, *wait).await,
             }
         }
     }
 }
 
-async fn decides(
+async fn decide_at(
     intake: &Intake,
     command: &Command<'_>,
     min: Option<Position>,
@@ -251,18 +259,18 @@ async fn decides(
     intake.decide(command).await
 }
 
-/// Says whether somebody was told that there is no such campaign.
+/// Says whether a person heard that there is no such campaign.
 fn is_nowhere(outcome: &Outcome) -> bool {
     outcome.refusal() == Some(Refusal::NotFound(Missing::Campaign))
 }
 
-/// Writes down who waits in line.
-struct Line {
-    around: Around,
+/// Records the wait of a request in the wait queue.
+struct WaitRecorder {
+    environment: Environment,
     exchange: usize,
 }
 
-impl Line {
+impl WaitRecorder {
     async fn waits(
         &self,
         intake: &Intake,
@@ -272,10 +280,10 @@ impl Line {
         if wait.is_zero() {
             return intake.hold_in_line(hold, wait).await;
         }
-        let (record, trace) = (&self.around.store.record, &self.around.trace);
-        let place = record.lines_up(self.exchange, trace.now());
+        let (record, trace) = (&self.environment.store.record, &self.environment.trace);
+        let index = record.wait_begins(self.exchange, trace.now());
         let answer = intake.hold_in_line(hold, wait).await;
-        record.leaves_line(place, trace.now());
+        record.wait_ends(index, trace.now());
         answer
     }
 }
@@ -285,12 +293,12 @@ pub(crate) fn settings(campaign: &Campaign, capacity: Option<u32>) -> Settings {
     let at = |after: Duration| {
         Timestamp::from_micros(BEGIN + i64::try_from(after.as_micros()).unwrap_or(0))
     };
-    let pools = campaign.pools.iter().enumerate().map(|(place, (name, usual))| {
-        PoolSettings::counted(name, capacity.filter(|_| place == 0).unwrap_or(*usual))
+    let pools = campaign.pools.iter().enumerate().map(|(index, (name, usual))| {
+        PoolSettings::counted(name, capacity.filter(|_| index == 0).unwrap_or(*usual))
     });
-    let hall = campaign.house.as_ref().map(|house| {
+    let hall = campaign.venue.as_ref().map(|venue| {
         let name = campaign.pool(campaign.pools.len());
-        PoolSettings { limit: house.limit, ..PoolSettings::seated(name) }
+        PoolSettings { limit: venue.limit, ..PoolSettings::seated(name) }
     });
     Settings {
         title: "".into(),

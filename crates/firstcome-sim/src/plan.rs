@@ -1,20 +1,20 @@
-//! What a seed makes of a world: how its store is built, who asks for what, and what goes wrong when.
+//! The plan of a world: its store and nodes, the requests of its people, and its faults.
 //!
 //! Everything is drawn before the world begins, so that a part of it can be left out and the rest
 //! stays what it was: that is how a history that fails is made shorter.
 
 mod draw;
-mod halls;
-mod plots;
+mod scenarios;
+mod venues;
 
-pub use halls::{House, Seat};
+pub use venues::{Seat, Venue};
 
 use crate::history::Durability;
 use firstcome_core::command::Encoded;
 use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
-/// A world to be lived through.
+/// The plan of a world.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The number it was drawn from.
@@ -62,16 +62,16 @@ pub struct Campaign {
     pub claim_again: bool,
     /// Whether the unit of a cancelled claim can be won again.
     pub units_return: bool,
-    /// Its seated pool behind the others, if it has one.
-    pub house: Option<House>,
+    /// Its seated pool after the others, if it has one.
+    pub venue: Option<Venue>,
     /// How units are held.
     pub holding: HoldSettings,
 }
 
 impl Campaign {
-    /// Gives the name of a pool by its place; the seated one comes last.
-    pub fn pool(&self, place: usize) -> &str {
-        self.pools.get(place).map_or("hall", |(name, _)| name)
+    /// Gives the name of a pool by its index; the seated one comes last.
+    pub fn pool(&self, index: usize) -> &str {
+        self.pools.get(index).map_or("hall", |(name, _)| name)
     }
 }
 
@@ -87,28 +87,28 @@ pub struct Step {
 /// What happens.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// Somebody asks, and asks again elsewhere when there is no answer.
+    /// A person asks, and asks again elsewhere when there is no answer.
     Ask(Ask),
     /// Something goes wrong.
     Fault(Fault),
 }
 
-/// Somebody asks for something.
+/// A person asks for something.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// Which node first, by its seat.
-    pub seat: usize,
+    /// Which node first, by its slot.
+    pub slot: usize,
     /// What for.
     pub want: Want,
     /// How many times it is asked again without an answer.
     pub retries: u32,
-    /// Whether the position heard last is brought along.
-    pub brings: bool,
-    /// What the asker draws from.
-    pub dice: u64,
+    /// Whether the position heard last is sent along.
+    pub sends_position: bool,
+    /// The seed of the random choices of the person.
+    pub seed: u64,
 }
 
-/// What somebody wants.
+/// What a person wants.
 #[derive(Clone, Debug)]
 pub enum Want {
     /// A unit of a campaign's pool; the pool may be left out.
@@ -150,7 +150,7 @@ pub enum Want {
     On {
         /// What.
         command: Encoded,
-        /// How long to wait for seats that somebody has.
+        /// How long to wait for seats that another subject has.
         wait: Duration,
     },
 }
@@ -158,40 +158,40 @@ pub enum Want {
 /// Something goes wrong.
 #[derive(Clone, Copy, Debug)]
 pub enum Fault {
-    /// A node dies, and another one starts in its place after a while.
+    /// A node dies, and another one starts in its slot after a while.
     Crash {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// After how long.
         down: Duration,
     },
-    /// A node is told to stop, and another one starts in its place after a while.
+    /// A node is asked to stop, and another one starts in its slot after a while.
     Stop {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// After how long.
         down: Duration,
     },
-    /// A node stands still.
+    /// A node is paused.
     Pause {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// For how long.
         time: Duration,
     },
     /// A node and the store do not reach one another.
     Cut {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// For how long.
         time: Duration,
         /// What still arrives.
-        way: Cut,
+        direction: Cut,
     },
     /// What a node says to the store and hears from it takes much longer.
     Slow {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// For how long.
         time: Duration,
         /// How much longer, at most.
@@ -200,7 +200,7 @@ pub enum Fault {
     /// The lock that says who leads does not answer a node.
     LockAway {
         /// Which.
-        seat: usize,
+        slot: usize,
         /// For how long.
         time: Duration,
     },
@@ -252,7 +252,7 @@ pub enum Fault {
     },
     /// The answer to the next transaction of the ledger is lost.
     LostCommit,
-    /// A transaction stands still before its end, and whoever comes next gives up waiting for it.
+    /// A transaction blocks before its end, and the next one gives up waiting for it.
     StuckTransaction {
         /// For how long.
         time: Duration,

@@ -1,6 +1,8 @@
-//! What is written down while a world lives, for those who judge it.
+//! Records the history of a world while it runs, for the judge.
 
-use crate::history::{Cause, Exchange, Headed, History, Life, Lined, Loss, Moment, Stored, Told};
+use crate::history::{
+    Cause, Exchange, HeadChange, History, Loss, Moment, NodeRun, QueueWait, Reply, Stored,
+};
 use firstcome_core::NodeId;
 use firstcome_core::state::Stamp;
 use firstcome_journal::{Entry, Name};
@@ -8,33 +10,33 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Writes down what happens. Clones write into the same book.
+/// Records what happens. Clones write into the same history.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<RecordState>>,
 }
 
 #[derive(Debug)]
-struct Inside {
+struct RecordState {
     history: History,
-    /// Where each entry stands in the history.
-    places: HashMap<Place, usize>,
+    /// The index of each entry in the history.
+    indexes: HashMap<EntryKey, usize>,
     /// The same, by what a state knows of the entry it is as of.
     stamps: HashMap<(u64, i64, u32, [u8; 16], u64), usize>,
     /// Up to which result the ledger has them.
     settled: u64,
 }
 
-/// What tells two entries apart.
+/// The fields by which two entries differ.
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Place(u64, i64, u32, [u8; 16], u64, u64);
+struct EntryKey(u64, i64, u32, [u8; 16], u64, u64);
 
 impl Record {
     pub(crate) fn begin(history: History) -> Self {
         Self {
-            inside: Arc::new(Mutex::new(Inside {
+            state: Arc::new(Mutex::new(RecordState {
                 history,
-                places: HashMap::new(),
+                indexes: HashMap::new(),
                 stamps: HashMap::new(),
                 settled: 0,
             })),
@@ -44,11 +46,11 @@ impl Record {
     /// Notes an entry a server has; gives its number, the same each time, and whether it is a new one.
     pub(crate) fn stored(&self, moment: Moment, entry: &Entry, name: Name) -> (usize, bool) {
         let (at, before, body) = (entry.at.as_micros(), entry.before, xxh3_64(&entry.body));
-        let place = Place(entry.position, at, entry.epoch, before.node.0, before.number, body);
-        let mut inside = self.lock();
-        let Inside { history, places, stamps, .. } = &mut *inside;
+        let key = EntryKey(entry.position, at, entry.epoch, before.node.0, before.number, body);
+        let mut state = self.lock();
+        let RecordState { history, indexes, stamps, .. } = &mut *state;
         let number = history.stored.len();
-        let known = *places.entry(place).or_insert(number);
+        let known = *indexes.entry(key).or_insert(number);
         if known == number {
             history.stored.push(Stored { moment, entry: entry.clone(), name });
             stamps.insert((entry.position, at, entry.epoch, name.node.0, name.number), number);
@@ -59,30 +61,30 @@ impl Record {
     /// Gives the entries up to the one with this position and name, from the first one on, as far as any
     /// server ever had them; of two that differ in their time alone, the one that came later.
     pub(crate) fn ancestry(&self, position: u64, name: Name) -> Vec<usize> {
-        let inside = self.lock();
-        let stored = &inside.history.stored;
+        let state = self.lock();
+        let stored = &state.history.stored;
         let (mut chain, mut wanted) = (Vec::new(), (position, name));
         while wanted.0 > 0 {
             let fits = |it: &Stored| (it.entry.position, it.name) == wanted;
-            let Some(place) = stored.iter().rposition(fits) else { break };
-            chain.push(place);
-            wanted = (wanted.0 - 1, stored[place].entry.before);
+            let Some(index) = stored.iter().rposition(fits) else { break };
+            chain.push(index);
+            wanted = (wanted.0 - 1, stored[index].entry.before);
         }
         chain.reverse();
         chain
     }
 
     /// Gives the number of the entry a state is as of.
-    pub(crate) fn place(&self, stamp: Stamp) -> Option<usize> {
+    pub(crate) fn index_of(&self, stamp: Stamp) -> Option<usize> {
         let Stamp { position, at, epoch, node, number } = stamp;
         self.lock().stamps.get(&(position, at.as_micros(), epoch, node.0, number)).copied()
     }
 
-    pub(crate) fn headed(&self, headed: Headed) {
-        self.lock().history.headed.push(headed);
+    pub(crate) fn head_changed(&self, change: HeadChange) {
+        self.lock().history.head_changes.push(change);
     }
 
-    /// Notes what a node told the operator.
+    /// Records what a node reported to the operator.
     pub(crate) fn said(&self, text: &str) {
         let lines = text.lines().map(str::to_owned);
         self.lock().history.end.reports.extend(lines);
@@ -96,9 +98,9 @@ impl Record {
         from: Option<usize>,
         to: Option<usize>,
     ) {
-        let mut inside = self.lock();
-        let settled = inside.settled;
-        inside.history.losses.push(Loss { moment, cause, from, to, settled });
+        let mut state = self.lock();
+        let settled = state.settled;
+        state.history.losses.push(Loss { moment, cause, from, to, settled });
     }
 
     /// Notes up to which result the ledger has them now.
@@ -106,13 +108,13 @@ impl Record {
         self.lock().settled = through;
     }
 
-    /// Notes that a leader wrote into the ledger after another one had taken its place there.
+    /// Notes that a leader wrote into the ledger after another one had begun there.
     pub(crate) fn wrote_late(&self, moment: Moment) {
         self.lock().history.settled_late.push(moment);
     }
 
-    pub(crate) fn turned(&self, moment: Moment, server: usize) {
-        self.lock().history.turns.push((moment, server));
+    pub(crate) fn failed_over(&self, moment: Moment, server: usize) {
+        self.lock().history.failovers.push((moment, server));
     }
 
     pub(crate) fn demoted(&self, moment: Moment) {
@@ -135,49 +137,49 @@ impl Record {
     }
 
     /// Notes what was heard.
-    pub(crate) fn heard(&self, number: usize, heard_at: Moment, told: Told) {
+    pub(crate) fn heard(&self, number: usize, heard_at: Moment, reply: Reply) {
         if let Some(exchange) = self.lock().history.exchanges.get_mut(number) {
             exchange.heard_at = heard_at;
-            exchange.told = told;
+            exchange.reply = reply;
         }
     }
 
-    /// Notes that somebody takes a place in line; gives its number.
-    pub(crate) fn lines_up(&self, exchange: usize, began: Moment) -> usize {
-        let lined = &mut self.lock().history.lined;
-        lined.push(Lined { exchange, began, left: None });
-        lined.len() - 1
+    /// Notes that a request begins to wait in the queue; gives its number.
+    pub(crate) fn wait_begins(&self, exchange: usize, began: Moment) -> usize {
+        let waits = &mut self.lock().history.queue_waits;
+        waits.push(QueueWait { exchange, began, left: None });
+        waits.len() - 1
     }
 
-    /// Notes that they left it.
-    pub(crate) fn leaves_line(&self, number: usize, moment: Moment) {
-        if let Some(lined) = self.lock().history.lined.get_mut(number) {
-            lined.left = Some(moment);
+    /// Notes that the wait ended.
+    pub(crate) fn wait_ends(&self, number: usize, moment: Moment) {
+        if let Some(wait) = self.lock().history.queue_waits.get_mut(number) {
+            wait.left = Some(moment);
         }
     }
 
     /// Begins a life; gives its number.
     pub(crate) fn born(&self, began: Moment, node: NodeId) -> usize {
-        let mut inside = self.lock();
-        inside.history.lives.push(Life { node, began, ..Life::default() });
-        inside.history.lives.len() - 1
+        let mut state = self.lock();
+        state.history.node_runs.push(NodeRun { node, began, ..NodeRun::default() });
+        state.history.node_runs.len() - 1
     }
 
-    pub(crate) fn applied(&self, life: usize, moment: Moment, entry: usize) {
-        if let Some(life) = self.lock().history.lives.get_mut(life) {
-            life.applied.push((moment, entry));
+    pub(crate) fn applied(&self, node_run: usize, moment: Moment, entry: usize) {
+        if let Some(node_run) = self.lock().history.node_runs.get_mut(node_run) {
+            node_run.applied.push((moment, entry));
         }
     }
 
-    pub(crate) fn told_to_stop(&self, life: usize, moment: Moment) {
-        if let Some(life) = self.lock().history.lives.get_mut(life) {
-            life.told = Some(moment);
+    pub(crate) fn stop_requested(&self, node_run: usize, moment: Moment) {
+        if let Some(node_run) = self.lock().history.node_runs.get_mut(node_run) {
+            node_run.reply = Some(moment);
         }
     }
 
-    pub(crate) fn died(&self, life: usize, moment: Moment) {
-        if let Some(life) = self.lock().history.lives.get_mut(life) {
-            life.ended.get_or_insert(moment);
+    pub(crate) fn died(&self, node_run: usize, moment: Moment) {
+        if let Some(node_run) = self.lock().history.node_runs.get_mut(node_run) {
+            node_run.ended.get_or_insert(moment);
         }
     }
 
@@ -186,7 +188,7 @@ impl Record {
         look(&mut self.lock().history)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecordState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,13 +1,13 @@
-//! The store as it really is: a primary, copies that lag, one that takes its place and has less, a
-//! file that is older than what was acknowledged, a clock that is set.
+//! The simulated store: a primary and copies that lag, failovers that lose entries, restarts from an older file, and a
+//! clock that is set.
 //!
 //! Each server is a [`Memory`]. What a server did reaches a copy whole and in order, some time later.
 
 mod copies;
-mod turns;
-mod written;
+mod failover;
+mod recording;
 
-use crate::history::{Durability, Headed};
+use crate::history::{Durability, HeadChange};
 use crate::plan::Plan;
 use crate::record::Record;
 use crate::trace::Trace;
@@ -29,9 +29,9 @@ const FILE_EVERY: Duration = Duration::from_millis(500);
 /// The store. Clones are the same one.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<StoreState>>,
     /// Changes when a connection must be made anew: a number for each primary there was.
-    turns: watch::Sender<u64>,
+    generations: watch::Sender<u64>,
     /// How far copies and files are, as a number that only tells that something changed.
     progress: watch::Sender<u64>,
     durability: Durability,
@@ -40,7 +40,7 @@ pub(crate) struct Store {
 }
 
 #[derive(Debug)]
-struct Inside {
+struct StoreState {
     servers: Vec<Server>,
     primary: usize,
     /// Until when a copy hears nothing.
@@ -48,7 +48,7 @@ struct Inside {
     no_confirms: Instant,
     random: Rng,
     /// Whether faults are over.
-    mended: bool,
+    faults_over: bool,
 }
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct Server {
     /// Its entries, as numbers in the record.
     chain: Arc<Vec<usize>>,
     up: bool,
-    /// Since which turn it has been up: connections made before are gone.
+    /// Since which generation it has been up: connections made before are gone.
     since: u64,
     /// Whether it was replaced, and has not been told to follow yet.
     lingers: bool,
@@ -82,12 +82,12 @@ struct Image {
     chain: Arc<Vec<usize>>,
 }
 
-/// A server to talk to, in the turn in which somebody connected to it.
+/// A server to talk to, in the generation in which the connection was made.
 #[derive(Clone, Debug)]
 pub(crate) struct Connection {
     pub(crate) server: usize,
     pub(crate) memory: Memory,
-    pub(crate) turn: u64,
+    pub(crate) generation: u64,
 }
 
 impl Store {
@@ -121,18 +121,23 @@ impl Store {
                 }
             })
             .collect();
-        let inside = Inside {
+        let state = StoreState {
             servers,
             primary: 0,
             lags: vec![begun; plan.copies + 1],
             no_confirms: begun,
             random,
-            mended: false,
+            faults_over: false,
         };
-        record.headed(Headed { moment: trace.now(), server: 0, last: None, replaced: false });
+        record.head_changed(HeadChange {
+            moment: trace.now(),
+            server: 0,
+            last: None,
+            replaced: false,
+        });
         let store = Self {
-            inside: Arc::new(Mutex::new(inside)),
-            turns: watch::Sender::new(0),
+            state: Arc::new(Mutex::new(state)),
+            generations: watch::Sender::new(0),
             progress: watch::Sender::new(0),
             durability: plan.durability,
             record,
@@ -144,18 +149,18 @@ impl Store {
     }
 
     /// Watches for a new primary, or the same one started anew.
-    pub(crate) fn turns(&self) -> watch::Receiver<u64> {
-        self.turns.subscribe()
+    pub(crate) fn generations(&self) -> watch::Receiver<u64> {
+        self.generations.subscribe()
     }
 
     /// Says whether faults are over.
-    pub(crate) fn is_mended(&self) -> bool {
-        self.lock().mended
+    pub(crate) fn are_faults_over(&self) -> bool {
+        self.lock().faults_over
     }
 
     /// Gives how often it went on from another server, or from its file.
     pub(crate) fn failovers(&self) -> usize {
-        usize::try_from(*self.turns.borrow()).unwrap_or(usize::MAX)
+        usize::try_from(*self.generations.borrow()).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn durability(&self) -> Durability {
@@ -164,17 +169,18 @@ impl Store {
 
     /// Connects to the primary, if it is there.
     pub(crate) fn connect(&self) -> Option<Connection> {
-        let inside = self.lock();
-        let server = &inside.servers[inside.primary];
-        let turn = *self.turns.borrow();
-        let connection = Connection { server: inside.primary, memory: server.memory.clone(), turn };
+        let state = self.lock();
+        let server = &state.servers[state.primary];
+        let generation = *self.generations.borrow();
+        let connection =
+            Connection { server: state.primary, memory: server.memory.clone(), generation };
         server.up.then_some(connection)
     }
 
-    /// Says whether a server is there for those who are connected to it since a turn.
+    /// Says whether a server is there for those who are connected to it since a generation.
     pub(crate) fn is_up(&self, connection: &Connection) -> bool {
         let server = &self.lock().servers[connection.server];
-        server.up && connection.turn >= server.since
+        server.up && connection.generation >= server.since
     }
 
     /// Says whether who is connected to a server may only read there.
@@ -184,20 +190,20 @@ impl Store {
 
     /// Gives the primary's clock.
     pub(crate) fn clock(&self) -> firstcome_core::Timestamp {
-        let inside = self.lock();
-        let off = inside.servers[inside.primary].offset.load(Ordering::Relaxed);
+        let state = self.lock();
+        let off = state.servers[state.primary].offset.load(Ordering::Relaxed);
         let passed = i64::try_from(self.trace.now().as_micros()).unwrap_or(0);
         firstcome_core::Timestamp::from_micros(BEGIN + passed + off)
     }
 
     /// Takes in what a server just did: writes it down and sends it to the copies. Gives its version.
-    pub(crate) async fn did(&self, server: usize) -> u64 {
+    pub(crate) async fn publish_changes(&self, server: usize) -> u64 {
         let memory = self.lock().servers[server].memory.clone();
-        self.write_down(server, &memory).await;
+        self.record_entries(server, &memory).await;
         let (version, is_primary) = {
-            let mut inside = self.lock();
-            let is_primary = inside.primary == server;
-            let server = &mut inside.servers[server];
+            let mut state = self.lock();
+            let is_primary = state.primary == server;
+            let server = &mut state.servers[server];
             server.version += 1;
             (server.version, is_primary)
         };
@@ -210,35 +216,35 @@ impl Store {
 
     /// Says that the primary has no room for entries, or has again.
     pub(crate) fn full(&self, full: bool) {
-        let inside = self.lock();
-        for server in &inside.servers {
+        let state = self.lock();
+        for server in &state.servers {
             server.memory.set_full(full);
         }
     }
 
     /// Sets the primary's clock.
     pub(crate) fn set_clock(&self, by: i64) {
-        let inside = self.lock();
-        inside.servers[inside.primary].offset.fetch_add(by, Ordering::Relaxed);
-        drop(inside);
+        let state = self.lock();
+        state.servers[state.primary].offset.fetch_add(by, Ordering::Relaxed);
+        drop(state);
         self.record.clock_stepped(self.trace.now(), by);
     }
 
     /// Ends everything that goes wrong by itself only after a while.
-    pub(crate) fn mend(&self) {
-        let mut inside = self.lock();
+    pub(crate) fn stop_faults(&self) {
+        let mut state = self.lock();
         let now = Instant::now();
-        inside.mended = true;
-        inside.lags.fill(now);
-        inside.no_confirms = now;
-        let primary = inside.primary;
-        for server in &inside.servers {
+        state.faults_over = true;
+        state.lags.fill(now);
+        state.no_confirms = now;
+        let primary = state.primary;
+        for server in &state.servers {
             server.memory.set_full(false);
         }
-        let down = !inside.servers[primary].up;
-        drop(inside);
+        let down = !state.servers[primary].up;
+        drop(state);
         if down {
-            self.starts(primary, Duration::ZERO, false);
+            self.start_primary(primary, Duration::ZERO, false);
         }
         self.send_to_copies(primary);
         self.progress.send_modify(|times| *times += 1);
@@ -246,12 +252,12 @@ impl Store {
 
     /// Gives the primary's entries, as numbers in the record, and the server itself.
     pub(crate) fn chain(&self) -> (Arc<Vec<usize>>, Memory) {
-        let inside = self.lock();
-        let server = &inside.servers[inside.primary];
+        let state = self.lock();
+        let server = &state.servers[state.primary];
         (Arc::clone(&server.chain), server.memory.clone())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, StoreState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The story of a world: a line for each thing that happened, and a hash over all of them.
+//! Writes the story of a world: a line for each event, and a hash over all lines.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,29 +6,30 @@ use std::time::Duration;
 use tokio::time::Instant;
 use xxhash_rust::xxh3::Xxh3Default;
 
-/// Who hears a story, line by line.
+/// A function that hears a story, line by line.
 pub type Listener = Box<dyn FnMut(&str) + Send>;
 
-/// Tells what happens. Clones tell the same story.
+/// Writes what happens. Clones write the same story.
 #[derive(Clone)]
 pub struct Trace {
     begun: Instant,
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<TraceState>>,
 }
 
-struct Inside {
+struct TraceState {
     hash: Xxh3Default,
     lines: u64,
-    /// Where the story is written; `None` where only its hash is wanted.
-    told: Option<Listener>,
+    /// Receives the story; `None` where only its hash is wanted.
+    listener: Option<Listener>,
     line: String,
 }
 
 impl Trace {
-    /// Begins a story, told line by line to whoever wants to hear it.
-    pub fn begin(told: Option<Listener>) -> Self {
-        let inside = Inside { hash: Xxh3Default::new(), lines: 0, told, line: String::new() };
-        Self { begun: Instant::now(), inside: Arc::new(Mutex::new(inside)) }
+    /// Begins a story; the listener hears it line by line.
+    pub fn begin(listener: Option<Listener>) -> Self {
+        let state =
+            TraceState { hash: Xxh3Default::new(), lines: 0, listener, line: String::new() };
+        Self { begun: Instant::now(), state: Arc::new(Mutex::new(state)) }
     }
 
     /// Gives how long the world has been there.
@@ -36,23 +37,23 @@ impl Trace {
         self.begun.elapsed()
     }
 
-    /// Tells something.
+    /// Writes a line.
     pub fn tell(&self, what: fmt::Arguments<'_>) {
         use fmt::Write;
         let now = self.now();
-        let mut inside = self.lock();
-        let Inside { hash, lines, told, line } = &mut *inside;
+        let mut state = self.lock();
+        let TraceState { hash, lines, listener, line } = &mut *state;
         line.clear();
         // Writing to a string cannot fail.
         let _written = write!(line, "{:>9.3} {what}", now.as_secs_f64());
         hash.update(line.as_bytes());
         *lines += 1;
-        if let Some(told) = told {
-            told(line);
+        if let Some(listener) = listener {
+            listener(line);
         }
     }
 
-    /// Gives the hash over everything told so far.
+    /// Gives the hash over everything written so far.
     pub fn hash(&self) -> u64 {
         self.lock().hash.digest()
     }
@@ -62,8 +63,8 @@ impl Trace {
         self.lock().lines
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, TraceState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

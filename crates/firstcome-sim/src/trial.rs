@@ -1,9 +1,9 @@
-//! A trial: a world is lived through and judged; a history that fails is made shorter.
+//! Runs a world and judges it; shortens a plan that breaks a promise.
 
 use crate::judge::{Broken, Verdict, judge};
 use crate::plan::Plan;
 use crate::trace::Listener;
-use crate::world::{Lived, live};
+use crate::world::{WorldRun, run_world};
 use firstcome_inject::Mistake;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 #[derive(Debug)]
 pub struct Trial {
     /// What happened.
-    pub lived: Lived,
+    pub world_run: WorldRun,
     /// What the judge counted, or which promises broke.
     pub verdict: Result<Verdict, Vec<Broken>>,
 }
@@ -53,17 +53,17 @@ fn catch_panics() {
     });
 }
 
-/// Lives through a world and judges it; `told` hears its story.
-pub fn trial(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Trial {
+/// Runs a world and judges it; `listener` hears its story.
+pub fn trial(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> Trial {
     catch_panics();
     PANICS.set(Some(Vec::new()));
-    let lived = live(plan, mistake, told);
+    let world_run = run_world(plan, mistake, listener);
     let panics = PANICS.take().unwrap_or_default();
-    let mut verdict = judge(&lived.history);
-    if let (Ok(_), Some(what)) = (&verdict, &lived.needless) {
+    let mut verdict = judge(&world_run.history);
+    if let (Ok(_), Some(what)) = (&verdict, &world_run.needless) {
         verdict = Err(vec![Broken { promise: "settles_by_itself", what: what.clone() }]);
     }
-    if let (Ok(_), Some(what)) = (&verdict, &lived.newer) {
+    if let (Ok(_), Some(what)) = (&verdict, &world_run.newer) {
         verdict = Err(vec![Broken { promise: "older_level_stops", what: what.clone() }]);
     }
     if let Some(panic) = panics.into_iter().next() {
@@ -73,7 +73,7 @@ pub fn trial(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> T
             Err(all) => all.insert(0, broken),
         }
     }
-    Trial { lived, verdict }
+    Trial { world_run, verdict }
 }
 
 /// Leaves steps out of a plan for as long as the same promise breaks without them; gives the steps that
@@ -88,9 +88,9 @@ pub fn shorten(plan: &Plan, mistake: Option<Mistake>, promise: &str, time: Durat
         while from < kept.len() && Instant::now() < end {
             let without: Vec<usize> = {
                 let left_out = from..(from + size).min(kept.len());
-                let places = kept.iter().enumerate();
-                places
-                    .filter(|(place, _)| !left_out.contains(place))
+                let steps = kept.iter().enumerate();
+                steps
+                    .filter(|(index, _)| !left_out.contains(index))
                     .map(|(_, step)| *step)
                     .collect()
             };

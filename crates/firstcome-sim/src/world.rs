@@ -1,14 +1,14 @@
-//! A world, from its first moment until everything is quiet and whole again, or cannot become so.
+//! Runs one simulated world, from its start until all nodes have recovered from the faults, or cannot.
 
-mod newer;
-mod quiet;
+mod newer_build;
+mod recovery;
 
-pub use quiet::WHOLE_WITHIN;
+pub use recovery::RECOVERY_WITHIN;
 
-use crate::around::Around;
-use crate::books::Books;
+use crate::environment::Environment;
 use crate::history::{Durability, End, History};
-use crate::life::{Counted, Seats};
+use crate::ledger::SimLedger;
+use crate::nodes::{Counted, Slots};
 use crate::people::People;
 use crate::plan::{Fault, Plan, Step, What};
 use crate::record::Record;
@@ -19,14 +19,14 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// What became of a world.
+/// The result of a world.
 #[derive(Debug)]
-pub struct Lived {
+pub struct WorldRun {
     /// All that happened.
     pub history: History,
     /// The hash over the story.
     pub hash: u64,
-    /// How long it lived.
+    /// How long it ran.
     pub time: Duration,
     /// How often something went wrong.
     pub faults: u64,
@@ -34,9 +34,9 @@ pub struct Lived {
     pub failovers: usize,
     /// How many forks nodes went through, entries they put back, and stores they seeded anew.
     pub forks: u64,
-    /// See [`Lived::forks`].
+    /// See [`WorldRun::forks`].
     pub put_back: u64,
-    /// See [`Lived::forks`].
+    /// See [`WorldRun::forks`].
     pub reseeds: u64,
     /// Whether everything was whole again in time.
     pub whole: bool,
@@ -46,12 +46,12 @@ pub struct Lived {
     pub newer: Option<String>,
 }
 
-/// Lives through a world; `told` hears its story.
+/// Runs a world; `listener` hears its story.
 ///
 /// # Panics
 ///
 /// The runtime cannot be built; or something in the world panics, which is a finding.
-pub fn live(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Lived {
+pub fn run_world(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> WorldRun {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true);
     #[cfg(tokio_unstable)]
@@ -59,65 +59,73 @@ pub fn live(plan: &Plan, mistake: Option<Mistake>, told: Option<Listener>) -> Li
     fastrand::seed(plan.seed);
     let runtime = builder.build().expect("a runtime without threads can be built");
     firstcome_inject::set(mistake);
-    let lived = runtime.block_on(passes(Arc::new(plan.clone()), mistake, told));
+    let world_run = runtime.block_on(run_steps(Arc::new(plan.clone()), mistake, listener));
     firstcome_inject::set(None);
     // What still waits there would wait for ever.
     drop(runtime);
-    lived
+    world_run
 }
 
-async fn passes(plan: Arc<Plan>, mistake: Option<Mistake>, told: Option<Listener>) -> Lived {
+async fn run_steps(
+    plan: Arc<Plan>,
+    mistake: Option<Mistake>,
+    listener: Option<Listener>,
+) -> WorldRun {
     let begun = Instant::now();
-    let trace = Trace::begin(told);
+    let trace = Trace::begin(listener);
     let record = Record::begin(empty(plan.durability));
-    let around = Around {
+    let environment = Environment {
         store: Store::build(&plan, record.clone(), trace.clone()),
-        books: plan.ledger.then(|| Books::open(plan.seed, record.clone(), trace.clone())),
+        ledger: plan.ledger.then(|| SimLedger::open(plan.seed, record.clone(), trace.clone())),
         locks: firstcome_lock::Memory::starting_at(BEGIN.unsigned_abs()),
         trace,
         mistake,
         plan,
     };
-    let Around { plan, trace, .. } = &around;
-    let seats = Seats::set_up(around.clone());
+    let Environment { plan, trace, .. } = &environment;
+    let slots = Slots::set_up(environment.clone());
     trace.tell(format_args!("{:?}", Plan { steps: Vec::new(), ..(**plan).clone() }));
-    for seat in 0..plan.nodes {
-        seats.start(seat, Duration::from_millis(seat as u64));
+    for slot in 0..plan.nodes {
+        slots.start(slot, Duration::from_millis(slot as u64));
     }
-    let people = People::gather(around.clone(), seats.clone());
+    let people = People::new(environment.clone(), slots.clone());
     let mut faults = 0;
     for Step { at, what } in &plan.steps {
         sleep_until(begun + *at).await;
         match what {
-            What::Ask(ask) => drop(tokio::spawn(people.clone().asks(ask.clone()))),
+            What::Ask(ask) => drop(tokio::spawn(people.clone().ask(ask.clone()))),
             What::Fault(fault) => {
                 faults += 1;
                 trace.tell(format_args!("{fault:?}"));
-                befalls(*fault, &seats, &around);
+                inject(*fault, &slots, &environment);
             }
         }
     }
     sleep_until(begun + plan.ends).await;
     trace.tell(format_args!("nothing goes wrong any more"));
-    around.store.mend();
-    if let Some(books) = &around.books {
-        books.mend();
+    environment.store.stop_faults();
+    if let Some(ledger) = &environment.ledger {
+        ledger.stop_faults();
     }
-    seats.mend();
-    let (whole, needless) = quiet::becomes_whole(&around, &seats).await;
+    slots.stop_faults();
+    let (whole, needless) = recovery::wait_for_recovery(&environment, &slots).await;
     trace.tell(format_args!("{}", if whole { "all is whole" } else { "it does not become whole" }));
-    let end = quiet::end(&around, &seats).await;
-    let Counted { forks, put_back, reseeds } = seats.counted();
+    let end = recovery::end(&environment, &slots).await;
+    let Counted { forks, put_back, reseeds } = slots.counted();
     let history = record.with(|history| {
         let said = std::mem::take(&mut history.end.reports);
         history.end = end;
         history.end.reports.extend(said);
         history.clone()
     });
-    let newer = if plan.newer && whole { newer::writes(&around, &seats).await.err() } else { None };
+    let newer = if plan.newer && whole {
+        newer_build::write(&environment, &slots).await.err()
+    } else {
+        None
+    };
     let (hash, time) = (trace.hash(), begun.elapsed());
-    let failovers = around.store.failovers();
-    Lived {
+    let failovers = environment.store.failovers();
+    WorldRun {
         history,
         hash,
         time,
@@ -137,28 +145,28 @@ fn empty(durability: Durability) -> History {
         durability,
         exchanges: Vec::new(),
         stored: Vec::new(),
-        headed: Vec::new(),
+        head_changes: Vec::new(),
         losses: Vec::new(),
-        turns: Vec::new(),
+        failovers: Vec::new(),
         demotions: Vec::new(),
         clock_steps: Vec::new(),
         ledger_restored: Vec::new(),
         settled_late: Vec::new(),
-        lined: Vec::new(),
-        lives: Vec::new(),
+        queue_waits: Vec::new(),
+        node_runs: Vec::new(),
         end: End::default(),
     }
 }
 
-/// Has something go wrong.
-fn befalls(fault: Fault, seats: &Seats, around: &Around) {
-    let (store, books) = (&around.store, around.books.as_ref());
+/// Injects a fault.
+fn inject(fault: Fault, slots: &Slots, environment: &Environment) {
+    let (store, ledger) = (&environment.store, environment.ledger.as_ref());
     match fault {
-        Fault::Crash { seat, down } => seats.crash(seat, down),
-        Fault::Stop { seat, down } => seats.stop(seat, down),
-        Fault::Pause { seat, time } => seats.pause(seat, time),
-        Fault::Cut { seat, time, way } => seats.cut(seat, way, time),
-        Fault::Slow { seat, time, by } => seats.slow(seat, time, by),
+        Fault::Crash { slot, down } => slots.crash(slot, down),
+        Fault::Stop { slot, down } => slots.stop(slot, down),
+        Fault::Pause { slot, time } => slots.pause(slot, time),
+        Fault::Cut { slot, time, direction } => slots.cut(slot, direction, time),
+        Fault::Slow { slot, time, by } => slots.slow(slot, time, by),
         Fault::Lag { copy, time } => store.lag(copy, time),
         Fault::Promote { copy, lingers } => store.promote(copy, lingers),
         Fault::Restart { down } => store.restart(down, Duration::ZERO, false),
@@ -174,10 +182,10 @@ fn befalls(fault: Fault, seats: &Seats, around: &Around) {
         }
         Fault::Clock { by } => store.set_clock(by),
         Fault::NoConfirms { time } => store.without_confirms(time),
-        Fault::LockAway { seat, time } => seats.lock_away(seat, time),
-        Fault::LedgerAway { time } => drop(books.map(|books| books.away(time))),
-        Fault::LostCommit => drop(books.map(Books::lose_commit)),
-        Fault::StuckTransaction { time } => drop(books.map(|books| books.stick(time))),
-        Fault::OldLedger { age } => drop(books.map(|books| books.restore(age))),
+        Fault::LockAway { slot, time } => slots.lock_away(slot, time),
+        Fault::LedgerAway { time } => drop(ledger.map(|ledger| ledger.away(time))),
+        Fault::LostCommit => drop(ledger.map(SimLedger::lose_commit)),
+        Fault::StuckTransaction { time } => drop(ledger.map(|ledger| ledger.stick(time))),
+        Fault::OldLedger { age } => drop(ledger.map(|ledger| ledger.restore(age))),
     }
 }

@@ -1,6 +1,6 @@
-//! The worlds themselves: the same number is the same world, and the first of them keep every promise.
+//! Tests whole worlds: the same seed is the same world, and the first worlds keep every promise.
 //!
-//! Many more are lived through by `cargo xtask sim`, which `cargo xtask test` runs as well.
+//! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
 use firstcome_sim::plan::Plan;
@@ -12,11 +12,11 @@ use std::time::Duration;
 /// Lives through a world and gives its story.
 fn story(seed: u64) -> (u64, Vec<String>) {
     let lines = Arc::new(Mutex::new(Vec::new()));
-    let told = {
+    let listener = {
         let lines = Arc::clone(&lines);
         Box::new(move |line: &str| lines.lock().expect("nobody panics").push(line.to_owned()))
     };
-    let hash = trial(&Plan::draw(seed), None, Some(told)).lived.hash;
+    let hash = trial(&Plan::draw(seed), None, Some(listener)).world_run.hash;
     let lines = lines.lock().expect("nobody panics").clone();
     (hash, lines)
 }
@@ -32,7 +32,7 @@ fn the_same_number_is_the_same_world() {
         assert_eq!(differ, None, "world {seed}");
         assert_eq!((once, first.len()), (again, second.len()), "world {seed}");
         // Nobody listens, and it is the same.
-        assert_eq!(trial(&Plan::draw(seed), None, None).lived.hash, once, "world {seed}");
+        assert_eq!(trial(&Plan::draw(seed), None, None).world_run.hash, once, "world {seed}");
         hashes.insert(once);
     }
     assert_eq!(hashes.len(), 12, "another number is another world");
@@ -43,8 +43,8 @@ fn the_first_worlds_keep_every_promise() {
     let (mut claims, mut failovers, mut put_back) = (0, 0, 0);
     for seed in 0..60 {
         let trial = trial(&Plan::draw(seed), None, None);
-        failovers += trial.lived.failovers;
-        put_back += trial.lived.put_back;
+        failovers += trial.world_run.failovers;
+        put_back += trial.world_run.put_back;
         match trial.verdict {
             Ok(verdict) => claims += verdict.claims_acknowledged,
             Err(broken) => panic!("world {seed}: {broken:#?}"),
@@ -71,7 +71,7 @@ fn a_history_that_fails_is_made_shorter_and_fails_still() {
 fn a_mistake_is_forgotten_after_its_world() {
     let mistake = mistakes::named("answer_while_stale");
     let plan = Plan::draw(0);
-    let before = trial(&plan, None, None).lived.hash;
+    let before = trial(&plan, None, None).world_run.hash;
     drop(trial(&plan, mistake, None));
-    assert_eq!(trial(&plan, None, None).lived.hash, before);
+    assert_eq!(trial(&plan, None, None).world_run.hash, before);
 }

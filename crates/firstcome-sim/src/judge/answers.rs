@@ -1,10 +1,10 @@
-//! Every answer was true, and as of a position at or past the one brought.
+//! Checks that every answer was true, and as of a position at or after the one in the request.
 
 use super::model::Decision;
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
 use super::{At, Broken, Story, Verdict, memory};
-use crate::history::{Asked, Exchange, History, Told};
+use crate::history::{Asked, Exchange, History, Reply};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, Outcome};
@@ -12,7 +12,7 @@ use firstcome_node::Decided;
 use firstcome_node::Failure;
 use std::collections::BTreeSet;
 
-/// What somebody was told by an answer that was true when it was given.
+/// What a caller heard from an answer that was true when it was given.
 pub(super) struct Heard {
     /// The exchange.
     pub(super) exchange: usize,
@@ -26,20 +26,20 @@ pub(super) struct Heard {
 pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
-    walk: &Walk<'_>,
+    replay: &Replay<'_>,
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) -> Vec<Heard> {
     let mut heard = Vec::new();
     let (mut claims, mut holds) = (BTreeSet::new(), BTreeSet::new());
     for (number, exchange) in history.exchanges.iter().enumerate() {
-        let (outcome, position, decided) = match &exchange.told {
-            Told::Answer { outcome, position, decided } => (outcome, *position, *decided),
-            Told::Failure(Failure::StalePosition) => {
+        let (outcome, position, decided) = match &exchange.reply {
+            Reply::Answer { outcome, position, decided } => (outcome, *position, *decided),
+            Reply::Failure(Failure::StalePosition) => {
                 wrong.extend(stale(history, exchange));
                 continue;
             }
-            Told::Failure(_) | Told::Nothing => continue,
+            Reply::Failure(_) | Reply::Nothing => continue,
         };
         wrong.extend(below_what_was_brought(exchange, position));
         if let (
@@ -57,10 +57,10 @@ pub(super) fn check(
             holds.insert((asked_for.command().campaign(), &held.hold));
         }
         let found = match decided {
-            Decided::Journal => by_journal(tree, walk, exchange, outcome, position),
+            Decided::Journal => by_journal(tree, replay, exchange, outcome, position),
             Decided::Replica => {
                 verdict.answers_from_memory += 1;
-                memory::check(history, tree, walk, number, outcome, position)
+                memory::check(history, tree, replay, number, outcome, position)
             }
         };
         match found {
@@ -97,15 +97,15 @@ fn stale(history: &History, exchange: &Exchange) -> Option<Broken> {
 /// Finds the entry that decided; gives the entry that made it true and the one it is as of.
 fn by_journal(
     tree: &Tree<'_>,
-    walk: &Walk<'_>,
+    replay: &Replay<'_>,
     exchange: &Exchange,
     outcome: &Outcome,
     position: Position,
 ) -> Result<(usize, Option<usize>), Broken> {
     let mut instead = "no server ever had an entry there".to_owned();
     let mut promise = "answered_by_an_entry";
-    for place in tree.at(position.epoch, position.position) {
-        let Some(index) = tree.places[*place].stored else { continue };
+    for vertex in tree.at(position.epoch, position.position) {
+        let Some(index) = tree.vertices[*vertex].stored else { continue };
         let stored = &tree.stored[index];
         let commands = tree.commands[index].iter().enumerate();
         let mut mine =
@@ -120,13 +120,13 @@ fn by_journal(
             continue;
         }
         promise = "decided_by_the_rules";
-        let Some(decisions) = &walk.decisions[*place] else {
+        let Some(decisions) = &replay.decisions[*vertex] else {
             instead = format!("{} is a copy, which decides nothing", tree.tell(index));
             continue;
         };
-        let mut told = mine.filter_map(|(command, _)| decisions.get(command));
+        let mut decided_here = mine.filter_map(|(command, _)| decisions.get(command));
         let mut others = Vec::new();
-        let found = told.find(|Decision { outcome: decided, .. }| {
+        let found = decided_here.find(|Decision { outcome: decided, .. }| {
             others.push(format!("{decided:?}"));
             decided == outcome
         });
@@ -139,7 +139,7 @@ fn by_journal(
     Err(Broken::new(promise, format!("{}, but {instead}", Story(exchange))))
 }
 
-/// Says whether a command is what somebody asked for.
+/// Says whether a command is what the caller asked for.
 pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
     match (asked, command) {
         (

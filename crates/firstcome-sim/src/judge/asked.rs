@@ -1,4 +1,4 @@
-//! Nothing is in an entry that nobody asked for, or that somebody was told has not happened.
+//! Checks that every command in an entry was asked for, and that no caller heard that it changed nothing.
 //!
 //! The same thing may be asked several times, at once or one after the other, by people whose commands
 //! cannot be told apart. So they are counted: each batch that carries a command needs an exchange of its
@@ -7,7 +7,7 @@
 use super::answers::is_asked;
 use super::tree::Tree;
 use super::{At, Broken, Question};
-use crate::history::{Asked, Exchange, History, Moment, Told};
+use crate::history::{Asked, Exchange, History, Moment, Reply};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::By;
 use firstcome_core::{Command, NodeId};
@@ -108,7 +108,7 @@ fn compare(
     let Some(command) = carried.first().map(|carried| carried.command) else { return };
     let mine = || known.iter().filter(|exchange| is_asked(&exchange.asked, command));
     let mut sent: Vec<_> =
-        mine().filter(|e| may_be_sent(&e.told)).map(|exchange| exchange.asked_at).collect();
+        mine().filter(|e| may_be_sent(&e.reply)).map(|exchange| exchange.asked_at).collect();
     sent.sort_unstable();
     let mut sent = sent.into_iter().peekable();
     // Who waits in line may ask the journal several times.
@@ -126,22 +126,22 @@ fn compare(
             wrong.push(Broken::new("asked_for", what));
             continue;
         };
-        let told = mine().filter(|exchange| !may_be_sent(&exchange.told)).map(|exchange| {
-            format!("at {} and was told {:?}", At(exchange.asked_at), exchange.told)
+        let reply = mine().filter(|exchange| !may_be_sent(&exchange.reply)).map(|exchange| {
+            format!("at {} and was told {:?}", At(exchange.asked_at), exchange.reply)
         });
-        let told = told.collect::<Vec<_>>().join(", ");
+        let reply = reply.collect::<Vec<_>>().join(", ");
         let question = Question(&exchange.asked);
-        let what = format!("{question} {told}; but it is in {} all the same", tree.tell(index));
+        let what = format!("{question} {reply}; but it is in {} all the same", tree.tell(index));
         wrong.push(Broken::new("no_changed_nothing", what));
     }
 }
 
 /// Says whether what was told leaves open that the command was sent to the journal.
-fn may_be_sent(told: &Told) -> bool {
-    match told {
-        Told::Nothing => true,
-        Told::Answer { decided, .. } => *decided == Decided::Journal,
-        Told::Failure(failure) => match failure {
+fn may_be_sent(reply: &Reply) -> bool {
+    match reply {
+        Reply::Nothing => true,
+        Reply::Answer { decided, .. } => *decided == Decided::Journal,
+        Reply::Failure(failure) => match failure {
             Failure::Unknown => true,
             Failure::Busy
             | Failure::OutboxFull

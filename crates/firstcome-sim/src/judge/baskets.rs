@@ -1,9 +1,9 @@
-//! No half basket: whoever was told that they hold what they asked for was told all of it.
+//! Checks that a hold has all units that were asked for, or none.
 //!
 //! It looks at questions and answers only.
 
 use super::{Broken, Story};
-use crate::history::{Asked, History, Told};
+use crate::history::{Asked, History, Reply};
 use firstcome_core::command::{Pick, Wanted};
 use firstcome_core::outcome::UnitName;
 use firstcome_core::{Command, Outcome};
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 /// Checks every hold that was begun.
 pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     for exchange in &history.exchanges {
-        let (Asked::On { command, .. }, Told::Answer { outcome: Outcome::Held(held), .. }) =
-            (&exchange.asked, &exchange.told)
+        let (Asked::On { command, .. }, Reply::Answer { outcome: Outcome::Held(held), .. }) =
+            (&exchange.asked, &exchange.reply)
         else {
             continue;
         };

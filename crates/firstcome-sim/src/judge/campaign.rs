@@ -1,8 +1,8 @@
-//! One campaign of the judge's own rules: the ladders for put, steer, claim and cancel, as plain lists.
+//! The judge's own rules for a campaign: put, steer, claim and cancel.
 //!
 //! Holds and seats: `holding.rs`, `confirming.rs`, `seating.rs`, with `wanted.rs` and `hall.rs` below them.
 
-use super::hall::{Hall, Owner, Place};
+use super::hall::{Hall, Owner, Unit};
 use super::holding::{Hold, Made};
 use super::wanted::Wanted;
 use firstcome_core::command::Steer;
@@ -21,7 +21,7 @@ pub(super) struct Undone {
     pub(super) entry: usize,
 }
 
-/// A claim that was won; its rank is its place in the pool's list.
+/// A claim that was won; its rank is its position in the pool's list.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'a> {
     pub(super) subject: &'a str,
@@ -30,7 +30,7 @@ pub(super) struct Row<'a> {
     pub(super) entry: usize,
     pub(super) undone: Option<Undone>,
     /// Which unit it is of.
-    pub(super) unit: Place,
+    pub(super) unit: Unit,
     /// The hold it came from, by its id.
     pub(super) hold: Option<&'a str>,
 }
@@ -139,16 +139,16 @@ impl<'a> Campaign<'a> {
         self.settings.opens.at().is_some_and(|opens_at| opens_at <= at)
     }
 
-    pub(super) fn place(&self, pool: &str) -> Option<usize> {
+    pub(super) fn pool_index(&self, pool: &str) -> Option<usize> {
         self.settings.pools.iter().position(|known| *known.name == *pool)
     }
 
     /// Gives the pool of that name, or the first where none is named.
     pub(super) fn pool(&self, pool: Option<&str>) -> Option<&Pool<'a>> {
-        self.pools.get(pool.map_or(Some(0), |pool| self.place(pool))?)
+        self.pools.get(pool.map_or(Some(0), |pool| self.pool_index(pool))?)
     }
 
-    /// Says what a claim gets: the place of the pool that has a unit for it, or the first answer of
+    /// Says what a claim gets: the index of the pool that has a unit for it, or the first answer of
     /// the ladder that applies.
     pub(super) fn judge_claim(
         &self,
@@ -158,31 +158,31 @@ impl<'a> Campaign<'a> {
         limit: Option<u32>,
     ) -> Result<usize, Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
-        let place = match pool {
+        let pool_index = match pool {
             None if self.pools.len() > 1 => return refused(Refusal::PoolRequired),
             None => 0,
-            Some(pool) => match self.place(pool) {
+            Some(pool) => match self.pool_index(pool) {
                 None => return refused(Refusal::NotFound(Missing::Pool)),
-                Some(place) => place,
+                Some(pool_index) => pool_index,
             },
         };
-        if self.pools[place].hall.is_some() {
+        if self.pools[pool_index].hall.is_some() {
             return refused(Refusal::HoldRequired);
         }
-        if let Some((rank, row)) = self.pools[place].live(subject) {
+        if let Some((rank, row)) = self.pools[pool_index].live(subject) {
             return Err(Outcome::AlreadyWon { rank, at: row.at });
         }
-        if self.pools[place].latest(subject).is_some() && !self.settings.claim_again {
+        if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
             return refused(Refusal::AlreadyCancelled);
         }
         self.check_admitted(at, subject)?;
         let mut one = Wanted::default();
-        one.counts.push((place, Place::Counted, 1));
+        one.counts.push((pool_index, Unit::Counted, 1));
         self.check_limits(subject, &one, limit)?;
-        if self.left(place) == 0 {
+        if self.left(pool_index) == 0 {
             return refused(Refusal::SoldOut);
         }
-        Ok(place)
+        Ok(pool_index)
     }
 
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
@@ -205,9 +205,9 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives how many units of a counted pool are left.
-    pub(super) fn left(&self, place: usize) -> u32 {
-        let taken = self.pools[place].taken(self.settings.units_return);
-        self.settings.pools[place].capacity.saturating_sub(taken)
+    pub(super) fn left(&self, pool_index: usize) -> u32 {
+        let taken = self.pools[pool_index].taken(self.settings.units_return);
+        self.settings.pools[pool_index].capacity.saturating_sub(taken)
     }
 
     /// Gives a subject the next rank of a pool.
@@ -215,11 +215,11 @@ impl<'a> Campaign<'a> {
         &mut self,
         entry: usize,
         at: Timestamp,
-        place: usize,
+        pool_index: usize,
         subject: &'a str,
     ) -> u32 {
-        let (undone, unit, hold) = (None, Place::Counted, None);
-        self.pools[place].push(Row { subject, at, entry, undone, unit, hold })
+        let (undone, unit, hold) = (None, Unit::Counted, None);
+        self.pools[pool_index].push(Row { subject, at, entry, undone, unit, hold })
     }
 
     /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
@@ -230,8 +230,8 @@ impl<'a> Campaign<'a> {
         rank: u32,
         undone: Undone,
     ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
-        let place = self.place(name).ok_or(Refusal::NotFound(Missing::Pool))?;
-        let pool = &mut self.pools[place];
+        let pool_index = self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool))?;
+        let pool = &mut self.pools[pool_index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;
         if let Some(before) = row.undone {
@@ -243,15 +243,15 @@ impl<'a> Campaign<'a> {
         let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
         if self.settings.units_return {
             match (unit, &mut pool.hall) {
-                (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
-                (Place::Area(area), Some(hall)) => hall.areas[area].given -= 1,
-                (Place::Counted, _) | (_, None) => {}
+                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+                (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
+                (Unit::Counted, _) | (_, None) => {}
             }
         }
         if undone.by == By::Operator {
             self.barred.insert(subject);
         }
-        let (kind, pool) = (Kind::Cancel, place);
+        let (kind, pool) = (Kind::Cancel, pool_index);
         let made = Made { kind, pool, rank, subject, unit: name, hold, from: None };
         Ok((undone, Some(made)))
     }
@@ -301,8 +301,8 @@ impl<'a> Campaign<'a> {
     /// Refuses what an opened campaign cannot change any more.
     fn check_fixed(&self, asked: &Settings) -> Result<(), Refusal> {
         let now = &self.settings;
-        let gone = |(place, pool): (usize, &PoolSettings)| {
-            asked.pools.get(place).is_none_or(|asked| !is_same(pool, asked))
+        let gone = |(pool_index, pool): (usize, &PoolSettings)| {
+            asked.pools.get(pool_index).is_none_or(|asked| !is_same(pool, asked))
         };
         let differs = [
             (asked.opens != now.opens, Fixed::OpensAt),

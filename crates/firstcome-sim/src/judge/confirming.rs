@@ -1,7 +1,7 @@
-//! How holds end by their subjects' word in the judge's own rules: confirm and release.
+//! The judge's own rules for the end of a hold by its subject: confirm and release.
 
 use super::campaign::{Campaign, Row};
-use super::hall::{Owner, Place};
+use super::hall::{Owner, Unit};
 use super::holding::{Fate, Hold, Made, Said, Turn, asks};
 use super::wanted::{Wanted, refused};
 use firstcome_core::command::Late;
@@ -74,16 +74,13 @@ impl<'a> Campaign<'a> {
             if take.fate != Fate::Expired {
                 continue;
             }
-            match again
-                .counts
-                .iter_mut()
-                .find(|known| (known.0, known.1) == (take.pool, take.place))
+            match again.counts.iter_mut().find(|known| (known.0, known.1) == (take.pool, take.unit))
             {
                 Some((_, _, known)) => *known += 1,
-                None => again.counts.push((take.pool, take.place, 1)),
+                None => again.counts.push((take.pool, take.unit, 1)),
             }
         }
-        let is_free = |(pool, place, n): &(usize, Place, u32)| self.free(*pool, *place) >= *n;
+        let is_free = |(pool, unit, n): &(usize, Unit, u32)| self.free(*pool, *unit) >= *n;
         again.counts.iter().all(is_free)
             && self.check_limits(hold.subject, &again, hold.limit).is_ok()
     }
@@ -94,7 +91,7 @@ impl<'a> Campaign<'a> {
             match found.fate {
                 Fate::Held => {}
                 Fate::Expired => {
-                    self.set_aside(found.pool, found.place, at);
+                    self.set_aside(found.pool, found.unit, at);
                     self.holds[at].retaken = true;
                 }
                 Fate::Confirmed(_) | Fate::Refunded | Fate::Released => continue,
@@ -106,18 +103,18 @@ impl<'a> Campaign<'a> {
                 at: turn.at,
                 entry: turn.entry,
                 undone: None,
-                unit: found.place,
+                unit: found.unit,
                 hold: Some(id),
             });
-            match (found.place, &mut pool.hall) {
-                (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Rank(rank),
-                (Place::Area(area), Some(hall)) => {
+            match (found.unit, &mut pool.hall) {
+                (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Rank(rank),
+                (Unit::Area(area), Some(hall)) => {
                     hall.areas[area].held -= 1;
                     hall.areas[area].given += 1;
                 }
-                (Place::Counted, _) | (_, None) => pool.held -= 1,
+                (Unit::Counted, _) | (_, None) => pool.held -= 1,
             }
-            let unit = pool.hall.as_ref().and_then(|hall| hall.name(found.place));
+            let unit = pool.hall.as_ref().and_then(|hall| hall.name(found.unit));
             self.holds[at].takes[*take].fate = Fate::Confirmed(rank);
             let (kind, pool) = (Kind::Claim, found.pool);
             made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
@@ -142,7 +139,7 @@ impl<'a> Campaign<'a> {
             hold.entry = turn.entry;
             let (subject, id, pool) = (hold.subject, hold.id, found.pool);
             let hall = self.pools[pool].hall.as_ref();
-            let unit = hall.and_then(|hall| hall.name(found.place));
+            let unit = hall.and_then(|hall| hall.name(found.unit));
             let (kind, rank) = (Kind::RefundDue, 0);
             made.push(Made { kind, pool, rank, subject, unit, hold: Some(id), from: None });
         }
@@ -178,7 +175,7 @@ impl<'a> Campaign<'a> {
                 let found = self.holds[at].takes[*take];
                 if found.fate == Fate::Held {
                     self.holds[at].takes[*take].fate = Fate::Released;
-                    self.put_back(found.pool, found.place);
+                    self.put_back(found.pool, found.unit);
                 }
             }
             let hold = &mut self.holds[at];
@@ -194,7 +191,7 @@ impl<'a> Campaign<'a> {
 
     fn names_of(&self, hold: &Hold<'_>, which: &[usize], fate: Fate) -> Vec<UnitName> {
         let takes = which.iter().map(|take| hold.takes[*take]).filter(|take| take.fate == fate);
-        takes.map(|take| self.unit_name(take.pool, take.place)).collect()
+        takes.map(|take| self.unit_name(take.pool, take.unit)).collect()
     }
 
     /// Gives which of a hold's units are asked about: what is held first, then what was.
@@ -206,8 +203,8 @@ impl<'a> Campaign<'a> {
     ) -> Result<Vec<usize>, Outcome> {
         let mut found = if repeated { Vec::new() } else { hold.held_of(wanted) };
         let mut missing = Vec::new();
-        for (pool, place, count) in wanted.places() {
-            let is = |at: usize| (hold.takes[at].pool, hold.takes[at].place) == (pool, place);
+        for (pool, unit, count) in wanted.quantities() {
+            let is = |at: usize| (hold.takes[at].pool, hold.takes[at].unit) == (pool, unit);
             let has = found.iter().filter(|at| is(**at)).count();
             let was =
                 (0..hold.takes.len()).filter(|at| is(*at) && hold.takes[*at].fate != Fate::Held);
@@ -217,7 +214,7 @@ impl<'a> Campaign<'a> {
             }
             let was: Vec<usize> = was.take(count - has).collect();
             if has + was.len() < count {
-                missing.push(self.unit_name(pool, place));
+                missing.push(self.unit_name(pool, unit));
             }
             found.extend(was);
         }

@@ -1,7 +1,7 @@
-//! How the world stands at the end: the ledger has every result, the nodes agree and rest.
+//! Checks the end of a world: the ledger has every result, and the nodes agree.
 
-use super::model::{Claimed, Deed};
-use super::walk::Walk;
+use super::model::{Claimed, Event};
+use super::replay::Replay;
 use super::{Broken, Verdict};
 use crate::history::{History, Row};
 use firstcome_core::results::Kind;
@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Checks the end.
 pub(super) fn check(
     history: &History,
-    walk: &Walk<'_>,
+    replay: &Replay<'_>,
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
     if let Some(rows) = &history.end.ledger {
-        ledger(history, rows, walk, verdict, wrong);
+        ledger(history, rows, replay, verdict, wrong);
     }
     if let Some(trouble) = &history.end.settle_trouble {
         // A ledger of another past is left alone, and says so.
@@ -35,14 +35,14 @@ fn is_of_another_past(trouble: &str) -> bool {
 fn ledger(
     history: &History,
     rows: &[Row],
-    walk: &Walk<'_>,
+    replay: &Replay<'_>,
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
     let mut broken = |what: String| wrong.push(Broken::new("ledger_whole", what));
     let left_alone = history.end.settle_trouble.as_deref().is_some_and(is_of_another_past);
-    let dropped: BTreeSet<u64> = walk.last.dropped.iter().copied().collect();
-    let ours = results(walk.journal.iter().flat_map(|place| &walk.deeds[*place]));
+    let dropped: BTreeSet<u64> = replay.last.dropped.iter().copied().collect();
+    let ours = results(replay.journal.iter().flat_map(|vertex| &replay.events[*vertex]));
     let mut last = 0;
     for row in rows {
         let number = row.number;
@@ -54,9 +54,9 @@ fn ledger(
         }
         last = number.max(last);
         let ours = ours.get(&number).and_then(|ours| ours.first());
-        if ours.is_some_and(|ours| *ours == told(row)) {
+        if ours.is_some_and(|ours| *ours == row_of(row)) {
             verdict.results_settled += 1;
-        } else if left_alone && was_once(walk, row) {
+        } else if left_alone && was_once(replay, row) {
             verdict.results_overtaken += 1;
         } else {
             let ours = ours.map_or("no such result".into(), |ours| format!("{ours:?}"));
@@ -71,10 +71,10 @@ fn ledger(
     if through < last {
         broken(format!("it says it has results up to {through}, but has {last}"));
     }
-    let all = walk.last.last_result();
+    let all = replay.last.last_result();
     let left: Vec<u64> = (last + 1..=all).filter(|number| !is_dropped(*number)).collect();
     let Some(first) = left.first().filter(|_| verdict.results_overtaken == 0) else { return };
-    if was_taken_out(history, walk, &left) {
+    if was_taken_out(history, replay, &left) {
         verdict.results_taken_out += left.len();
         return;
     }
@@ -83,27 +83,28 @@ fn ledger(
 
 /// Says whether the operator put another ledger in the place of one that may have had these results,
 /// the last there are: with the next result it would show.
-fn was_taken_out(history: &History, walk: &Walk<'_>, left: &[u64]) -> bool {
-    let newest = walk.journal.iter().filter(|place| {
-        let mut results = walk.deeds[**place].iter().filter_map(Deed::result);
+fn was_taken_out(history: &History, replay: &Replay<'_>, left: &[u64]) -> bool {
+    let newest = replay.journal.iter().filter(|vertex| {
+        let mut results = replay.events[**vertex].iter().filter_map(Event::result);
         results.any(|(_, claimed)| left.contains(&claimed.number))
     });
-    let newest = newest.filter_map(|place| Some(history.stored[walk.places[*place]?].moment)).max();
+    let newest =
+        newest.filter_map(|vertex| Some(history.stored[replay.vertices[*vertex]?].moment)).max();
     history.ledger_restored.iter().any(|restored| newest.is_some_and(|newest| newest < *restored))
 }
 
 /// What a result says: its kind, campaign, pool, rank and subject; then unit, hold and the unit before.
 type Said<'a> = (Kind, (&'a str, &'a str, u32, &'a str), [Option<&'a str>; 3]);
 
-fn told(row: &Row) -> Said<'_> {
+fn row_of(row: &Row) -> Said<'_> {
     let Row { kind, campaign, pool, rank, subject, unit, hold, moved_from, .. } = row;
     let more = [unit.as_deref(), hold.as_deref(), moved_from.as_deref()];
     (*kind, (campaign, pool, *rank, subject), more)
 }
 
-fn results<'w>(deeds: impl Iterator<Item = &'w Deed<'w>>) -> BTreeMap<u64, Vec<Said<'w>>> {
+fn results<'w>(events: impl Iterator<Item = &'w Event<'w>>) -> BTreeMap<u64, Vec<Said<'w>>> {
     let mut results: BTreeMap<u64, Vec<Said<'w>>> = BTreeMap::new();
-    for (kind, claimed) in deeds.filter_map(Deed::result) {
+    for (kind, claimed) in events.filter_map(Event::result) {
         let Claimed { number, campaign, pool, rank, subject, unit, hold, from, .. } = claimed;
         let said = (kind, (*campaign, &**pool, *rank, *subject), [*unit, *hold, *from]);
         results.entry(*number).or_default().push(said);
@@ -112,9 +113,9 @@ fn results<'w>(deeds: impl Iterator<Item = &'w Deed<'w>>) -> BTreeMap<u64, Vec<S
 }
 
 /// Says whether a result was that of its number in a history that is over.
-fn was_once(walk: &Walk<'_>, row: &Row) -> bool {
-    let all = results(walk.deeds.iter().flatten());
-    all.get(&row.number).is_some_and(|known| known.contains(&told(row)))
+fn was_once(replay: &Replay<'_>, row: &Row) -> bool {
+    let all = results(replay.events.iter().flatten());
+    all.get(&row.number).is_some_and(|known| known.contains(&row_of(row)))
 }
 
 fn nodes(history: &History, wrong: &mut Vec<Broken>) {
@@ -125,9 +126,9 @@ fn nodes(history: &History, wrong: &mut Vec<Broken>) {
     let head = history.end.journal.last().copied();
     let mut first: Option<(usize, u64)> = None;
     for node in &history.end.nodes {
-        let life = node.life;
+        let node_run = node.node_run;
         if let Some(trouble) = &node.trouble {
-            broken(format!("life {life} is in trouble: {trouble}"));
+            broken(format!("life {node_run} is in trouble: {trouble}"));
         }
         if node.applied != head {
             let position = |index: usize| {
@@ -136,14 +137,14 @@ fn nodes(history: &History, wrong: &mut Vec<Broken>) {
             };
             let at = |index: Option<usize>| index.map_or("nothing".into(), position);
             let (applied, head) = (at(node.applied), at(head));
-            broken(format!("life {life} has applied {applied}, the journal ends with {head}"));
+            broken(format!("life {node_run} has applied {applied}, the journal ends with {head}"));
             continue;
         }
         match first {
-            None => first = Some((life, node.digest)),
+            None => first = Some((node_run, node.digest)),
             Some((other, digest)) if digest != node.digest => {
                 broken(format!(
-                    "life {life} has digest {:016x}, life {other} has {digest:016x}",
+                    "life {node_run} has digest {:016x}, life {other} has {digest:016x}",
                     node.digest
                 ));
             }

@@ -1,28 +1,28 @@
-//! When an acknowledged yes may hold no more: it stands in a fork's list, or the durability allows it.
+//! Decides when an acknowledged yes may be lost: a fork's list names it, or the durability allows it.
 //!
-//! What may be lost, of what somebody was told, after `docs/GUARANTEES.md`:
+//! What may be lost, of what a caller heard, after `docs/GUARANTEES.md`:
 //!
 //! | The store goes on with less | `memory` | `copies=n` of m | `fsync` |
 //! |---|---|---|---|
-//! | a copy took over, and a server lived that had applied it | nothing | nothing | nothing |
+//! | a copy took over, and a node ran that had applied it | nothing | nothing | nothing |
 //! | a copy took over, and none did | what the copy had not received | nothing if n = m: each has it; else as `memory` | as `memory` |
-//! | an older file, and a server lived that had applied it | nothing | nothing | nothing |
+//! | an older file, and a node ran that had applied it | nothing | nothing | nothing |
 //! | an older file, and none did | what the file lacks | what the file lacks | nothing |
 //! | an emptied one, and none did | everything | everything | everything: the disk is lost |
 //!
-//! "A server lived" means longer than [`TO_MEND`] after the loss, and was not told to stop meanwhile: so long
+//! "A node ran" means longer than [`TO_REPAIR`] after the loss, and was not asked to stop meanwhile: so long
 //! it may take to put back what is missing.
 
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
-use crate::history::{Cause, Durability, History, Life, Loss, Moment};
+use crate::history::{Cause, Durability, History, Loss, Moment, NodeRun};
 use firstcome_core::NodeId;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-/// How long after a loss a server that knows more must have lived to have mended it.
-const TO_MEND: Duration = Duration::from_secs(60);
+/// How long after a loss a node that knows more must have run to have repaired it.
+const TO_REPAIR: Duration = Duration::from_secs(60);
 
 /// What excuses a promise.
 pub(super) struct Excuses<'h> {
@@ -35,7 +35,7 @@ pub(super) struct Excuses<'h> {
     by_name: BTreeMap<(NodeId, u64), Vec<usize>>,
     /// For each loss, what it took away.
     lost: Vec<OnceCell<Vec<bool>>>,
-    /// For each life, what it ever had applied.
+    /// For each run of a node, what it ever had applied.
     applied: Vec<OnceCell<Vec<bool>>>,
 }
 
@@ -87,7 +87,7 @@ impl Lines {
     pub(super) fn after(&self, rank: u32) -> Listed {
         let mut listed = Listed::default();
         let mut next = vec![rank];
-        // Whoever comes back is named with the rank they have: from wherever they came.
+        // A subject that comes back is named with the rank they have: from wherever they came.
         next.extend(self.0.iter().filter_map(|line| match line {
             Line::Again(rank) => Some(*rank),
             Line::Kept(_) | Line::Changed(..) | Line::Lost(_) | Line::MayHaveLost => None,
@@ -136,7 +136,7 @@ impl<'h> Excuses<'h> {
             names: ended.map(|name| (name.node, name.number)).collect(),
             by_name,
             lost: vec![OnceCell::new(); history.losses.len()],
-            applied: vec![OnceCell::new(); history.lives.len()],
+            applied: vec![OnceCell::new(); history.node_runs.len()],
         }
     }
 
@@ -181,14 +181,14 @@ impl<'h> Excuses<'h> {
     }
 
     /// Says whether a batch runs in the final journal, as another entry than this.
-    pub(super) fn is_brought(&self, entry: usize, walk: &Walk<'_>) -> bool {
+    pub(super) fn is_brought(&self, entry: usize, replay: &Replay<'_>) -> bool {
         let name = self.tree.stored[entry].name;
-        let places = &self.tree.journal;
+        let vertices = &self.tree.journal;
         !self.journal[entry]
-            && places.iter().any(|place| {
-                let found = self.tree.places[*place].stored;
+            && vertices.iter().any(|vertex| {
+                let found = self.tree.vertices[*vertex].stored;
                 let same = found.is_some_and(|found| self.tree.stored[found].name == name);
-                same && walk.decisions[*place].is_some()
+                same && replay.decisions[*vertex].is_some()
             })
     }
 
@@ -208,15 +208,15 @@ impl<'h> Excuses<'h> {
     fn was_lost_as_allowed(&self, entries: &[usize]) -> bool {
         self.history.losses.iter().zip(&self.lost).any(|(loss, lost)| {
             let lost = lost.get_or_init(|| self.taken_by(loss));
-            let survivor = |(life, applied): (&Life, &OnceCell<Vec<bool>>)| {
-                outlives(life, loss.moment) && {
-                    let applied = applied.get_or_init(|| self.applied_by(life));
+            let survivor = |(node_run, applied): (&NodeRun, &OnceCell<Vec<bool>>)| {
+                ran_long_enough(node_run, loss.moment) && {
+                    let applied = applied.get_or_init(|| self.applied_by(node_run));
                     entries.iter().any(|entry| applied[*entry])
                 }
             };
             allows(self.history.durability, loss)
                 && entries.iter().any(|entry| lost[*entry])
-                && !self.history.lives.iter().zip(&self.applied).any(survivor)
+                && !self.history.node_runs.iter().zip(&self.applied).any(survivor)
         })
     }
 
@@ -229,21 +229,21 @@ impl<'h> Excuses<'h> {
         lost
     }
 
-    fn applied_by(&self, life: &Life) -> Vec<bool> {
+    fn applied_by(&self, node_run: &NodeRun) -> Vec<bool> {
         let mut marked = vec![false; self.tree.stored.len()];
-        for (_, last) in &life.applied {
-            for place in self.tree.places_of(*last) {
-                self.tree.mark_back_from(place, &mut marked);
+        for (_, last) in &node_run.applied {
+            for vertex in self.tree.vertices_of(*last) {
+                self.tree.mark_back_from(vertex, &mut marked);
             }
         }
         marked
     }
 }
 
-/// Says whether a life that was there when the store lost something lived long enough to mend it.
-fn outlives(life: &Life, loss: Moment) -> bool {
-    let gone = life.told.or(life.ended);
-    life.began <= loss && gone.is_none_or(|gone| gone > loss + TO_MEND)
+/// Says whether a node that ran when the store lost something ran long enough to repair it.
+fn ran_long_enough(node_run: &NodeRun, loss: Moment) -> bool {
+    let gone = node_run.reply.or(node_run.ended);
+    node_run.began <= loss && gone.is_none_or(|gone| gone > loss + TO_REPAIR)
 }
 
 /// The table above, for a loss that no server outlived.

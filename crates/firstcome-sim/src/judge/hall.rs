@@ -1,4 +1,4 @@
-//! The judge's own hall: who has which seat, and the best and the single ones, found by trying everything.
+//! The judge's own seat map: the owner of each seat, and the best and the single seats, found by trying everything.
 
 use firstcome_core::command::BestPick;
 use firstcome_core::hall::{AreaSettings, SeatSettings};
@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Which unit of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum Unit {
     /// One of a counted pool.
     Counted,
-    /// A seat, by its place in the order of adding.
+    /// A seat, by its index in the order of adding.
     Seat(usize),
-    /// A place of an area, by the area's place in the order of adding.
+    /// A unit of an area, by the area's index in the order of adding.
     Area(usize),
 }
 
@@ -19,7 +19,7 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Nobody,
-    /// That of a live hold, by its place in the campaign's list.
+    /// That of a live hold, by its index in the campaign's list.
     Hold(usize),
     /// That of a claim, by its rank.
     Rank(u32),
@@ -76,19 +76,19 @@ impl<'a> Hall<'a> {
         (!group.is_empty() && !name.is_empty()).then_some(Named::Group(group))
     }
 
-    pub(super) fn name(&self, place: Place) -> Option<&'a str> {
-        match place {
-            Place::Counted => None,
-            Place::Seat(seat) => Some(self.seats[seat].said.name),
-            Place::Area(area) => Some(self.areas[area].said.name),
+    pub(super) fn name(&self, unit: Unit) -> Option<&'a str> {
+        match unit {
+            Unit::Counted => None,
+            Unit::Seat(seat) => Some(self.seats[seat].said.name),
+            Unit::Area(area) => Some(self.areas[area].said.name),
         }
     }
 
-    pub(super) fn grade(&self, place: Place) -> Option<&'a str> {
-        match place {
-            Place::Counted => None,
-            Place::Seat(seat) => Some(self.seats[seat].said.grade),
-            Place::Area(area) => Some(self.areas[area].said.grade),
+    pub(super) fn grade(&self, unit: Unit) -> Option<&'a str> {
+        match unit {
+            Unit::Counted => None,
+            Unit::Seat(seat) => Some(self.seats[seat].said.grade),
+            Unit::Area(area) => Some(self.areas[area].said.grade),
         }
     }
 
@@ -96,7 +96,7 @@ impl<'a> Hall<'a> {
         self.seats[seat].owner == Owner::Nobody
     }
 
-    /// Says whether somebody who names it may have it, if it is free: not what is kept back, not sold, or sold
+    /// Says whether a subject that names it may have it, if it is free: not what is kept back, not sold, or sold
     /// through another channel.
     pub(super) fn is_sold(&self, seat: usize, channel: Option<&str>) -> bool {
         let said = &self.seats[seat].said;
@@ -135,9 +135,9 @@ impl<'a> Hall<'a> {
             let same = |one: usize, other: usize| {
                 within(other) && self.seats[one].said.grade == self.seats[other].said.grade
             };
-            for (place, at) in row.iter().enumerate().filter(|(_, at)| within(**at)) {
-                let left = place.checked_sub(1).map(|left| row[left]);
-                let right = row.get(place + 1).copied();
+            for (unit, at) in row.iter().enumerate().filter(|(_, at)| within(**at)) {
+                let left = unit.checked_sub(1).map(|left| row[left]);
+                let right = row.get(unit + 1).copied();
                 if ![left, right].into_iter().flatten().any(|beside| same(*at, beside)) {
                     single.insert(*at);
                 }

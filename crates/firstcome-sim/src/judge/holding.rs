@@ -1,7 +1,7 @@
-//! Holds in the judge's own rules: hold, change, extend, and how they end by time.
+//! The judge's own rules for holds: hold, change, extend, and expire.
 
 use super::campaign::Campaign;
-use super::hall::Place;
+use super::hall::Unit;
 use super::wanted::Wanted;
 use firstcome_core::command::Step;
 use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
@@ -28,7 +28,7 @@ pub(super) enum Fate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Take {
     pub(super) pool: usize,
-    pub(super) place: Place,
+    pub(super) unit: Unit,
     pub(super) fate: Fate,
 }
 
@@ -66,8 +66,8 @@ impl Hold<'_> {
     /// Gives which of its units are held and wanted, as far as there are.
     pub(super) fn held_of(&self, wanted: &Wanted<'_>) -> Vec<usize> {
         let mut found = Vec::new();
-        for (pool, place, count) in wanted.places() {
-            let is = |take: &Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
+        for (pool, unit, count) in wanted.quantities() {
+            let is = |take: &Take| (take.pool, take.unit, take.fate) == (pool, unit, Fate::Held);
             let takes = self.takes.iter().enumerate().filter(|(_, take)| is(take));
             found.extend(takes.map(|(at, _)| at).take(count));
         }
@@ -76,13 +76,13 @@ impl Hold<'_> {
 
     /// Says whether exactly what is wanted is held, where nothing but names was given.
     fn is_exactly(&self, wanted: &Wanted<'_>) -> bool {
-        let counted = |pool: usize, place: Place| {
-            let is = |take: &&Take| (take.pool, take.place, take.fate) == (pool, place, Fate::Held);
+        let counted = |pool: usize, unit: Unit| {
+            let is = |take: &&Take| (take.pool, take.unit, take.fate) == (pool, unit, Fate::Held);
             self.takes.iter().filter(is).count()
         };
         wanted.named
             && self.held() as usize == wanted.units()
-            && wanted.places().iter().all(|(pool, place, n)| counted(*pool, *place) == *n)
+            && wanted.quantities().iter().all(|(pool, unit, n)| counted(*pool, *unit) == *n)
     }
 
     /// Says whether a step was made before, by its id; refuses one whose id asked something else.
@@ -176,10 +176,10 @@ impl<'a> Campaign<'a> {
             self.holds[at].live = false;
             self.holds[at].entry = turn.entry;
             for take in 0..self.holds[at].takes.len() {
-                let Take { pool, place, fate } = self.holds[at].takes[take];
+                let Take { pool, unit, fate } = self.holds[at].takes[take];
                 if fate == Fate::Held {
                     self.holds[at].takes[take].fate = Fate::Expired;
-                    self.put_back(pool, place);
+                    self.put_back(pool, unit);
                 }
             }
         }
@@ -190,7 +190,7 @@ impl<'a> Campaign<'a> {
         self.holds.iter().rposition(|hold| hold.id == id)
     }
 
-    /// Gives somebody's own hold.
+    /// Gives a subject's own hold.
     pub(super) fn own(&self, step: &Step<'_>) -> Result<usize, Outcome> {
         let at = self.hold_of(step.hold).ok_or(Outcome::Refused(Refusal::NoSuchHold))?;
         if self.holds[at].subject == step.subject { Ok(at) } else { Err(Refusal::NotYours.into()) }
@@ -331,11 +331,11 @@ impl<'a> Campaign<'a> {
         let mut wanted = self.wanted(add, false).map_err(no)?;
         let all = std::mem::take(&mut self.holds[at].takes);
         let (dropped, stay): (Vec<_>, Vec<_>) =
-            all.into_iter().enumerate().partition(|(place, _)| gone.contains(place));
+            all.into_iter().enumerate().partition(|(unit, _)| gone.contains(unit));
         self.holds[at].takes = stay.into_iter().map(|(_, take)| take).collect();
         let stay = &self.holds[at].takes;
         let has = |pool: usize, seat: usize| {
-            let held = Take { pool, place: Place::Seat(seat), fate: Fate::Held };
+            let held = Take { pool, unit: Unit::Seat(seat), fate: Fate::Held };
             stay.contains(&held)
         };
         wanted.seats.retain(|(pool, seat)| !has(*pool, *seat));
@@ -347,8 +347,8 @@ impl<'a> Campaign<'a> {
         }
         let kept = stay.iter().filter(|take| take.fate != Fate::Released).count();
         wanted.check_size(kept).map_err(no)?;
-        for (_, Take { pool, place, .. }) in dropped {
-            self.put_back(pool, place);
+        for (_, Take { pool, unit, .. }) in dropped {
+            self.put_back(pool, unit);
         }
         self.check_limits(step.subject, &wanted, *limit).map_err(no)?;
         for take in self.choose(step.subject, at, &wanted).map_err(no)? {
@@ -360,7 +360,7 @@ impl<'a> Campaign<'a> {
             }
         }
         let hold = &mut self.holds[at];
-        hold.takes.sort_by_key(|take| (take.pool, take.place));
+        hold.takes.sort_by_key(|take| (take.pool, take.unit));
         hold.limit = limit.or(hold.limit);
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
@@ -391,12 +391,12 @@ impl<'a> Campaign<'a> {
         let held = hold.takes.iter().filter(|take| take.fate == Fate::Held);
         Box::new(Holding {
             hold: hold.id.into(),
-            units: held.map(|take| self.unit_name(take.pool, take.place)).collect(),
+            units: held.map(|take| self.unit_name(take.pool, take.unit)).collect(),
             expires_at: turn.moment(hold.deadline),
         })
     }
 
-    /// Says whether a hold is, or was, what somebody was told of it, but for units that were given up since.
+    /// Says whether a hold is, or was, what a caller heard of it, but for units that were given up since.
     pub(super) fn has_as_told(
         &self,
         at: usize,
@@ -405,17 +405,19 @@ impl<'a> Campaign<'a> {
     ) -> bool {
         let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
             let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
-            gave_up(unit) || takes.any(|take| self.unit_name(take.pool, take.place) == *unit)
+            gave_up(unit) || takes.any(|take| self.unit_name(take.pool, take.unit) == *unit)
         };
-        if let Outcome::Confirmed(told) = outcome {
+        if let Outcome::Confirmed(answered) = outcome {
             let is = |rank: u32| move |fate: Fate| fate == Fate::Confirmed(rank);
-            return told.units.iter().all(|told| has(&told.unit, &is(told.rank)));
+            return answered.units.iter().all(|answered| has(&answered.unit, &is(answered.rank)));
         }
-        if let Outcome::RefundDue(told) = outcome {
-            return told.units.iter().all(|unit| has(unit, &|fate| fate == Fate::Refunded));
+        if let Outcome::RefundDue(answered) = outcome {
+            return answered.units.iter().all(|unit| has(unit, &|fate| fate == Fate::Refunded));
         }
-        let (Outcome::Held(told) | Outcome::AlreadyHeld(told)) = outcome else { return true };
-        told.units.iter().all(|unit| has(unit, &|_| true))
+        let (Outcome::Held(answered) | Outcome::AlreadyHeld(answered)) = outcome else {
+            return true;
+        };
+        answered.units.iter().all(|unit| has(unit, &|_| true))
     }
 
     /// Says that those of a hold's units are due a refund that are.
@@ -423,7 +425,7 @@ impl<'a> Campaign<'a> {
         let hold = &self.holds[at];
         let takes = which.iter().map(|take| hold.takes[*take]);
         let due = takes.filter(|take| take.fate == Fate::Refunded);
-        let units = due.map(|take| self.unit_name(take.pool, take.place)).collect();
+        let units = due.map(|take| self.unit_name(take.pool, take.unit)).collect();
         let when = hold.refunded_at.unwrap_or(Timestamp::from_micros(0));
         Outcome::RefundDue(Box::new(Refund { hold: hold.id.into(), units, at: when }))
     }
@@ -436,7 +438,7 @@ impl<'a> Campaign<'a> {
             let Fate::Confirmed(rank) = take.fate else { continue };
             let row = self.pools[take.pool].row(rank);
             latest = latest.max(row.map_or(latest, |row| row.at));
-            units.push(RankedUnit { unit: self.unit_name(take.pool, take.place), rank });
+            units.push(RankedUnit { unit: self.unit_name(take.pool, take.unit), rank });
         }
         Outcome::Confirmed(Box::new(Confirmation {
             hold: hold.id.into(),

@@ -1,4 +1,4 @@
-//! Which entry stands behind which.
+//! Finds the predecessor of each entry.
 
 use super::Broken;
 use crate::history::{History, Stored};
@@ -17,12 +17,12 @@ pub(super) fn read(stored: &Stored) -> Result<Vec<Command<'_>>, String> {
     body.commands().map_err(|why| format!("its body {why}"))
 }
 
-/// The entries behind each entry, and behind nothing.
+/// The entries after each entry, and those without a predecessor.
 #[derive(Default)]
 pub(super) struct Links(BTreeMap<Option<usize>, BTreeSet<usize>>);
 
 impl Links {
-    /// Finds them: on servers and in the final journal, where they stood behind one another, else by name.
+    /// Finds them: by their order on servers and in the final journal, else by name.
     pub(super) fn find(history: &History, wrong: &mut Vec<Broken>) -> Self {
         let stored = &history.stored[..];
         let mut links = Self::default();
@@ -34,10 +34,10 @@ impl Links {
             }
         };
         let mut last: BTreeMap<usize, Option<usize>> = BTreeMap::new();
-        for headed in &history.headed {
-            let before = last.insert(headed.server, headed.last).flatten();
-            if !headed.replaced {
-                link(before, headed.last);
+        for change in &history.head_changes {
+            let before = last.insert(change.server, change.last).flatten();
+            if !change.replaced {
+                link(before, change.last);
             }
         }
         let mut before = None;
@@ -50,8 +50,8 @@ impl Links {
         links
     }
 
-    /// Gives the entries behind one, in the order in which they came to be.
-    pub(super) fn behind(&self, before: Option<usize>) -> impl Iterator<Item = usize> {
+    /// Gives the entries after one, in the order in which they came to be.
+    pub(super) fn after(&self, before: Option<usize>) -> impl Iterator<Item = usize> {
         self.0.get(&before).into_iter().flatten().copied()
     }
 
@@ -80,9 +80,9 @@ impl Links {
     }
 
     fn check_time(&self, stored: &[Stored], wrong: &mut Vec<Broken>) {
-        for (before, behind) in &self.0 {
+        for (before, after) in &self.0 {
             let Some(before) = before.map(|before| &stored[before]) else { continue };
-            for next in behind.iter().map(|next| &stored[*next]) {
+            for next in after.iter().map(|next| &stored[*next]) {
                 let (earlier, later) = (&before.entry, &next.entry);
                 if later.at < earlier.at || later.epoch < earlier.epoch {
                     let back = if later.at < earlier.at { "time" } else { "epoch" };

@@ -1,4 +1,4 @@
-//! What a node may say without the journal, row by row.
+//! Checks the answers from memory, outcome by outcome.
 //!
 //! | Outcome | From memory |
 //! |---|---|
@@ -6,7 +6,7 @@
 //! | `sold_out`, `closed`, `paused` | if it is so at its position, which was a head of late |
 //! | `not_open` | the same, and the store's clock had not reached the opening |
 //! | `already_held` | as `sold_out` |
-//! | `unit_taken` | as `sold_out`, and whoever has a unit has it for more than two seconds still |
+//! | `unit_taken` | as `sold_out`, and the owner of the unit has it for more than two seconds still |
 //! | `not_found`, `pool_required`, `no_such_unit` | if it is so at its position, which was a head since the question |
 //! | `archived` | if it is so at its position: nothing undoes it |
 //! | `unchanged` | of a campaign that is as asked, at a position that was a head since the question |
@@ -16,8 +16,8 @@
 //! counts as fresh.
 
 use super::model::Seen;
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
 use super::{Broken, Story};
 use crate::history::{Exchange, History, Moment};
 use firstcome_core::names::Position;
@@ -28,7 +28,7 @@ use std::time::Duration;
 /// timers may add.
 const FRESH: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_millis(20);
-/// How long whoever has a unit must have it still, and how much of a step counts as service: in microseconds.
+/// How long the owner of a unit must have it still, and how much of a step counts as service: in microseconds.
 const TAKEN_FOR: i64 = 2_000_000;
 const STEP: i64 = 15_000_000;
 /// How long after the store's clock was set a server may not know what it says.
@@ -115,7 +115,7 @@ fn row(outcome: &Outcome, again: bool) -> Row {
 pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
-    walk: &Walk<'_>,
+    replay: &Replay<'_>,
     number: usize,
     outcome: &Outcome,
     position: Position,
@@ -127,25 +127,25 @@ pub(super) fn check(
     if row(outcome, false) == Row::Never {
         return broken("memory_never_decides", "only the journal may say that");
     }
-    let places = tree.at(position.epoch, position.position);
-    let seen = places
-        .iter()
-        .filter_map(|place| walk.seen.get(&(number, *place)).map(|seen| (*place, seen.as_ref())));
+    let vertices = tree.at(position.epoch, position.position);
+    let seen = vertices.iter().filter_map(|vertex| {
+        replay.seen.get(&(number, *vertex)).map(|seen| (*vertex, seen.as_ref()))
+    });
     let mut instead = "no server ever had an entry there".to_owned();
     let mut so: Vec<(usize, &Seen)> = Vec::new();
-    for (place, seen) in seen {
+    for (vertex, seen) in seen {
         match seen {
-            Some(seen) if seen.outcome == *outcome => so.push((place, seen)),
+            Some(seen) if seen.outcome == *outcome => so.push((vertex, seen)),
             Some(seen) => instead = format!("the rules say {:?} there", seen.outcome),
             None => instead = "the rules would not say no there".to_owned(),
         }
     }
-    let Some((place, seen)) = so.first() else {
+    let Some((vertex, seen)) = so.first() else {
         return broken("memory_true", &instead);
     };
-    let found = Ok((seen.origin, tree.places[*place].stored));
+    let found = Ok((seen.origin, tree.vertices[*vertex].stored));
     let was_head =
-        |from: Moment| so.iter().any(|(place, _)| tree.was_head(*place, from, exchange.heard_at));
+        |from: Moment| so.iter().any(|(vertex, _)| tree.was_head(*vertex, from, exchange.heard_at));
     let row = row(outcome, seen.again);
     let (first, heard_at) = (exchange.asked_at.saturating_sub(DEMOTION_SHOWS), exchange.heard_at);
     let by_a_copy = history.demotions.iter().any(|one| (first..=heard_at).contains(one));
@@ -166,8 +166,8 @@ pub(super) fn check(
     if row == Row::NotOpen && !by_a_copy && has_opened(history, exchange, outcome) {
         return broken("memory_not_open_yet", "the store's clock had reached the opening");
     }
-    let until = |(place, seen): &(usize, &Seen)| {
-        Some((tree.stored[tree.places[*place].stored?].entry.at, seen.left?))
+    let until = |(vertex, seen): &(usize, &Seen)| {
+        Some((tree.stored[tree.vertices[*vertex].stored?].entry.at, seen.left?))
     };
     if row == Row::Taken
         && !by_a_copy
@@ -178,7 +178,7 @@ pub(super) fn check(
     found
 }
 
-/// Says whether the store's clock had surely reached the opening when somebody asked.
+/// Says whether the store's clock had surely reached the opening when a caller asked.
 fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool {
     let Outcome::Refused(Refusal::NotOpen { opens_at: Some(opens_at) }) = outcome else {
         return false;
@@ -193,7 +193,7 @@ fn lasts(history: &History, exchange: &Exchange, at: Timestamp, left: i64) -> bo
     !is_clock_sure(history, exchange) || left - since > TAKEN_FOR
 }
 
-/// Says whether everybody must know what the store's clock said when somebody asked.
+/// Says whether everybody must know what the store's clock said when a caller asked.
 fn is_clock_sure(history: &History, exchange: &Exchange) -> bool {
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES);
     let of_late = |moment: Moment| since <= moment && moment <= exchange.heard_at;
@@ -201,6 +201,6 @@ fn is_clock_sure(history: &History, exchange: &Exchange) -> bool {
     // Another server has a clock of its own, and some may still talk to the one it took over from.
     let since = exchange.asked_at.saturating_sub(CLOCK_SETTLES + LINGERS);
     let other =
-        history.turns.iter().any(|(turned, _)| (since..=exchange.heard_at).contains(turned));
+        history.failovers.iter().any(|(turned, _)| (since..=exchange.heard_at).contains(turned));
     !set && !other
 }

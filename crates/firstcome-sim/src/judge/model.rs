@@ -1,12 +1,12 @@
-//! The judge's own rules: what the commands of an entry come to, written from the documents.
+//! The judge's own rules: the outcomes of the commands of an entry, written from the documents.
 //!
 //! It shares nothing with the rules that nodes run but the words of commands and outcomes.
 
 #[cfg(test)]
-mod against;
-mod look;
+mod comparison;
+mod lookup;
 
-pub(super) use look::Seen;
+pub(super) use lookup::Seen;
 
 use super::campaign::{Campaign, Undone};
 use super::holding::{Made, Said, Turn};
@@ -34,10 +34,10 @@ pub(super) struct Decision {
 
 /// What an entry did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Deed<'a> {
+pub(super) enum Event<'a> {
     /// A campaign stands under these terms from here on.
     Terms { campaign: &'a str, settings: Box<Settings>, shut: bool },
-    /// A pool has areas of so many places.
+    /// A pool has areas of so many units.
     Areas { campaign: &'a str, pool: &'a str, areas: Vec<(&'a str, u32)> },
     /// A unit was given.
     Won(Claimed<'a>),
@@ -49,7 +49,7 @@ pub(super) enum Deed<'a> {
     Moved(Claimed<'a>),
 }
 
-impl<'a> Deed<'a> {
+impl<'a> Event<'a> {
     /// Gives the result, if it is one, and of which kind.
     pub(super) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
         match self {
@@ -105,7 +105,7 @@ impl<'a> Model<'a> {
         at: Timestamp,
         name: Name,
         commands: &[Command<'a>],
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Option<Vec<Decision>> {
         let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
         self.service += step;
@@ -116,7 +116,7 @@ impl<'a> Model<'a> {
         if copy {
             return None;
         }
-        Some(commands.iter().map(|command| self.run(at, command, deeds)).collect())
+        Some(commands.iter().map(|command| self.run(at, command, events)).collect())
     }
 
     /// Gives the number of the last result.
@@ -137,24 +137,29 @@ impl<'a> Model<'a> {
         copy
     }
 
-    fn run(&mut self, at: Timestamp, command: &Command<'a>, deeds: &mut Vec<Deed<'a>>) -> Decision {
+    fn run(
+        &mut self,
+        at: Timestamp,
+        command: &Command<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Decision {
         let decided = match command {
             Command::Claim { campaign, pool, subject, limit } => {
-                self.claim(at, (campaign, *pool, subject), *limit, deeds)
+                self.claim(at, (campaign, *pool, subject), *limit, events)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
-                self.cancel(at, (campaign, pool, subject, *rank), *by, deeds)
+                self.cancel(at, (campaign, pool, subject, *rank), *by, events)
             }
             Command::Put { order, .. }
             | Command::Steer { order, .. }
             | Command::Seats { order, .. }
             | Command::Block { order, .. }
-            | Command::Move { order, .. } => self.order(at, *order, command, deeds),
+            | Command::Move { order, .. } => self.order(at, *order, command, events),
             Command::Hold { .. }
             | Command::Change { .. }
             | Command::Extend { .. }
             | Command::Release { .. }
-            | Command::Confirm { .. } => self.on_hold(at, command, deeds),
+            | Command::Confirm { .. } => self.on_hold(at, command, events),
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
         };
@@ -170,7 +175,7 @@ impl<'a> Model<'a> {
         &mut self,
         at: Timestamp,
         command: &Command<'a>,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
         let (turn, mut made) = (self.turn(at), Vec::new());
         let name = command.campaign().unwrap_or_default();
@@ -191,7 +196,7 @@ impl<'a> Model<'a> {
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is no command on a hold"),
         };
-        self.note(at, name, made, deeds);
+        self.note(at, name, made, events);
         let (Ok((outcome, origin)) | Err((outcome, origin))) = said;
         Ok(Decision { outcome, origin })
     }
@@ -202,7 +207,7 @@ impl<'a> Model<'a> {
         at: Timestamp,
         name: &'a str,
         made: Vec<Made<'a>>,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) {
         for Made { kind, pool, rank, subject, unit, hold, from } in made {
             self.results.push(name);
@@ -210,11 +215,11 @@ impl<'a> Model<'a> {
             let pool = self.campaigns[name].settings.pools[pool].name.clone();
             let campaign = name;
             let claimed = Claimed { number, campaign, pool, rank, subject, at, unit, hold, from };
-            deeds.push(match kind {
-                Kind::Claim => Deed::Won(claimed),
-                Kind::Cancel => Deed::Undone(claimed),
-                Kind::RefundDue => Deed::Refund(claimed),
-                Kind::Moved => Deed::Moved(claimed),
+            events.push(match kind {
+                Kind::Claim => Event::Won(claimed),
+                Kind::Cancel => Event::Undone(claimed),
+                Kind::RefundDue => Event::Refund(claimed),
+                Kind::Moved => Event::Moved(claimed),
             });
         }
     }
@@ -236,12 +241,12 @@ impl<'a> Model<'a> {
         at: Timestamp,
         (name, pool, subject): (&'a str, Option<&str>, &'a str),
         limit: Option<u32>,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
         let entry = self.entry;
         let campaign = self.find(name)?;
-        let place = match campaign.judge_claim(at, pool, subject, limit) {
-            Ok(place) => place,
+        let pool_index = match campaign.judge_claim(at, pool, subject, limit) {
+            Ok(pool_index) => pool_index,
             Err(outcome) => {
                 let had = campaign.pool(pool).and_then(|pool| pool.live(subject));
                 let won = matches!(outcome, Outcome::AlreadyWon { .. });
@@ -249,10 +254,10 @@ impl<'a> Model<'a> {
                 return Ok(Decision { outcome, origin });
             }
         };
-        let rank = campaign.give(entry, at, place, subject);
-        let (kind, pool) = (Kind::Claim, place);
+        let rank = campaign.give(entry, at, pool_index, subject);
+        let (kind, pool) = (Kind::Claim, pool_index);
         let made = Made { kind, pool, rank, subject, unit: None, hold: None, from: None };
-        self.note(at, name, vec![made], deeds);
+        self.note(at, name, vec![made], events);
         Ok(self.here(Outcome::Won { rank, at }))
     }
 
@@ -261,12 +266,12 @@ impl<'a> Model<'a> {
         at: Timestamp,
         (name, pool, subject, rank): (&'a str, &str, &'a str, u32),
         by: By,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
         let entry = self.entry;
         let (undone, made) =
             self.find(name)?.cancel(pool, subject, rank, Undone { by, at, entry })?;
-        self.note(at, name, made.into_iter().collect(), deeds);
+        self.note(at, name, made.into_iter().collect(), events);
         let outcome = Outcome::Cancelled { by: undone.by, at: undone.at };
         Ok(Decision { outcome, origin: undone.entry })
     }
@@ -277,7 +282,7 @@ impl<'a> Model<'a> {
         at: Timestamp,
         order: Order<'a>,
         command: &Command<'a>,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
         let mut content = command.clone();
         if let Command::Put { order, .. }
@@ -299,7 +304,7 @@ impl<'a> Model<'a> {
                 (*campaign, self.steer(at, campaign, *steer)?)
             }
             Command::Seats { .. } | Command::Block { .. } | Command::Move { .. } => {
-                let decision = self.seating(at, command, deeds)?;
+                let decision = self.seating(at, command, events)?;
                 if let (Some(id), false) = (order.id, decision.outcome.is_refusal()) {
                     self.ids.insert(id, (content, decision.clone()));
                 }
@@ -320,7 +325,7 @@ impl<'a> Model<'a> {
             if let Outcome::Unchanged { .. } = decision.outcome {
                 decision.origin = campaign.entry;
             }
-            deeds.push(Deed::Terms {
+            events.push(Event::Terms {
                 campaign: name,
                 settings: Box::new(campaign.settings.clone()),
                 shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
@@ -337,7 +342,7 @@ impl<'a> Model<'a> {
         &mut self,
         at: Timestamp,
         command: &Command<'a>,
-        deeds: &mut Vec<Deed<'a>>,
+        events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
         let (turn, mut made) = (self.turn(at), Vec::new());
         let name = command.campaign().unwrap_or_default();
@@ -362,9 +367,9 @@ impl<'a> Model<'a> {
         };
         if let (Command::Seats { pool, chunk, .. }, false) = (command, outcome.is_refusal()) {
             let areas = chunk.areas.iter().map(|area| (area.name, area.capacity)).collect();
-            deeds.push(Deed::Areas { campaign: name, pool, areas });
+            events.push(Event::Areas { campaign: name, pool, areas });
         }
-        self.note(at, name, made, deeds);
+        self.note(at, name, made, events);
         Ok(self.here(outcome))
     }
 

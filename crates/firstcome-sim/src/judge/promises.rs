@@ -1,14 +1,14 @@
-//! Every acknowledged yes still holds at the end, or it may not.
+//! Checks that every acknowledged yes still holds at the end, or is excused.
 
+use super::acknowledged::{Fate, Holds};
 use super::answers::Heard;
 use super::campaign::{Campaign, Pool};
 use super::excuses::{Excuses, Listed};
-use super::kept::{Fate, Holds};
-use super::model::Deed;
+use super::model::Event;
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
 use super::{Broken, Story, Verdict};
-use crate::history::{Asked, History, Told};
+use crate::history::{Asked, History, Reply};
 use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
 use firstcome_core::{Outcome, Settings};
@@ -18,44 +18,44 @@ use std::collections::BTreeSet;
 pub(super) fn check(
     history: &History,
     tree: &Tree<'_>,
-    walk: &Walk<'_>,
-    told: &[Heard],
+    replay: &Replay<'_>,
+    true_answers: &[Heard],
     verdict: &mut Verdict,
     wrong: &mut Vec<Broken>,
 ) {
     let excuses = Excuses::new(history, tree);
-    let undone = walk.deeds.iter().flatten().filter_map(|deed| match deed {
-        Deed::Undone(claimed) => {
+    let undone = replay.events.iter().flatten().filter_map(|event| match event {
+        Event::Undone(claimed) => {
             Some((claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject))
         }
-        Deed::Won(_)
-        | Deed::Refund(_)
-        | Deed::Moved(_)
-        | Deed::Areas { .. }
-        | Deed::Terms { .. } => None,
+        Event::Won(_)
+        | Event::Refund(_)
+        | Event::Moved(_)
+        | Event::Areas { .. }
+        | Event::Terms { .. } => None,
     });
     let undone: BTreeSet<_> = undone.collect();
-    let holds = Holds::of(tree, walk, &excuses);
-    for heard in told {
+    let holds = Holds::of(tree, replay, &excuses);
+    for heard in true_answers {
         let exchange = &history.exchanges[heard.exchange];
-        let Told::Answer { outcome, .. } = &exchange.told else { continue };
+        let Reply::Answer { outcome, .. } = &exchange.reply else { continue };
         let fate = match (&exchange.asked, outcome) {
             (
                 Asked::Claim { campaign, pool, subject },
                 Outcome::Won { rank, .. } | Outcome::AlreadyWon { rank, .. },
             ) => {
-                let found = walk.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaigns.get(campaign.as_str());
                 let has = found.and_then(|found| found.pool(pool.as_deref()));
                 // The pool's name, also where the claim did not say it or the campaign is gone.
                 let only = found.and_then(|found| found.settings.pools.first());
                 let only = only.map(|pool| &*pool.name);
-                let pool = pool.as_deref().or(only).or_else(|| pool_of(walk, heard, subject));
+                let pool = pool.as_deref().or(only).or_else(|| pool_of(replay, heard, subject));
                 let name = (campaign.as_str(), pool.unwrap_or_default(), subject.as_str());
                 let over = undone.contains(&(name.0, name.1, *rank, name.2));
                 holds.listed(name, *rank).unwrap_or_else(|| claim(has, *rank, name, over, &excuses))
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
-                let found = walk.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaigns.get(campaign.as_str());
                 let has = found.and_then(|found| found.pool(Some(pool)));
                 let name = (campaign.as_str(), pool.as_str(), subject.as_str());
                 let listed = holds.listed(name, *rank);
@@ -67,9 +67,9 @@ pub(super) fn check(
                 | Outcome::Changed { version, .. }
                 | Outcome::Unchanged { version },
             ) => {
-                let found = walk.last.campaigns.get(campaign.as_str());
+                let found = replay.last.campaigns.get(campaign.as_str());
                 // Brought to another history it has done there what it could.
-                let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, walk));
+                let brought = heard.entry.is_some_and(|entry| excuses.is_brought(entry, replay));
                 let now = found.map(|found| found.version);
                 let lower = now.is_none_or(|now| now < *version);
                 if lower && excuses.went_back(campaign, now) {
@@ -105,16 +105,17 @@ pub(super) fn check(
 }
 
 /// Gives the pool in which the entry a promise rests on gave a subject something.
-fn pool_of<'w>(walk: &'w Walk<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
-    let deeds = walk.deeds.iter().zip(&walk.places).filter(|(_, at)| **at == Some(heard.origin));
-    let mut won = deeds.flat_map(|(deeds, _)| deeds).filter_map(|deed| match deed {
-        Deed::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
-        Deed::Won(_)
-        | Deed::Undone(_)
-        | Deed::Refund(_)
-        | Deed::Moved(_)
-        | Deed::Areas { .. }
-        | Deed::Terms { .. } => None,
+fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&'w str> {
+    let events =
+        replay.events.iter().zip(&replay.vertices).filter(|(_, at)| **at == Some(heard.origin));
+    let mut won = events.flat_map(|(events, _)| events).filter_map(|event| match event {
+        Event::Won(claimed) if claimed.subject == subject => Some(&*claimed.pool),
+        Event::Won(_)
+        | Event::Undone(_)
+        | Event::Refund(_)
+        | Event::Moved(_)
+        | Event::Areas { .. }
+        | Event::Terms { .. } => None,
     });
     won.next()
 }
@@ -149,8 +150,8 @@ fn claim(
     let whose = has.and_then(|pool| pool.row(rank)).map(|row| row.subject);
     let whose = whose.map_or("nobody's".into(), |other| format!("that of {other:?}"));
     let live = live.map_or("nothing".into(), |live| format!("rank {live}"));
-    let told = excuses.tell(name);
-    Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {told}"))
+    let listed = excuses.tell(name);
+    Fate::Gone(format!("rank {rank} is {whose}, {subject:?} has {live}, and {listed}"))
 }
 
 fn cancel(
@@ -172,8 +173,8 @@ fn cancel(
         // A cancel is void with the rank it undid.
         Some(live) if listed.is_named(live) || listed.after(rank).lost => Fate::Listed,
         Some(live) => {
-            let told = excuses.tell(name);
-            Fate::Gone(format!("{subject:?} has rank {live} all the same, and {told}"))
+            let listed = excuses.tell(name);
+            Fate::Gone(format!("{subject:?} has rank {live} all the same, and {listed}"))
         }
     }
 }

@@ -1,7 +1,7 @@
-//! What an operator does to seats in the judge's own rules: adds them, keeps them back, exchanges one for another.
+//! The judge's own rules for an operator's commands on seats: add, block and exchange.
 
 use super::campaign::Campaign;
-use super::hall::{Area, Named, Owner, Place, Seat};
+use super::hall::{Area, Named, Owner, Seat, Unit};
 use super::holding::{Fate, Made, Turn};
 use super::wanted::refused;
 use firstcome_core::command::Pick;
@@ -12,7 +12,8 @@ use firstcome_core::{Outcome, Refusal};
 
 impl<'a> Campaign<'a> {
     fn seated(&self, name: &str) -> Result<usize, Outcome> {
-        let pool = self.place(name).ok_or(Outcome::Refused(Refusal::NotFound(Missing::Pool)))?;
+        let pool =
+            self.pool_index(name).ok_or(Outcome::Refused(Refusal::NotFound(Missing::Pool)))?;
         if self.pools[pool].hall.is_some() { Ok(pool) } else { Err(Refusal::NotSeated.into()) }
     }
 
@@ -57,12 +58,12 @@ impl<'a> Campaign<'a> {
         let taken = wanted.seats.iter().filter(|(pool, seat)| {
             matches!(owner(*pool, *seat), Some(Owner::Hold(_) | Owner::Rank(_)))
         });
-        let taken = taken.map(|(pool, seat)| self.unit_name(*pool, Place::Seat(*seat)));
+        let taken = taken.map(|(pool, seat)| self.unit_name(*pool, Unit::Seat(*seat)));
         let taken: Vec<UnitName> = taken.collect();
         if blocked && !taken.is_empty() {
             return Err(refused(Refusal::UnitTaken, taken));
         }
-        if blocked && wanted.counts.iter().any(|(pool, place, n)| self.free(*pool, *place) < *n) {
+        if blocked && wanted.counts.iter().any(|(pool, unit, n)| self.free(*pool, *unit) < *n) {
             return Err(Refusal::SoldOut.into());
         }
         let mut units = 0;
@@ -77,8 +78,8 @@ impl<'a> Campaign<'a> {
                 units += 1;
             }
         }
-        for (pool, place, count) in wanted.counts {
-            let (Some(hall), Place::Area(area)) = (&mut self.pools[pool].hall, place) else {
+        for (pool, unit, count) in wanted.counts {
+            let (Some(hall), Unit::Area(area)) = (&mut self.pools[pool].hall, unit) else {
                 continue;
             };
             let kept = &mut hall.areas[area].kept;
@@ -127,7 +128,7 @@ impl<'a> Campaign<'a> {
         }
         hall.seats[old].owner = Owner::Nobody;
         hall.seats[new].owner = owner;
-        let (old, new) = (Place::Seat(old), Place::Seat(new));
+        let (old, new) = (Unit::Seat(old), Unit::Seat(new));
         let (hold, fate, rank) = match owner {
             Owner::Rank(rank) => {
                 let row = &mut self.pools[pool].rows[rank as usize - 1];
@@ -142,11 +143,11 @@ impl<'a> Campaign<'a> {
         let take = hold
             .takes
             .iter_mut()
-            .find(|take| (take.pool, take.place, take.fate) == (pool, old, fate));
+            .find(|take| (take.pool, take.unit, take.fate) == (pool, old, fate));
         if let Some(take) = take {
-            take.place = new;
+            take.unit = new;
         }
-        hold.takes.sort_by_key(|take| (take.pool, take.place));
+        hold.takes.sort_by_key(|take| (take.pool, take.unit));
         hold.entry = turn.entry;
         let (subject, id) = (hold.subject, Some(hold.id));
         let (kind, unit, from_name) = (Kind::Moved, Some(to), Some(from));

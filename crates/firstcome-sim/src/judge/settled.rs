@@ -1,14 +1,19 @@
-//! What was written into the ledger, when it was.
+//! Checks that results were settled in order, and only when they were durable.
 
 use super::excuses::allows;
-use super::model::Deed;
+use super::model::Event;
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
 use super::{At, Broken};
 use crate::history::{History, Moment};
 
 /// Checks what the ledger took.
-pub(super) fn check(history: &History, tree: &Tree<'_>, walk: &Walk<'_>, wrong: &mut Vec<Broken>) {
+pub(super) fn check(
+    history: &History,
+    tree: &Tree<'_>,
+    replay: &Replay<'_>,
+    wrong: &mut Vec<Broken>,
+) {
     // A restored ledger counts its terms from where it was then: two leaders may have the same one.
     let restored = history.ledger_restored.first().copied().unwrap_or(Moment::MAX);
     if let Some(moment) = history.settled_late.iter().find(|moment| **moment < restored) {
@@ -23,7 +28,7 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, walk: &Walk<'_>, wrong: 
             // From here on the ledger may have what a history had that is over.
             return;
         }
-        let (had, has) = (results(loss.from, tree, walk), results(loss.to, tree, walk));
+        let (had, has) = (results(loss.from, tree, replay), results(loss.to, tree, replay));
         if has < loss.settled && loss.settled <= had {
             let what = format!(
                 "at {} the store lost results {} to {had}, which were not durable, and the ledger had them up to {}",
@@ -37,9 +42,9 @@ pub(super) fn check(history: &History, tree: &Tree<'_>, walk: &Walk<'_>, wrong: 
 }
 
 /// Gives the number of the last result of a history that ends with an entry.
-fn results(last: Option<usize>, tree: &Tree<'_>, walk: &Walk<'_>) -> u64 {
-    let place = last.and_then(|last| tree.places_of(last).next());
-    let places = place.into_iter().flat_map(|place| tree.back_from(place));
-    let results = places.flat_map(|place| &walk.deeds[place]).filter_map(Deed::result);
+fn results(last: Option<usize>, tree: &Tree<'_>, replay: &Replay<'_>) -> u64 {
+    let vertex = last.and_then(|last| tree.vertices_of(last).next());
+    let vertices = vertex.into_iter().flat_map(|vertex| tree.back_from(vertex));
+    let results = vertices.flat_map(|vertex| &replay.events[vertex]).filter_map(Event::result);
     results.map(|(_, claimed)| claimed.number).max().unwrap_or(0)
 }

@@ -1,7 +1,7 @@
-//! All entries any server ever had, as the tree they form.
+//! The tree of all entries that any server ever had.
 //!
 //! An entry names the one before it, but a body that was lost and sent again has the name it had at the
-//! time before and another content: then it shows on which server the one came to stand behind the
+//! time before and another content: then it shows on which server the one came to be after the
 //! other.
 
 use super::Broken;
@@ -10,12 +10,12 @@ use crate::history::{History, Moment, Stored};
 use firstcome_core::Command;
 use std::collections::{BTreeMap, VecDeque};
 
-/// An entry behind a certain one. Nearly every entry has one place.
+/// An entry after a certain predecessor. Nearly every entry has one vertex.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct Vertex {
     /// The entry; none before the first.
     pub(super) stored: Option<usize>,
-    /// The place before this; none before the first.
+    /// The vertex before this; none before the first.
     pub(super) parent: Option<usize>,
 }
 
@@ -24,10 +24,10 @@ pub(super) struct Tree<'a> {
     pub(super) stored: &'a [Stored],
     /// The commands of each stored entry.
     pub(super) commands: Vec<Vec<Command<'a>>>,
-    /// The first place is the one before the first entry; parents stand before their children.
-    pub(super) places: Vec<Place>,
+    /// The first vertex is the one before the first entry; parents stand before their children.
+    pub(super) vertices: Vec<Vertex>,
     pub(super) children: Vec<Vec<usize>>,
-    /// The places of the final journal, in order, from the one before the first entry.
+    /// The vertices of the final journal, in order, from the one before the first entry.
     pub(super) journal: Vec<usize>,
     by_token: BTreeMap<(u32, u64), Vec<usize>>,
     heads: BTreeMap<usize, Vec<(Moment, Option<usize>)>>,
@@ -35,7 +35,7 @@ pub(super) struct Tree<'a> {
 
 impl<'a> Tree<'a> {
     /// Puts the tree together; what does not fit is a broken promise.
-    pub(super) fn grow(history: &'a History) -> Result<Self, Vec<Broken>> {
+    pub(super) fn build(history: &'a History) -> Result<Self, Vec<Broken>> {
         let stored = &history.stored[..];
         let mut wrong = Vec::new();
         let mut commands = Vec::with_capacity(stored.len());
@@ -46,42 +46,42 @@ impl<'a> Tree<'a> {
             }));
         }
         let mut heads: BTreeMap<usize, Vec<_>> = BTreeMap::new();
-        for headed in &history.headed {
-            heads.entry(headed.server).or_default().push((headed.moment, headed.last));
+        for change in &history.head_changes {
+            heads.entry(change.server).or_default().push((change.moment, change.last));
         }
         let links = Links::find(history, &mut wrong);
         let mut tree = Self {
             stored,
             commands,
-            places: vec![Place { stored: None, parent: None }],
+            vertices: vec![Vertex { stored: None, parent: None }],
             children: vec![Vec::new()],
             journal: vec![0],
             by_token: BTreeMap::from([((0, 0), vec![0])]),
             heads,
         };
-        tree.plant(&links);
+        tree.add_entries(&links);
         tree.follow_journal(&history.end.journal, &mut wrong);
         if wrong.is_empty() { Ok(tree) } else { Err(wrong) }
     }
 
-    fn plant(&mut self, links: &Links) {
-        // An entry behind two others has two places, and so has all behind it: rare, and bounded here.
+    fn add_entries(&mut self, links: &Links) {
+        // An entry after two others has two vertices, and so has all after it: rare, and bounded here.
         let most = 8 * self.stored.len() + 64;
-        let mut planted = vec![false; self.stored.len()];
+        let mut added = vec![false; self.stored.len()];
         let mut next = VecDeque::from([0]);
         while let Some(parent) = next.pop_front() {
-            for child in links.behind(self.places[parent].stored) {
-                if planted[child] && self.places.len() >= most {
+            for child in links.after(self.vertices[parent].stored) {
+                if added[child] && self.vertices.len() >= most {
                     continue;
                 }
-                planted[child] = true;
-                let place = self.places.len();
-                self.places.push(Place { stored: Some(child), parent: Some(parent) });
+                added[child] = true;
+                let vertex = self.vertices.len();
+                self.vertices.push(Vertex { stored: Some(child), parent: Some(parent) });
                 self.children.push(Vec::new());
-                self.children[parent].push(place);
+                self.children[parent].push(vertex);
                 let entry = &self.stored[child].entry;
-                self.by_token.entry((entry.epoch, entry.position)).or_default().push(place);
-                next.push_back(place);
+                self.by_token.entry((entry.epoch, entry.position)).or_default().push(vertex);
+                next.push_back(vertex);
             }
         }
     }
@@ -89,9 +89,9 @@ impl<'a> Tree<'a> {
     fn follow_journal(&mut self, journal: &[usize], wrong: &mut Vec<Broken>) {
         let mut last = 0;
         for index in journal {
-            let child = |place: &&usize| self.places[**place].stored == Some(*index);
-            let Some(place) = self.children[last].iter().find(child).copied() else {
-                let before = self.places[last].stored;
+            let child = |vertex: &&usize| self.vertices[**vertex].stored == Some(*index);
+            let Some(vertex) = self.children[last].iter().find(child).copied() else {
+                let before = self.vertices[last].stored;
                 let what = format!(
                     "in the final journal {} stands behind {}, where it does not belong",
                     self.tell(*index),
@@ -99,8 +99,8 @@ impl<'a> Tree<'a> {
                 );
                 return wrong.push(Broken::new("journal_is_one_chain", what));
             };
-            self.journal.push(place);
-            last = place;
+            self.journal.push(vertex);
+            last = vertex;
         }
     }
 
@@ -109,35 +109,35 @@ impl<'a> Tree<'a> {
         self.stored[index].tell()
     }
 
-    /// Gives the places with that epoch and position.
+    /// Gives the vertices with that epoch and position.
     pub(super) fn at(&self, epoch: u32, position: u64) -> &[usize] {
-        self.by_token.get(&(epoch, position)).map_or(&[], |places| places)
+        self.by_token.get(&(epoch, position)).map_or(&[], |vertices| vertices)
     }
 
-    /// Gives a place and all before it, back to the one before the first entry.
-    pub(super) fn back_from(&self, place: usize) -> impl Iterator<Item = usize> {
-        std::iter::successors(Some(place), |place| self.places[*place].parent)
+    /// Gives a vertex and all before it, back to the one before the first entry.
+    pub(super) fn back_from(&self, vertex: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(vertex), |vertex| self.vertices[*vertex].parent)
     }
 
-    /// Gives the places of an entry.
-    pub(super) fn places_of(&self, index: usize) -> impl Iterator<Item = usize> {
+    /// Gives the vertices of an entry.
+    pub(super) fn vertices_of(&self, index: usize) -> impl Iterator<Item = usize> {
         let entry = &self.stored[index].entry;
-        let places = self.at(entry.epoch, entry.position).iter().copied();
-        places.filter(move |place| self.places[*place].stored == Some(index))
+        let vertices = self.at(entry.epoch, entry.position).iter().copied();
+        vertices.filter(move |vertex| self.vertices[*vertex].stored == Some(index))
     }
 
     /// Marks, among the stored entries, those that a journal with this last entry has.
     pub(super) fn marked_from(&self, last: Option<usize>) -> Vec<bool> {
         let mut marked = vec![false; self.stored.len()];
-        for place in last.into_iter().flat_map(|last| self.places_of(last)) {
-            self.mark_back_from(place, &mut marked);
+        for vertex in last.into_iter().flat_map(|last| self.vertices_of(last)) {
+            self.mark_back_from(vertex, &mut marked);
         }
         marked
     }
 
-    /// Marks a place's entry and all before it, as far as they are not marked yet.
-    pub(super) fn mark_back_from(&self, place: usize, marked: &mut [bool]) {
-        for index in self.back_from(place).filter_map(|place| self.places[place].stored) {
+    /// Marks a vertex's entry and all before it, as far as they are not marked yet.
+    pub(super) fn mark_back_from(&self, vertex: usize, marked: &mut [bool]) {
+        for index in self.back_from(vertex).filter_map(|vertex| self.vertices[vertex].stored) {
             if std::mem::replace(&mut marked[index], true) {
                 return;
             }
@@ -148,12 +148,12 @@ impl<'a> Tree<'a> {
         stored.map_or(0, |index| self.stored[index].entry.position)
     }
 
-    /// Says whether a place was the end of what some server had at a moment between two, or beyond it.
+    /// Says whether a vertex was the end of what some server had at a moment between two, or beyond it.
     ///
     /// A server that takes several entries in one step passes those between at that moment. Who knows more than the
-    /// server it asks is not behind: it puts that back.
-    pub(super) fn was_head(&self, place: usize, from: Moment, to: Moment) -> bool {
-        let wanted = self.places[place].stored;
+    /// server it asks is not too late: it puts that back.
+    pub(super) fn was_head(&self, vertex: usize, from: Moment, to: Moment) -> bool {
+        let wanted = self.vertices[vertex].stored;
         let position = self.position(wanted);
         self.heads.values().any(|heads| {
             let began = heads.partition_point(|(moment, _)| *moment <= from);
@@ -161,7 +161,7 @@ impl<'a> Tree<'a> {
             let mut last = began.checked_sub(1).and_then(|before| heads[before].1);
             let beyond = |head: Option<usize>| {
                 self.position(head) <= position
-                    && self.back_from(place).any(|back| self.places[back].stored == head)
+                    && self.back_from(vertex).any(|back| self.vertices[back].stored == head)
             };
             if beyond(last) && began > 0 {
                 return true;
@@ -169,20 +169,20 @@ impl<'a> Tree<'a> {
             heads[began..until].iter().any(|(_, head)| {
                 let passed = self.position(last) < position && position < self.position(*head);
                 last = *head;
-                let through = || head.is_some_and(|head| self.is_before(place, head, position));
+                let through = || head.is_some_and(|head| self.is_before(vertex, head, position));
                 beyond(*head) || passed && through()
             })
         })
     }
 
-    fn is_before(&self, place: usize, head: usize, position: u64) -> bool {
-        self.places_of(head).any(|head| {
+    fn is_before(&self, vertex: usize, head: usize, position: u64) -> bool {
+        self.vertices_of(head).any(|head| {
             let mut back = self.back_from(head);
-            back.find(|back| self.position(self.places[*back].stored) == position) == Some(place)
+            back.find(|back| self.position(self.vertices[*back].stored) == position) == Some(vertex)
         })
     }
 
-    /// Counts the places behind which histories part.
+    /// Counts the vertices after which histories part.
     pub(super) fn forks(&self) -> usize {
         self.children.iter().filter(|children| children.len() > 1).count()
     }

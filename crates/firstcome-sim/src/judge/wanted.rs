@@ -1,7 +1,7 @@
-//! What picks ask for, in the judge's own rules: which units, whether they may be had, and how many somebody may have.
+//! The judge's own rules for picks: which units they ask for, whether these are free, and how many a subject may have.
 
 use super::campaign::Campaign;
-use super::hall::{Named, Owner, Place};
+use super::hall::{Named, Owner, Unit};
 use super::holding::{Fate, Take};
 use firstcome_core::command::{BestPick, Pick, Wanted as Asked};
 use firstcome_core::outcome::{Missing, UnitName};
@@ -11,13 +11,13 @@ use firstcome_core::{Outcome, Refusal};
 /// The most units one hold may have.
 const UNITS: usize = 500;
 
-/// What picks ask for. Pools are known by their place in the campaign.
+/// What picks ask for. Pools are known by their index in the campaign.
 #[derive(Debug, Default)]
 pub(super) struct Wanted<'c> {
     /// Seats that were named, by themselves or with their group, each once and in order.
     pub(super) seats: Vec<(usize, usize)>,
     /// So many of a counted pool or of an area.
-    pub(super) counts: Vec<(usize, Place, u32)>,
+    pub(super) counts: Vec<(usize, Unit, u32)>,
     /// So many of the best, and through which channel.
     pub(super) best: Vec<(usize, BestPick<'c>, Option<&'c str>)>,
     /// Whether nothing but names was given.
@@ -36,17 +36,17 @@ impl Wanted<'_> {
         seats.chain(counts).chain(best)
     }
 
-    fn count(&mut self, pool: usize, place: Place, more: u32) {
-        match self.counts.iter_mut().find(|known| (known.0, known.1) == (pool, place)) {
+    fn count(&mut self, pool: usize, unit: Unit, more: u32) {
+        match self.counts.iter_mut().find(|known| (known.0, known.1) == (pool, unit)) {
             Some((_, _, known)) => *known += more,
-            None => self.counts.push((pool, place, more)),
+            None => self.counts.push((pool, unit, more)),
         }
     }
 
-    /// Gives each place that is named or counted, with how many of it.
-    pub(super) fn places(&self) -> Vec<(usize, Place, usize)> {
-        let seats = self.seats.iter().map(|(pool, seat)| (*pool, Place::Seat(*seat), 1));
-        let counts = self.counts.iter().map(|(pool, place, n)| (*pool, *place, *n as usize));
+    /// Gives each unit that is named or counted, with how many of it.
+    pub(super) fn quantities(&self) -> Vec<(usize, Unit, usize)> {
+        let seats = self.seats.iter().map(|(pool, seat)| (*pool, Unit::Seat(*seat), 1));
+        let counts = self.counts.iter().map(|(pool, unit, n)| (*pool, *unit, *n as usize));
         seats.chain(counts).collect()
     }
 
@@ -62,10 +62,10 @@ pub(super) fn refused(refusal: Refusal, units: Vec<UnitName>) -> Outcome {
 }
 
 impl<'a> Campaign<'a> {
-    /// Gives the pool of a pick, as its place.
+    /// Gives the pool of a pick, as its index.
     pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Outcome> {
         match pick.pool {
-            Some(name) => self.place(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
+            Some(name) => self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool).into()),
             None if self.pools.len() == 1 => Ok(0),
             None => Err(Refusal::PoolRequired.into()),
         }
@@ -78,8 +78,8 @@ impl<'a> Campaign<'a> {
         picks.try_for_each(|pick| self.pool_of(pick).map(|_| ()))
     }
 
-    pub(super) fn unit_name(&self, pool: usize, place: Place) -> UnitName {
-        let unit = self.pools[pool].hall.as_ref().and_then(|hall| hall.name(place));
+    pub(super) fn unit_name(&self, pool: usize, unit: Unit) -> UnitName {
+        let unit = self.pools[pool].hall.as_ref().and_then(|hall| hall.name(unit));
         self.named(pool, unit)
     }
 
@@ -107,7 +107,7 @@ impl<'a> Campaign<'a> {
                     }
                     Asked::Quantity { count, area: None } => {
                         wanted.named = false;
-                        wanted.count(pool, Place::Counted, *count);
+                        wanted.count(pool, Unit::Counted, *count);
                     }
                     Asked::Best(_) => return Err(Refusal::NotSeated.into()),
                 }
@@ -136,7 +136,7 @@ impl<'a> Campaign<'a> {
                                 !buying || sold
                             }
                             Some(Named::Area(area)) => {
-                                wanted.count(pool, Place::Area(area), 1);
+                                wanted.count(pool, Unit::Area(area), 1);
                                 !buying || area_sold(area)
                             }
                         };
@@ -157,7 +157,7 @@ impl<'a> Campaign<'a> {
                     if buying && !area_sold(at) {
                         not_sold.push(self.named(pool, *area));
                     }
-                    wanted.count(pool, Place::Area(at), *count);
+                    wanted.count(pool, Unit::Area(at), *count);
                 }
                 Asked::Best(best) => {
                     wanted.named = false;
@@ -177,10 +177,10 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives the units a subject has now, held and claimed.
-    fn units_of(&self, subject: &str) -> Vec<(usize, Place)> {
+    fn units_of(&self, subject: &str) -> Vec<(usize, Unit)> {
         let holds = self.holds.iter().filter(|hold| hold.subject == subject && hold.live);
         let held = holds.flat_map(|hold| &hold.takes).filter(|take| take.fate == Fate::Held);
-        let mut units: Vec<_> = held.map(|take| (take.pool, take.place)).collect();
+        let mut units: Vec<_> = held.map(|take| (take.pool, take.unit)).collect();
         for (at, pool) in self.pools.iter().enumerate() {
             let rows =
                 pool.rows.iter().filter(|row| row.subject == subject && row.undone.is_none());
@@ -215,17 +215,17 @@ impl<'a> Campaign<'a> {
                 return reached();
             }
         }
-        let places = wanted.places();
-        let takes = places.iter().flat_map(|(pool, place, n)| vec![(*pool, *place); *n]);
+        let units = wanted.quantities();
+        let takes = units.iter().flat_map(|(pool, unit, n)| vec![(*pool, *unit); *n]);
         if self.keeps_grades(subject, &takes.collect::<Vec<_>>()) { Ok(()) } else { reached() }
     }
 
     /// Says whether more units keep every limit of a grade.
-    pub(super) fn keeps_grades(&self, subject: &str, more: &[(usize, Place)]) -> bool {
-        let of = |grade: &str, units: &[(usize, Place)]| {
-            let mine = units.iter().filter(|(pool, place)| {
+    pub(super) fn keeps_grades(&self, subject: &str, more: &[(usize, Unit)]) -> bool {
+        let of = |grade: &str, units: &[(usize, Unit)]| {
+            let mine = units.iter().filter(|(pool, unit)| {
                 let hall = self.pools[*pool].hall.as_ref();
-                hall.and_then(|hall| hall.grade(*place)) == Some(grade)
+                hall.and_then(|hall| hall.grade(*unit)) == Some(grade)
             });
             mine.count()
         };
@@ -266,26 +266,26 @@ impl<'a> Campaign<'a> {
     ) -> Result<Vec<Take>, Outcome> {
         let taken = self.taken(wanted);
         if !taken.is_empty() {
-            let names = taken.into_iter().map(|(pool, at)| self.unit_name(pool, Place::Seat(at)));
+            let names = taken.into_iter().map(|(pool, at)| self.unit_name(pool, Unit::Seat(at)));
             return Err(refused(Refusal::UnitTaken, names.collect()));
         }
-        if wanted.counts.iter().any(|(pool, place, n)| self.free(*pool, *place) < *n) {
+        if wanted.counts.iter().any(|(pool, unit, n)| self.free(*pool, *unit) < *n) {
             return Err(Refusal::SoldOut.into());
         }
-        let mut chosen: Vec<(usize, Place)> = Vec::new();
-        for (pool, place, count) in wanted.places() {
-            chosen.extend(vec![(pool, place); count]);
+        let mut chosen: Vec<(usize, Unit)> = Vec::new();
+        for (pool, unit, count) in wanted.quantities() {
+            chosen.extend(vec![(pool, unit); count]);
         }
-        for (pool, place) in &chosen {
-            self.set_aside(*pool, *place, hold);
+        for (pool, unit) in &chosen {
+            self.set_aside(*pool, *unit, hold);
         }
         for (pool, best, channel) in &wanted.best {
             let hall = self.pools[*pool].hall.as_ref();
             let allow = self.settings.holding.allow_orphans;
             let seats = hall.and_then(|hall| hall.best(best, *channel, allow));
             for seat in seats.ok_or(Outcome::Refused(Refusal::SoldOut))? {
-                self.set_aside(*pool, Place::Seat(seat), hold);
-                chosen.push((*pool, Place::Seat(seat)));
+                self.set_aside(*pool, Unit::Seat(seat), hold);
+                chosen.push((*pool, Unit::Seat(seat)));
             }
         }
         if !wanted.best.is_empty() && !self.keeps_grades(subject, &chosen) {
@@ -295,18 +295,18 @@ impl<'a> Campaign<'a> {
             self.leaves_nobody_alone(&chosen, hold)?;
         }
         chosen.sort_unstable();
-        let take = |(pool, place)| Take { pool, place, fate: Fate::Held };
+        let take = |(pool, unit)| Take { pool, unit, fate: Fate::Held };
         Ok(chosen.into_iter().map(take).collect())
     }
 
     fn leaves_nobody_alone(
         &mut self,
-        chosen: &[(usize, Place)],
+        chosen: &[(usize, Unit)],
         hold: usize,
     ) -> Result<(), Outcome> {
         for pool in 0..self.pools.len() {
-            let seats = chosen.iter().filter(|(of, _)| *of == pool).filter_map(|(_, place)| {
-                if let Place::Seat(seat) = place { Some(*seat) } else { None }
+            let seats = chosen.iter().filter(|(of, _)| *of == pool).filter_map(|(_, unit)| {
+                if let Unit::Seat(seat) = unit { Some(*seat) } else { None }
             });
             let seats: Vec<usize> = seats.collect();
             let Some(hall) = self.pools[pool].hall.as_mut().filter(|_| !seats.is_empty()) else {
@@ -316,7 +316,7 @@ impl<'a> Campaign<'a> {
             let orphan = hall.orphan(&seats);
             seats.iter().for_each(|seat| hall.seats[*seat].owner = Owner::Hold(hold));
             if let Some(orphan) = orphan {
-                let name = self.unit_name(pool, Place::Seat(orphan));
+                let name = self.unit_name(pool, Unit::Seat(orphan));
                 return Err(refused(Refusal::OrphanLeft, vec![name]));
             }
         }
@@ -324,32 +324,32 @@ impl<'a> Campaign<'a> {
     }
 
     /// Gives how many units like this one are free.
-    pub(super) fn free(&self, pool: usize, place: Place) -> u32 {
-        match (place, &self.pools[pool].hall) {
-            (Place::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),
-            (Place::Area(area), Some(hall)) => hall.areas[area].free(),
-            (Place::Counted, _) | (_, None) => self.left(pool),
+    pub(super) fn free(&self, pool: usize, unit: Unit) -> u32 {
+        match (unit, &self.pools[pool].hall) {
+            (Unit::Seat(seat), Some(hall)) => u32::from(hall.is_free(seat)),
+            (Unit::Area(area), Some(hall)) => hall.areas[area].free(),
+            (Unit::Counted, _) | (_, None) => self.left(pool),
         }
     }
 
     /// Sets a free unit aside.
-    pub(super) fn set_aside(&mut self, pool: usize, place: Place, hold: usize) {
-        assert!(self.free(pool, place) > 0, "the judge gives a unit twice");
+    pub(super) fn set_aside(&mut self, pool: usize, unit: Unit, hold: usize) {
+        assert!(self.free(pool, unit) > 0, "the judge gives a unit twice");
         let pool = &mut self.pools[pool];
-        match (place, &mut pool.hall) {
-            (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
-            (Place::Area(area), Some(hall)) => hall.areas[area].held += 1,
-            (Place::Counted, _) | (_, None) => pool.held += 1,
+        match (unit, &mut pool.hall) {
+            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Hold(hold),
+            (Unit::Area(area), Some(hall)) => hall.areas[area].held += 1,
+            (Unit::Counted, _) | (_, None) => pool.held += 1,
         }
     }
 
     /// Gives a unit back that was set aside.
-    pub(super) fn put_back(&mut self, pool: usize, place: Place) {
+    pub(super) fn put_back(&mut self, pool: usize, unit: Unit) {
         let pool = &mut self.pools[pool];
-        match (place, &mut pool.hall) {
-            (Place::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
-            (Place::Area(area), Some(hall)) => hall.areas[area].held -= 1,
-            (Place::Counted, _) | (_, None) => pool.held -= 1,
+        match (unit, &mut pool.hall) {
+            (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
+            (Unit::Area(area), Some(hall)) => hall.areas[area].held -= 1,
+            (Unit::Counted, _) | (_, None) => pool.held -= 1,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Drawing a plan from a seed.
+//! Draws a plan from a seed.
 
 use super::{Ask, Campaign, Cut, Fault, Plan, Step, Want, What};
 use crate::history::Durability;
@@ -46,27 +46,27 @@ impl Plan {
             steps: Vec::new(),
             ends,
         };
-        plan.people(random);
-        plan.troubles(random);
-        plan.plots(random);
+        plan.draw_people(random);
+        plan.draw_faults(random);
+        plan.draw_scenarios(random);
         plan.newer = random.u32(0..40) == 0;
-        plan.halls(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
+        plan.draw_venues(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
 
     pub(super) fn ask(&mut self, random: &mut Rng, at: Duration, want: Want) {
         let ask = Ask {
-            seat: random.usize(..self.nodes),
+            slot: random.usize(..self.nodes),
             want,
             retries: random.u32(0..6),
-            brings: random.bool(),
-            dice: random.u64(..),
+            sends_position: random.bool(),
+            seed: random.u64(..),
         };
         self.steps.push(Step { at, what: What::Ask(ask) });
     }
 
-    fn people(&mut self, random: &mut Rng) {
+    fn draw_people(&mut self, random: &mut Rng) {
         for number in 0..self.campaigns.len() {
             let campaign = self.campaigns[number].clone();
             let made = between(random, 0, 400);
@@ -125,9 +125,9 @@ impl Plan {
     }
 
     /// Has the last one who asked ask a certain node first.
-    pub(super) fn at(&mut self, seat: usize) {
+    pub(super) fn at(&mut self, slot: usize) {
         if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {
-            ask.seat = seat;
+            ask.slot = slot;
         }
     }
 
@@ -138,7 +138,7 @@ impl Plan {
         }
     }
 
-    fn troubles(&mut self, random: &mut Rng) {
+    fn draw_faults(&mut self, random: &mut Rng) {
         if random.u32(0..20) == 0 {
             return;
         }
@@ -156,7 +156,7 @@ impl Plan {
     }
 
     fn fault(&self, random: &mut Rng) -> Fault {
-        let seat = random.usize(..self.nodes);
+        let slot = random.usize(..self.nodes);
         let copy = if self.copies == 0 { 0 } else { random.usize(..self.copies) };
         let time = match random.u32(0..3) {
             0 => between(random, 1, 300),
@@ -166,15 +166,19 @@ impl Plan {
         let down = between(random, 1, 6_000);
         let copies = self.copies > 0;
         match random.u32(0..36) {
-            0..=3 => Fault::Crash { seat, down },
-            4 => Fault::Stop { seat, down },
-            5..=7 => Fault::Pause { seat, time },
+            0..=3 => Fault::Crash { slot, down },
+            4 => Fault::Stop { slot, down },
+            5..=7 => Fault::Pause { slot, time },
             8..=11 => {
-                let way = [Cut::Both, Cut::There, Cut::Back, Cut::Refused];
-                Fault::Cut { seat, time, way: *random.choice(way.iter()).unwrap_or(&Cut::Both) }
+                let direction = [Cut::Both, Cut::There, Cut::Back, Cut::Refused];
+                Fault::Cut {
+                    slot,
+                    time,
+                    direction: *random.choice(direction.iter()).unwrap_or(&Cut::Both),
+                }
             }
-            12 | 13 => Fault::Slow { seat, time, by: between(random, 5, 2_000) },
-            14 | 15 => Fault::LockAway { seat, time },
+            12 | 13 => Fault::Slow { slot, time, by: between(random, 5, 2_000) },
+            14 | 15 => Fault::LockAway { slot, time },
             16 | 17 if copies => Fault::Lag { copy, time },
             18..=21 if copies => {
                 let lingers = random.bool().then(|| between(random, 10, 4_000));
@@ -192,7 +196,7 @@ impl Plan {
             32 | 33 => Fault::LostCommit,
             34 => Fault::StuckTransaction { time },
             35 => Fault::OldLedger { age: between(random, 100, 10_000) },
-            _ => Fault::Cut { seat, time: ms(300), way: Cut::Both },
+            _ => Fault::Cut { slot, time: ms(300), direction: Cut::Both },
         }
     }
 }
@@ -236,7 +240,7 @@ fn campaign(random: &mut Rng, number: usize, ends: Duration) -> Campaign {
         limit: (random.u32(0..4) == 0).then_some(1),
         claim_again: random.bool(),
         units_return: random.u32(0..4) > 0,
-        house: None,
+        venue: None,
         holding: HoldSettings::default(),
     }
 }

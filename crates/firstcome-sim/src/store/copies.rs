@@ -1,7 +1,7 @@
-//! From the primary to its copies and into its file: late, whole and in order; and when that counts as durable.
+//! Replication from the primary to its copies and into its file, late and in order; and when that counts as durable.
 
 use super::{Connection, FILE_EVERY, Image, Server, Store};
-use crate::history::{Durability, Headed};
+use crate::history::{Durability, HeadChange};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -13,39 +13,39 @@ impl Store {
     }
 
     pub(super) fn send_to_copies(&self, from: usize) {
-        let mut inside = self.lock();
-        let image = Self::image(&inside.servers[from]);
-        let turn = *self.turns.borrow();
+        let mut state = self.lock();
+        let image = Self::image(&state.servers[from]);
+        let generation = *self.generations.borrow();
         let now = Instant::now();
-        for copy in (0..inside.servers.len()).filter(|copy| *copy != from) {
-            let quick = Duration::from_micros(inside.random.u64(50..2_000));
-            let lag = inside.lags[copy].saturating_duration_since(now) + quick;
+        for copy in (0..state.servers.len()).filter(|copy| *copy != from) {
+            let quick = Duration::from_micros(state.random.u64(50..2_000));
+            let lag = state.lags[copy].saturating_duration_since(now) + quick;
             let (store, image) = (self.clone(), image.clone());
             tokio::spawn(async move {
                 sleep(lag).await;
-                store.arrives_at_copy(from, copy, turn, image);
+                store.arrive_at_copy(from, copy, generation, image);
             });
         }
     }
 
-    fn arrives_at_copy(&self, from: usize, copy: usize, turn: u64, image: Image) {
-        let mut inside = self.lock();
-        // A copy that follows somebody else by now, or hears nothing for a while, does not get it; what
+    fn arrive_at_copy(&self, from: usize, copy: usize, generation: u64, image: Image) {
+        let mut state = self.lock();
+        // A copy that follows another server by now, or hears nothing for a while, does not get it; what
         // comes next brings it along.
-        let deaf = inside.lags[copy] > Instant::now() || inside.servers[copy].lingers;
-        let known = inside.servers[from].copied[copy];
-        if *self.turns.borrow() != turn || deaf || known >= image.version {
+        let deaf = state.lags[copy] > Instant::now() || state.servers[copy].lingers;
+        let known = state.servers[from].copied[copy];
+        if *self.generations.borrow() != generation || deaf || known >= image.version {
             return;
         }
-        inside.servers[from].copied[copy] = image.version;
-        let server = &mut inside.servers[copy];
+        state.servers[from].copied[copy] = image.version;
+        let server = &mut state.servers[copy];
         server.memory.restore(&image.kept);
         server.version = image.version;
         server.chain = image.chain;
         let (read, last) = (server.read_only, server.chain.last().copied());
-        drop(inside);
+        drop(state);
         if read {
-            self.record.headed(Headed {
+            self.record.head_changed(HeadChange {
                 moment: self.trace.now(),
                 server: copy,
                 last,
@@ -60,22 +60,22 @@ impl Store {
             return;
         }
         let (image, pause) = {
-            let mut inside = self.lock();
-            let slow = inside.no_confirms.saturating_duration_since(Instant::now());
-            let quick = Duration::from_micros(inside.random.u64(200..6_000));
-            (Self::image(&inside.servers[server]), slow + quick)
+            let mut state = self.lock();
+            let slow = state.no_confirms.saturating_duration_since(Instant::now());
+            let quick = Duration::from_micros(state.random.u64(200..6_000));
+            (Self::image(&state.servers[server]), slow + quick)
         };
-        let (store, turn) = (self.clone(), *self.turns.borrow());
+        let (store, generation) = (self.clone(), *self.generations.borrow());
         tokio::spawn(async move {
             sleep(pause).await;
-            let mut inside = store.lock();
-            let server = &mut inside.servers[server];
-            if *store.turns.borrow() != turn || server.synced >= version {
+            let mut state = store.lock();
+            let server = &mut state.servers[server];
+            if *store.generations.borrow() != generation || server.synced >= version {
                 return;
             }
             server.synced = version;
             server.files = vec![(Instant::now(), image)];
-            drop(inside);
+            drop(state);
             store.progress.send_modify(|times| *times += 1);
         });
     }
@@ -87,9 +87,9 @@ impl Store {
             if self.durability == Durability::Fsync {
                 return;
             }
-            let mut inside = self.lock();
-            let primary = inside.primary;
-            let server = &mut inside.servers[primary];
+            let mut state = self.lock();
+            let primary = state.primary;
+            let server = &mut state.servers[primary];
             let image = Self::image(server);
             server.files.push((Instant::now(), image));
             // Nobody goes back further than this.
@@ -98,23 +98,28 @@ impl Store {
         }
     }
 
-    /// Waits until what a server did is as durable as promised; `false` if that can no longer be told.
+    /// Waits until what a server did is as durable as promised; `false` if that is no longer known.
     ///
     /// The mistake to be made is to take what a new connection says (`fresh`) for an answer.
-    pub(crate) async fn endures(&self, connection: Connection, version: u64, fresh: bool) -> bool {
+    pub(crate) async fn wait_until_durable(
+        &self,
+        connection: Connection,
+        version: u64,
+        fresh: bool,
+    ) -> bool {
         let mut progress = self.progress.subscribe();
         loop {
             {
-                let inside = self.lock();
-                let server = &inside.servers[connection.server];
-                if *self.turns.borrow() != connection.turn {
+                let state = self.lock();
+                let server = &state.servers[connection.server];
+                if *self.generations.borrow() != connection.generation {
                     return fresh;
                 }
                 let confirmed = match self.durability {
                     Durability::Memory => true,
                     Durability::Copies { wanted, .. } => {
                         let has = |copied: &&u64| **copied >= version;
-                        let quiet = inside.no_confirms > Instant::now();
+                        let quiet = state.no_confirms > Instant::now();
                         !quiet && server.copied.iter().filter(has).count() >= wanted
                     }
                     Durability::Fsync => server.synced >= version,
@@ -132,13 +137,13 @@ impl Store {
 
     /// Has a copy hear nothing for a while.
     pub(crate) fn lag(&self, copy: usize, time: Duration) {
-        let mut inside = self.lock();
-        let primary = inside.primary;
-        let copy = (0..inside.servers.len()).filter(|server| *server != primary).nth(copy);
+        let mut state = self.lock();
+        let primary = state.primary;
+        let copy = (0..state.servers.len()).filter(|server| *server != primary).nth(copy);
         if let Some(copy) = copy {
-            inside.lags[copy] = Instant::now() + time;
+            state.lags[copy] = Instant::now() + time;
         }
-        drop(inside);
+        drop(state);
         let store = self.clone();
         tokio::spawn(async move {
             sleep(time).await;

@@ -1,13 +1,13 @@
-//! One change to an honest history, and the promise it breaks.
+//! Changes an honest history in one point, and names the promise that this breaks.
 
 use crate::honest::sale;
-use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put, steer};
+use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, steer, units_for_sale};
 use firstcome_core::command::Steer;
 use firstcome_core::names::Position;
 use firstcome_core::{Outcome, Refusal, Timestamp};
 use firstcome_journal::Name;
 use firstcome_node::Failure;
-use firstcome_sim::history::{Asked, Cause, Durability, Exchange, History, Told};
+use firstcome_sim::history::{Asked, Cause, Durability, Exchange, History, Reply};
 use std::time::Duration;
 
 /// Changes an honest sale and says what is then found broken.
@@ -18,14 +18,14 @@ fn breaks(promise: &str, change: impl FnOnce(&mut History)) -> String {
     is_broken(&history, promise)
 }
 
-/// Gives the exchange in which somebody was told that they won.
+/// Gives the exchange in which a caller heard that it won.
 fn won<'h>(history: &'h mut History, who: &str) -> &'h mut Exchange {
     let mut exchanges = history.exchanges.iter_mut();
-    let told = exchanges.find(|exchange| {
-        let won = matches!(exchange.told, Told::Answer { outcome: Outcome::Won { .. }, .. });
+    let reply = exchanges.find(|exchange| {
+        let won = matches!(exchange.reply, Reply::Answer { outcome: Outcome::Won { .. }, .. });
         won && matches!(&exchange.asked, Asked::Claim { subject, .. } if subject == who)
     });
-    told.unwrap()
+    reply.unwrap()
 }
 
 #[test]
@@ -65,11 +65,11 @@ fn a_journal_that_left_an_entry_out() {
 #[test]
 fn an_answer_without_an_entry() {
     breaks("answered_by_an_entry", |history| {
-        let Told::Answer { position, .. } = &mut won(history, "bob").told else { panic!() };
+        let Reply::Answer { position, .. } = &mut won(history, "bob").reply else { panic!() };
         position.position = 100;
     });
     breaks("answered_by_an_entry", |history| {
-        let Told::Answer { position, .. } = &mut won(history, "bob").told else { panic!() };
+        let Reply::Answer { position, .. } = &mut won(history, "bob").reply else { panic!() };
         position.position -= 1;
     });
 }
@@ -91,13 +91,13 @@ fn an_answer_of_an_entry_from_before_the_question_or_after_the_answer() {
 #[test]
 fn an_answer_the_rules_do_not_give() {
     let said = breaks("decided_by_the_rules", |history| {
-        let Told::Answer { outcome, .. } = &mut won(history, "bob").told else { panic!() };
+        let Reply::Answer { outcome, .. } = &mut won(history, "bob").reply else { panic!() };
         *outcome = Outcome::Won { rank: 3, at: clock(11.0) };
     });
     assert!(said.contains("\"bob\" claimed spring at 10.990 s"), "{said}");
     assert!(said.contains("rank: 3") && said.contains("the rules make Won { rank: 2"), "{said}");
     breaks("decided_by_the_rules", |history| {
-        let Told::Answer { outcome, .. } = &mut won(history, "bob").told else { panic!() };
+        let Reply::Answer { outcome, .. } = &mut won(history, "bob").reply else { panic!() };
         *outcome = Outcome::Won { rank: 2, at: clock(11.5) };
     });
 }
@@ -109,13 +109,13 @@ fn an_answer_of_a_copy() {
         let exchange = history
             .exchanges
             .iter_mut()
-            .rfind(|exchange| matches!(exchange.told, Told::Failure(Failure::Unknown)));
+            .rfind(|exchange| matches!(exchange.reply, Reply::Failure(Failure::Unknown)));
         let exchange = exchange.unwrap();
         let position = Position { shard: 0, epoch: 0, position: entry.position };
         let by = firstcome_core::outcome::By::Subject;
         let outcome = Outcome::Cancelled { by, at: clock(14.0) };
-        exchange.told =
-            Told::Answer { outcome, position, decided: firstcome_node::Decided::Journal };
+        exchange.reply =
+            Reply::Answer { outcome, position, decided: firstcome_node::Decided::Journal };
     });
 }
 
@@ -133,8 +133,8 @@ fn an_answer_from_before_the_position_brought() {
 
 #[test]
 fn a_position_called_stale_while_its_epoch_lasts() {
-    let told = |min, epoch| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+    let reply = |min, epoch| {
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.epoch = epoch;
         story.wins("ann", 1);
         story.fails(claim("bob"), Failure::StalePosition);
@@ -142,9 +142,9 @@ fn a_position_called_stale_while_its_epoch_lasts() {
         story.ends()
     };
     let min = Some(Position { shard: 0, epoch: 0, position: 1 });
-    passes(&told(min, 1));
-    is_broken(&told(min, 0), "stale_only_if_over");
-    is_broken(&told(None, 1), "stale_only_if_over");
+    passes(&reply(min, 1));
+    is_broken(&reply(min, 0), "stale_only_if_over");
+    is_broken(&reply(None, 1), "stale_only_if_over");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_command_that_is_there_after_all() {
         Failure::OutboxFull,
         Failure::Unavailable("later".into()),
     ] {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.fails(claim("ann"), failure);
         story.appends(&claim("ann"), &[(false, 1, "ann")]);
         let said = is_broken(&story.ends(), "no_changed_nothing");
@@ -176,23 +176,23 @@ fn a_command_that_is_there_after_all() {
 
 #[test]
 fn one_command_for_two_questions_of_which_one_was_refused() {
-    let twice = |told: Told| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+    let twice = |reply: Reply| {
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.wins("ann", 1);
-        story.hears(claim("ann"), told);
+        story.hears(claim("ann"), reply);
         story.decides(steer(Steer::Pause), Outcome::Changed { version: 2, clamped: Vec::new() });
         story.stores((2, 1), &[claim("ann")], &[]);
         story.ends()
     };
-    passes(&twice(Told::Nothing));
-    is_broken(&twice(Told::Failure(Failure::Busy)), "no_changed_nothing");
+    passes(&twice(Reply::Nothing));
+    is_broken(&twice(Reply::Failure(Failure::Busy)), "no_changed_nothing");
 }
 
 #[test]
 fn a_refusal_with_other_content() {
     let mut story = Story::new(Durability::Memory);
     story.at(1.0);
-    story.decides(put(places(1)), Outcome::Created { version: 1 });
+    story.decides(put(units_for_sale(1)), Outcome::Created { version: 1 });
     story.decides(claim("ann"), Refusal::NotOpen { opens_at: Some(clock(11.0)) }.into());
     is_broken(&story.ends(), "decided_by_the_rules");
 }
@@ -252,7 +252,7 @@ fn a_ledger_nobody_has_is_not_looked_at() {
 
 #[test]
 fn the_ledger_takes_results_of_one_who_leads_no_more() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     story.wins("ann", 1);
     let mut history = story.ends();
     history.settled_late.push(Duration::from_secs(12));
@@ -265,7 +265,7 @@ fn the_ledger_takes_results_of_one_who_leads_no_more() {
 #[test]
 fn the_ledger_has_what_was_not_durable_yet() {
     let settled_by_then = |settled| {
-        let mut story = Story::opened(Durability::Copies { wanted: 1, of: 1 }, places(3));
+        let mut story = Story::opened(Durability::Copies { wanted: 1, of: 1 }, units_for_sale(3));
         let ann = story.wins("ann", 1);
         let bob = story.wins("bob", 2);
         story.at(11.0);
@@ -282,14 +282,14 @@ fn the_ledger_has_what_was_not_durable_yet() {
 #[test]
 fn an_entry_comes_right_after_the_store_turned() {
     let appended_at = |seconds: f64| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.wins("ann", 1);
         story.at(seconds);
         let bob = story.wins("bob", 2);
         let mut history = story.ends();
         let writer = history.stored[bob].name.node;
-        history.lives.iter_mut().for_each(|life| life.node = writer);
-        history.turns.push((Duration::from_secs(11), 0));
+        history.node_runs.iter_mut().for_each(|node_run| node_run.node = writer);
+        history.failovers.push((Duration::from_secs(11), 0));
         history
     };
     passes(&appended_at(11.6));

@@ -1,15 +1,15 @@
-//! A yes that holds no more: in a fork's list, allowed by the durability, or broken.
+//! Judges lost yeses: listed by a fork, allowed by the durability, or a broken promise.
 
-use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
+use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, units_for_sale};
 use firstcome_core::outcome::By;
 use firstcome_core::{Outcome, Refusal, Settings};
-use firstcome_sim::history::{Cause, Durability, History, Row, Told};
+use firstcome_sim::history::{Cause, Durability, History, Reply, Row};
 
 /// Ann and bob won; the store lost bob, eve came first there, and a node brought what was lost.
 ///
 /// Then these lines were written.
-fn forked(places_there: u32, lines: &[&str]) -> Story {
-    let mut story = Story::opened(Durability::Memory, places(places_there));
+fn forked(units_there: u32, lines: &[&str]) -> Story {
+    let mut story = Story::opened(Durability::Memory, units_for_sale(units_there));
     let ann = story.wins("ann", 1);
     story.wins("bob", 2);
     story.applies();
@@ -19,7 +19,7 @@ fn forked(places_there: u32, lines: &[&str]) -> Story {
     story.decides_as((2, 1), claim("eve"), Outcome::Won { rank: 2, at });
     story.epoch = 1;
     story.at(12.0);
-    let results: &[_] = if places_there > 2 { &[(false, 3, "bob")] } else { &[] };
+    let results: &[_] = if units_there > 2 { &[(false, 3, "bob")] } else { &[] };
     story.stores((1, 3), &[claim("bob")], results);
     for line in lines {
         story.reports(line);
@@ -75,7 +75,7 @@ fn a_lost_rank_stands_in_the_list() {
 
 /// Bob cancelled rank 2, which the store lost together with the claim; both were brought.
 fn cancel_forked(lines: &[&str]) -> History {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     let ann = story.wins("ann", 1);
     story.wins("bob", 2);
     let cancelled = Outcome::Cancelled { by: By::Subject, at: clock(10.0) };
@@ -107,7 +107,7 @@ fn a_claim_that_came_back_though_it_was_cancelled_stands_in_the_list() {
 /// Everything after the campaign's creation is lost, and nobody brings it; the node that had applied
 /// it dies so many seconds after the loss.
 fn lost(durability: Durability, cause: Cause, dies_after: Option<f64>) -> History {
-    let mut story = Story::opened(durability, places(3));
+    let mut story = Story::opened(durability, units_for_sale(3));
     let created = story.head;
     story.wins("ann", 1);
     story.applies();
@@ -157,22 +157,22 @@ fn a_loss_that_a_server_outlived_is_never_allowed() {
     }
     // One that never applied it cannot mend it.
     let mut history = lost(Durability::Memory, Cause::Promotion, Some(61.0));
-    history.lives[0].applied.clear();
+    history.node_runs[0].applied.clear();
     assert_eq!(passes(&history).losses_allowed, 1);
 }
 
 #[test]
 fn an_emptied_disk_loses_everything_whatever_the_durability() {
-    let mut story = Story::opened(Durability::Fsync, places(3));
+    let mut story = Story::opened(Durability::Fsync, units_for_sale(3));
     story.wins("ann", 1);
     story.applies();
     story.dies();
     story.at(11.0);
     story.loses(None, Cause::OlderFile);
     story.at(20.0);
-    story.decides_as((2, 1), put(places(5)), Outcome::Created { version: 1 });
+    story.decides_as((2, 1), put(units_for_sale(5)), Outcome::Created { version: 1 });
     let verdict = passes(&story.ends());
-    // Ann's claim; and the campaign as it was, which has five places now.
+    // Ann's claim; and the campaign as it was, which has five units now.
     assert_eq!((verdict.losses_allowed, verdict.ranks_excused), (2, 0));
 }
 
@@ -185,10 +185,10 @@ fn what_was_lost_without_any_loss_of_the_store() {
 
 #[test]
 fn an_operators_change_that_is_gone() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     let created = story.head;
     story.at(11.0);
-    story.decides(put(places(5)), Outcome::Changed { version: 2, clamped: Vec::new() });
+    story.decides(put(units_for_sale(5)), Outcome::Changed { version: 2, clamped: Vec::new() });
     story.applies();
     story.loses(created, Cause::Promotion);
     let said = is_broken(&story.ends(), "acknowledged_kept");
@@ -196,17 +196,17 @@ fn an_operators_change_that_is_gone() {
 
     // Another change took its version: the settings tell.
     let changed = |brought: bool| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         let created = story.head;
         story.at(11.0);
-        story.decides(put(places(5)), Outcome::Changed { version: 2, clamped: Vec::new() });
+        story.decides(put(units_for_sale(5)), Outcome::Changed { version: 2, clamped: Vec::new() });
         story.applies();
         story.loses(created, Cause::Promotion);
         let outcome = Outcome::Changed { version: 2, clamped: Vec::new() };
-        story.decides_as((2, 1), put(places(4)), outcome);
+        story.decides_as((2, 1), put(units_for_sale(4)), outcome);
         story.epoch = 1;
         if brought {
-            story.stores((1, 2), &[put(places(5))], &[]);
+            story.stores((1, 2), &[put(units_for_sale(5))], &[]);
         }
         story.ends()
     };
@@ -216,7 +216,7 @@ fn an_operators_change_that_is_gone() {
 
 #[test]
 fn a_command_that_ran_late_gives_another_rank_and_nobody_lives_who_could_say_so() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     let created = story.head;
     story.wins("ann", 1);
     story.applies();
@@ -261,14 +261,14 @@ fn a_ledger_ahead_of_what_a_loss_left_is_counted() {
 
 #[test]
 fn who_may_claim_again_keeps_the_rank_they_gave_back() {
-    let again = Settings { claim_again: true, ..places(3) };
+    let again = Settings { claim_again: true, ..units_for_sale(3) };
     let mut story = Story::opened(Durability::Memory, again);
     story.wins("ann", 1);
     let cancelled = Outcome::Cancelled { by: By::Subject, at: clock(10.0) };
     story.decides(cancel("ann", 1), cancelled);
     story.wins("ann", 2);
     story.decides(claim("ann"), Outcome::AlreadyWon { rank: 2, at: clock(10.0) });
-    story.hears(claim("bob"), Told::Nothing);
+    story.hears(claim("bob"), Reply::Nothing);
     story.decides(cancel("bob", 2), Refusal::NoSuchClaim.into());
     let verdict = passes(&story.ends());
     assert_eq!((verdict.claims_acknowledged, verdict.ranks_excused), (2, 0));
@@ -277,7 +277,7 @@ fn who_may_claim_again_keeps_the_rank_they_gave_back() {
 #[test]
 fn results_that_an_older_ledger_lacks_are_counted_until_another_comes() {
     let restored = |seconds: f64| {
-        let mut story = Story::opened(Durability::Memory, places(3));
+        let mut story = Story::opened(Durability::Memory, units_for_sale(3));
         story.wins("ann", 1);
         story.at(20.0);
         story.wins("bob", 2);

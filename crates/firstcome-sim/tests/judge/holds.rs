@@ -1,12 +1,12 @@
-//! Holds and seats: what is told of them, and who waits for them.
+//! Judges holds and seats: the replies about them, and the wait queue.
 
-use crate::story::{Story, clock, is_broken, passes, places};
+use crate::story::{Story, clock, is_broken, passes, units_for_sale};
 use firstcome_core::command::{Encoded, Late, Order, Pick, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::outcome::{Holding, RefusedFor, UnitName};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings};
-use firstcome_sim::history::{Asked, Cause, Durability, History, Lined, Told};
+use firstcome_sim::history::{Asked, Cause, Durability, History, QueueWait, Reply};
 use firstcome_sim::judge::judge;
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ fn hold(id: &str, subject: &str, seats: &[&str]) -> Asked {
     on(&Command::Hold { campaign: "spring", id, subject, picks, limit: None })
 }
 
-/// The same by somebody who waits for three seconds.
+/// The same by a caller that waits for three seconds.
 fn waits(id: &str, subject: &str, seats: &[&str]) -> Asked {
     let Asked::On { command, .. } = hold(id, subject, seats) else { panic!() };
     Asked::On { command, wait: Duration::from_secs(3) }
@@ -44,8 +44,8 @@ fn taken(seats: &[&str]) -> Outcome {
 }
 
 /// `spring` with four seats, at its opening.
-fn house() -> Story {
-    let mut settings: Settings = places(3);
+fn venue() -> Story {
+    let mut settings: Settings = units_for_sale(3);
     settings.pools.push(PoolSettings::seated("hall"));
     settings.holding = HoldSettings { ttl_us: (TTL * 1e6) as i64, ..HoldSettings::default() };
     let mut story = Story::opened(Durability::Memory, settings);
@@ -60,7 +60,7 @@ fn house() -> Story {
 
 /// Ann holds two seats since the tenth second.
 fn taken_once() -> Story {
-    let mut story = house();
+    let mut story = venue();
     story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1", "A2"], 10.0 + TTL));
     story
 }
@@ -110,10 +110,10 @@ fn a_seat_that_may_be_free_within_two_seconds() {
 
 #[test]
 fn half_a_basket() {
-    let mut story = house();
+    let mut story = venue();
     story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1"], 10.0 + TTL));
     also_breaks(&story.ends(), "whole_or_nothing");
-    let mut story = house();
+    let mut story = venue();
     story.decides(hold("h1", "ann", &["A1", "A2"]), held("h1", &["A1", "A3"], 10.0 + TTL));
     also_breaks(&story.ends(), "whole_or_nothing");
 }
@@ -127,17 +127,17 @@ fn also_breaks(history: &History, promise: &str) {
 /// Ann stands in line for two seats from the eleventh second to the fourteenth; bob, behind her, is given one of them
 /// in the thirteenth.
 fn overtaken() -> History {
-    let mut story = house();
+    let mut story = venue();
     story.at(11.0);
-    story.hears(waits("h1", "ann", &["A1", "A2"]), Told::Nothing);
+    story.hears(waits("h1", "ann", &["A1", "A2"]), Reply::Nothing);
     story.at(13.0);
     story.decides(waits("h2", "bob", &["A1"]), held("h2", &["A1"], 13.0 + TTL));
     let mut history = story.ends();
     let at = Duration::from_secs;
     let first = history.exchanges.len() - 2;
-    history.lined = vec![
-        Lined { exchange: first, began: at(11), left: Some(at(14)) },
-        Lined { exchange: first + 1, began: at(12), left: Some(at(13)) },
+    history.queue_waits = vec![
+        QueueWait { exchange: first, began: at(11), left: Some(at(14)) },
+        QueueWait { exchange: first + 1, began: at(12), left: Some(at(13)) },
     ];
     history
 }
@@ -148,18 +148,18 @@ fn somebody_who_is_overtaken_in_line() {
     assert!(said.contains("was before them in line"), "{said}");
     // Who came first is served first; who left is not waited for; other seats are another line.
     let mut history = overtaken();
-    history.lined.swap(0, 1);
+    history.queue_waits.swap(0, 1);
     passes(&history);
     let mut history = overtaken();
-    history.lined[0].left = Some(Duration::from_millis(12_900));
+    history.queue_waits[0].left = Some(Duration::from_millis(12_900));
     passes(&history);
     let mut history = overtaken();
-    history.exchanges[history.lined[0].exchange].asked = waits("h1", "ann", &["A2", "A3"]);
+    history.exchanges[history.queue_waits[0].exchange].asked = waits("h1", "ann", &["A2", "A3"]);
     passes(&history);
     // Whose time was over asks as those do who do not wait.
     let mut history = overtaken();
-    history.lined[1].began = Duration::from_secs(10);
-    history.lined[0].began = Duration::from_secs(9);
+    history.queue_waits[1].began = Duration::from_secs(10);
+    history.queue_waits[0].began = Duration::from_secs(9);
     passes(&history);
 }
 
@@ -171,15 +171,15 @@ fn somebody_who_is_sent_away_before_their_time() {
     let mut history = story.ends();
     let exchange = history.exchanges.len() - 1;
     let began = Duration::from_secs(11);
-    history.lined = vec![Lined { exchange, began, left: Some(Duration::from_secs(12)) }];
+    history.queue_waits = vec![QueueWait { exchange, began, left: Some(Duration::from_secs(12)) }];
     is_broken(&history, "line_waits");
-    history.lined[0].left = Some(Duration::from_secs(14));
+    history.queue_waits[0].left = Some(Duration::from_secs(14));
     passes(&history);
 }
 
 /// Ann held a seat; the store lost that, bob came first there, and a node brought what was lost.
 fn forked(lines: &[&str]) -> History {
-    let mut story = house();
+    let mut story = venue();
     let before = story.head;
     story.decides(hold("h1", "ann", &["A1"]), held("h1", &["A1"], 10.0 + TTL));
     story.applies();

@@ -1,11 +1,11 @@
-//! Histories in which every promise is kept.
+//! Judges histories in which every promise is kept.
 
-use crate::story::{Story, cancel, claim, clock, passes, places, put, steer};
+use crate::story::{Story, cancel, claim, clock, passes, put, steer, units_for_sale};
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal};
 use firstcome_node::Failure;
-use firstcome_sim::history::{Asked, Cause, Durability, Told};
+use firstcome_sim::history::{Asked, Cause, Durability, Reply};
 use firstcome_sim::judge::Verdict;
 
 /// A sale from before its opening to its pause.
@@ -13,7 +13,7 @@ pub(crate) fn sale() -> Story {
     let mut story = Story::new(Durability::Memory);
     story.at(1.0);
     story.remembers(claim("ann"), Refusal::NotFound(Missing::Campaign).into());
-    story.decides(put(places(3)), Outcome::Created { version: 1 });
+    story.decides(put(units_for_sale(3)), Outcome::Created { version: 1 });
     story.at(5.0);
     let not_open = Refusal::NotOpen { opens_at: Some(clock(10.0)) };
     story.decides(claim("ann"), not_open.into());
@@ -72,10 +72,10 @@ fn entries_that_are_put_back_whole_excuse_nothing_and_need_no_excuse() {
 
 #[test]
 fn the_same_may_be_asked_several_times_at_once() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     story.fails(claim("ann"), Failure::Busy);
     story.fails(claim("ann"), Failure::Unavailable("later".into()));
-    story.hears(claim("ann"), Told::Nothing);
+    story.hears(claim("ann"), Reply::Nothing);
     story.appends(&claim("ann"), &[(false, 1, "ann")]);
     story.decides(claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(10.0) });
     passes(&story.ends());
@@ -83,7 +83,7 @@ fn the_same_may_be_asked_several_times_at_once() {
 
 #[test]
 fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
-    let mut story = Story::opened(Durability::Memory, places(3));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(3));
     let created = story.head;
     story.at(11.0);
     let first = story.stores((1, 2), &[claim("ann")], &[(false, 1, "ann")]);
@@ -91,20 +91,20 @@ fn a_body_that_was_lost_and_sent_again_has_its_name_and_another_time() {
     story.at(12.0);
     let second = story.stores((1, 2), &[claim("ann")], &[(false, 1, "ann")]);
     assert_ne!(first, second);
-    story.hears(claim("ann"), Told::Nothing);
+    story.hears(claim("ann"), Reply::Nothing);
     story.last().asked_at = std::time::Duration::from_secs(11);
     // What follows names either of them: it stands behind the second.
     story.at(13.0);
     story.stores((2, 1), &[claim("bob")], &[(false, 2, "bob")]);
-    story.hears(claim("bob"), Told::Nothing);
+    story.hears(claim("bob"), Reply::Nothing);
     story.decides_as((2, 2), claim("ann"), Outcome::AlreadyWon { rank: 1, at: clock(12.0) });
     assert_eq!(passes(&story.ends()).forks, 1);
 }
 
 #[test]
 fn an_unchanged_campaign_may_be_said_from_memory() {
-    let mut story = Story::opened(Durability::Fsync, places(3));
-    story.remembers(put(places(3)), Outcome::Unchanged { version: 1 });
+    let mut story = Story::opened(Durability::Fsync, units_for_sale(3));
+    story.remembers(put(units_for_sale(3)), Outcome::Unchanged { version: 1 });
     story.decides(steer(Steer::Close), Outcome::Changed { version: 2, clamped: Vec::new() });
     story.remembers(claim("ann"), Refusal::Closed.into());
     let archive = steer(Steer::Archive { drop_unsettled: true });
@@ -115,7 +115,7 @@ fn an_unchanged_campaign_may_be_said_from_memory() {
 
 #[test]
 fn results_given_up_by_the_operator_are_missing_in_the_ledger() {
-    let mut story = Story::opened(Durability::Fsync, places(3));
+    let mut story = Story::opened(Durability::Fsync, units_for_sale(3));
     story.wins("ann", 1);
     story.decides(steer(Steer::Close), Outcome::Changed { version: 2, clamped: Vec::new() });
     let archive = steer(Steer::Archive { drop_unsettled: true });

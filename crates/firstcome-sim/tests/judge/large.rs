@@ -1,15 +1,15 @@
-//! A history of the size worlds have, with a fork every now and then.
+//! Judges a large history, with several forks.
 
-use crate::story::{Story, cancel, claim, clock, passes, places};
+use crate::story::{Story, cancel, claim, clock, passes, units_for_sale};
 use firstcome_core::outcome::By;
 use firstcome_core::{Outcome, Refusal};
-use firstcome_sim::history::{Cause, Durability, History, Last, Life};
+use firstcome_sim::history::{Cause, Durability, History, Last, NodeRun};
 use std::time::{Duration, Instant};
 
 /// Claims, refusals, a cancel and repeats; the store loses ten entries at times and gets them back whole,
-/// after another had been stored in their place and was lost in turn.
+/// after another had been stored instead of them and was lost in turn.
 fn large(rounds: u32) -> History {
-    let mut story = Story::opened(Durability::Memory, places(300));
+    let mut story = Story::opened(Durability::Memory, units_for_sale(300));
     let (mut rank, mut taken, mut stray) = (0, 0, 0);
     for round in 0..rounds {
         story.at(10.0 + 0.05 * f64::from(round));
@@ -40,9 +40,9 @@ fn large(rounds: u32) -> History {
         }
     }
     let mut history = story.ends();
-    history.lives.push(Life { ended: Some(Duration::from_secs(1)), ..Life::default() });
+    history.node_runs.push(NodeRun { ended: Some(Duration::from_secs(1)), ..NodeRun::default() });
     history.end.nodes.truncate(1);
-    history.end.nodes.push(Last { life: 2, ..history.end.nodes[0].clone() });
+    history.end.nodes.push(Last { node_run: 2, ..history.end.nodes[0].clone() });
     history
 }
 

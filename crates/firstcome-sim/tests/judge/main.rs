@@ -1,4 +1,4 @@
-//! The judge on histories made by hand: an honest one passes, and whatever is broken is named.
+//! Tests the judge on histories made by hand: an honest one passes, and a broken promise is named.
 #![expect(clippy::unwrap_used, reason = "tests and what they share fail loudly")]
 
 mod breaks;
@@ -16,7 +16,7 @@ const BREAKING: [&str; 5] = [
     include_str!("excuses.rs"),
     include_str!("memory.rs"),
     include_str!("holds.rs"),
-    include_str!("../../src/judge/deeds.rs"),
+    include_str!("../../src/judge/events.rs"),
 ];
 
 #[test]

@@ -1,16 +1,16 @@
-//! Answers from memory, row by row.
+//! Judges answers from memory, outcome by outcome.
 
-use crate::story::{Story, cancel, claim, clock, is_broken, passes, places, put};
+use crate::story::{Story, cancel, claim, clock, is_broken, passes, put, units_for_sale};
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::{Outcome, Refusal, Settings};
 use firstcome_sim::history::Durability;
 use std::time::Duration;
 
 fn opened() -> Story {
-    Story::opened(Durability::Memory, places(1))
+    Story::opened(Durability::Memory, units_for_sale(1))
 }
 
-/// Ann has the only place since the tenth second, and bob another that came later.
+/// Ann has the only unit since the tenth second, and bob another that came later.
 fn sold_out_once() -> Story {
     let mut story = opened();
     story.wins("ann", 1);
@@ -47,12 +47,12 @@ fn what_is_said_from_memory_is_so_at_its_position() {
     is_broken(&story.ends(), "memory_true");
 }
 
-/// A state that is older than a second by so many seconds more when somebody is told of it.
+/// A state that is older than a second by so many seconds more when a caller hears of it.
 fn sold_out_from_before(seconds: f64) -> Story {
     let mut story = sold_out_once();
     story.remembers(claim("bob"), Refusal::SoldOut.into());
     story.at(20.0);
-    story.decides(put(places(2)), Outcome::Changed { version: 2, clamped: Vec::new() });
+    story.decides(put(units_for_sale(2)), Outcome::Changed { version: 2, clamped: Vec::new() });
     // It was asked so much later.
     let asked_at = Duration::from_secs_f64(21.0 + seconds);
     story.history.exchanges[2].asked_at = asked_at;
@@ -71,7 +71,7 @@ fn sold_out_may_be_a_second_old_and_no_older() {
 fn who_may_claim_again_is_told_of_a_head_since_the_question() {
     let again = |again: bool, late: f64| {
         let mut story =
-            Story::opened(Durability::Memory, Settings { claim_again: again, ..places(1) });
+            Story::opened(Durability::Memory, Settings { claim_again: again, ..units_for_sale(1) });
         let at = clock(10.0);
         story.wins("ann", 1);
         story.remembers(claim("ann"), Outcome::AlreadyWon { rank: 1, at });
@@ -91,24 +91,24 @@ fn who_may_claim_again_is_told_of_a_head_since_the_question() {
 
 #[test]
 fn a_campaign_somebody_just_created_is_found() {
-    let told = |late: f64| {
+    let reply = |late: f64| {
         let mut story = Story::new(Durability::Memory);
         story.at(1.0);
         story.remembers(claim("ann"), Refusal::NotFound(Missing::Campaign).into());
         story.at(1.5);
-        story.decides(put(places(1)), Outcome::Created { version: 1 });
+        story.decides(put(units_for_sale(1)), Outcome::Created { version: 1 });
         let asked_at = Duration::from_secs_f64(1.5 + late);
         story.history.exchanges[0].asked_at = asked_at;
         story.history.exchanges[0].heard_at = asked_at + Duration::from_millis(1);
         story.ends()
     };
-    passes(&told(-0.1));
-    is_broken(&told(0.1), "memory_caught_up");
+    passes(&reply(-0.1));
+    is_broken(&reply(0.1), "memory_caught_up");
 }
 
 #[test]
 fn a_pool_must_be_named_where_there_are_several_also_from_memory() {
-    let mut settings = places(1);
+    let mut settings = units_for_sale(1);
     settings.pools.push(firstcome_core::settings::PoolSettings::counted("vip", 1));
     let mut story = Story::opened(Durability::Memory, settings);
     story.remembers(claim("ann"), Refusal::PoolRequired.into());
@@ -120,7 +120,7 @@ fn not_open_is_said_only_before_the_opening() {
     let not_open = |clock_at: f64, set: Option<f64>| {
         let mut story = Story::new(Durability::Memory);
         story.at(9.5);
-        story.decides(put(places(1)), Outcome::Created { version: 1 });
+        story.decides(put(units_for_sale(1)), Outcome::Created { version: 1 });
         story.at(10.0);
         let not_open = Refusal::NotOpen { opens_at: Some(clock(10.0)) };
         story.remembers(claim("ann"), not_open.into());
@@ -136,9 +136,9 @@ fn not_open_is_said_only_before_the_opening() {
     is_broken(&not_open(70.0, Some(3.0)), "memory_not_open_yet");
     // Nor that of another server: some may still talk to the one it took over from.
     let mut history = not_open(70.0, None);
-    history.turns.push((Duration::from_secs(4), 1));
+    history.failovers.push((Duration::from_secs(4), 1));
     passes(&history);
-    history.turns[0].0 = Duration::from_secs(2);
+    history.failovers[0].0 = Duration::from_secs(2);
     is_broken(&history, "memory_not_open_yet");
     // Nor that of a primary that became a copy, for those who only read there.
     history.demotions.push(Duration::from_secs(8));

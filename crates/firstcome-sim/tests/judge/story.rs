@@ -1,4 +1,4 @@
-//! A history told step by step.
+//! Builds a history step by step.
 
 use firstcome_core::command::{BodyWriter, Order, Steer};
 use firstcome_core::names::Position;
@@ -10,15 +10,15 @@ use firstcome_journal::{Entry, Name};
 use firstcome_node::Decided;
 use firstcome_node::Failure;
 use firstcome_sim::history::{
-    Asked, Cause, Durability, End, Exchange, Headed, History, Last, Life, Loss, Moment, Row,
-    Stored, Told,
+    Asked, Cause, Durability, End, Exchange, HeadChange, History, Last, Loss, Moment, NodeRun,
+    Reply, Row, Stored,
 };
 use firstcome_sim::judge::{Verdict, judge};
 use std::time::Duration;
 
 /// The store's clock when the world begins, in microseconds.
 const BEGIN: i64 = 1_000_000_000_000;
-/// How long before and after the moment of a story somebody asks and hears.
+/// How long before and after the moment of a story a caller asks and hears.
 const AROUND: Duration = Duration::from_millis(10);
 
 /// A history under way: everything happens in the campaign `spring` with the pool `main`.
@@ -40,8 +40,8 @@ pub(crate) fn clock(seconds: f64) -> Timestamp {
     Timestamp::from_micros(BEGIN + (seconds * 1e6) as i64)
 }
 
-/// Settings of `spring`: so many places, open from the tenth second on.
-pub(crate) fn places(capacity: u32) -> Settings {
+/// Settings of `spring`: so many units, open from the tenth second on.
+pub(crate) fn units_for_sale(capacity: u32) -> Settings {
     Settings {
         title: "Spring".into(),
         opens: Opens::At(clock(10.0)),
@@ -93,21 +93,21 @@ fn command(asked: &Asked) -> Command<'_> {
 impl Story {
     /// Begins with one node and an empty store.
     pub(crate) fn new(durability: Durability) -> Self {
-        let headed = Headed { moment: Moment::ZERO, server: 0, last: None, replaced: false };
+        let change = HeadChange { moment: Moment::ZERO, server: 0, last: None, replaced: false };
         Self {
             history: History {
                 durability,
                 exchanges: Vec::new(),
                 stored: Vec::new(),
-                headed: vec![headed],
+                head_changes: vec![change],
                 losses: Vec::new(),
-                turns: Vec::new(),
+                failovers: Vec::new(),
                 demotions: Vec::new(),
                 clock_steps: Vec::new(),
                 ledger_restored: Vec::new(),
                 settled_late: Vec::new(),
-                lined: Vec::new(),
-                lives: vec![Life::default()],
+                queue_waits: Vec::new(),
+                node_runs: vec![NodeRun::default()],
                 end: End::default(),
             },
             now: Moment::ZERO,
@@ -119,7 +119,7 @@ impl Story {
         }
     }
 
-    /// Begins with `spring`, which has so many places, at its opening.
+    /// Begins with `spring`, which has so many units, at its opening.
     pub(crate) fn opened(durability: Durability, settings: Settings) -> Self {
         let mut story = Self::new(durability);
         story.at(1.0);
@@ -169,10 +169,15 @@ impl Story {
     /// The store's last entry is another.
     fn heads(&mut self, last: Option<usize>) {
         self.head = last;
-        self.history.headed.push(Headed { moment: self.now, server: 0, last, replaced: false });
+        self.history.head_changes.push(HeadChange {
+            moment: self.now,
+            server: 0,
+            last,
+            replaced: false,
+        });
     }
 
-    /// The first node appends what somebody asks for.
+    /// The first node appends what a caller asks for.
     pub(crate) fn appends(&mut self, asked: &Asked, results: &[(bool, u32, &str)]) -> usize {
         self.number += 1;
         self.stores((1, self.number), std::slice::from_ref(asked), results)
@@ -188,19 +193,19 @@ impl Story {
         index
     }
 
-    /// Somebody asks, the journal decides, and they hear it.
+    /// A caller asks, the journal decides, and the caller hears it.
     pub(crate) fn decides(&mut self, asked: Asked, outcome: Outcome) -> usize {
         self.number += 1;
         self.decides_as((1, self.number), asked, outcome)
     }
 
-    /// Somebody claims a place, gets it, and hears it.
+    /// A caller claims a unit, gets it, and hears it.
     pub(crate) fn wins(&mut self, subject: &str, rank: u32) -> usize {
         let at = self.clock();
         self.decides(claim(subject), Outcome::Won { rank, at })
     }
 
-    /// Somebody asks and is told this from memory.
+    /// A caller asks and hears this from memory.
     pub(crate) fn remembers(&mut self, asked: Asked, outcome: Outcome) {
         self.answers(asked, outcome, Decided::Replica);
     }
@@ -212,25 +217,25 @@ impl Story {
             epoch: entry.epoch,
             position: entry.position,
         });
-        self.hears(asked, Told::Answer { outcome, position, decided });
+        self.hears(asked, Reply::Answer { outcome, position, decided });
     }
 
-    /// Somebody asks and is told this.
-    pub(crate) fn hears(&mut self, asked: Asked, told: Told) {
+    /// A caller asks and hears this.
+    pub(crate) fn hears(&mut self, asked: Asked, reply: Reply) {
         let exchange = Exchange {
-            life: 0,
+            node_run: 0,
             asked_at: self.now.saturating_sub(AROUND),
             clock_at: self.clock().plus_micros(-10_000),
             asked,
             min: None,
             heard_at: self.now + AROUND,
-            told,
+            reply,
         };
         self.history.exchanges.push(exchange);
     }
 
     pub(crate) fn fails(&mut self, asked: Asked, failure: Failure) {
-        self.hears(asked, Told::Failure(failure));
+        self.hears(asked, Reply::Failure(failure));
     }
 
     /// Gives the exchange that ended last.
@@ -238,15 +243,15 @@ impl Story {
         self.history.exchanges.last_mut().unwrap()
     }
 
-    /// The node that lives has applied all there is.
+    /// The running node has applied all there is.
     pub(crate) fn applies(&mut self) {
         let applied = (self.now, self.head.unwrap());
-        self.history.lives[0].applied.push(applied);
+        self.history.node_runs[0].applied.push(applied);
     }
 
     /// The node dies; it must have been the only one.
     pub(crate) fn dies(&mut self) {
-        self.history.lives[0].ended = Some(self.now);
+        self.history.node_runs[0].ended = Some(self.now);
     }
 
     /// The store goes on with an older end.
@@ -256,7 +261,7 @@ impl Story {
         self.heads(to);
     }
 
-    /// Somebody puts entries back whole.
+    /// A node puts entries back whole.
     pub(crate) fn puts_back(&mut self, to: usize) {
         self.heads(Some(to));
     }
@@ -287,8 +292,8 @@ impl Story {
         end.through = rows.len() as u64;
         end.ledger = Some(rows);
         end.journal = journal;
-        let last = Last { life: 0, applied: self.head, digest: 7, trouble: None };
-        end.nodes = vec![last.clone(), Last { life: 1, ..last }];
+        let last = Last { node_run: 0, applied: self.head, digest: 7, trouble: None };
+        end.nodes = vec![last.clone(), Last { node_run: 1, ..last }];
         self.history
     }
 }

@@ -1,4 +1,4 @@
-//! Houses with seats, and those who come there: they hold, change their minds, pay or do not.
+//! Venues with a seat map, and the people who hold, change, confirm or leave seats there.
 
 use super::draw::{between, ms, random_moment};
 use super::{Plan, Want};
@@ -9,12 +9,12 @@ use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
 use std::time::Duration;
 
-/// The seats of a campaign's seated pool.
+/// The seat map of a campaign's seated pool.
 #[derive(Clone, Debug, Default)]
-pub struct House {
+pub struct Venue {
     /// In the order they are added.
     pub seats: Vec<Seat>,
-    /// Areas: name and places.
+    /// Areas: name and capacity.
     pub areas: Vec<(String, u32)>,
     /// The most units one subject may have of the pool.
     pub limit: Option<u32>,
@@ -39,13 +39,13 @@ pub struct Seat {
     pub group: &'static str,
 }
 
-impl House {
+impl Venue {
     fn draw(random: &mut Rng) -> Self {
-        let mut house = Self::default();
+        let mut venue = Self::default();
         for row in ["A", "B", "C"].into_iter().take(random.usize(1..=3)) {
             let grade = if random.u32(0..4) == 0 { "R" } else { "" };
             for number in 1..=random.u32(2..=7) {
-                house.seats.push(Seat {
+                venue.seats.push(Seat {
                     name: format!("{row}{number}"),
                     row: row.into(),
                     quality: random.u32(0..6),
@@ -58,7 +58,7 @@ impl House {
         }
         if random.bool() {
             for number in 1..=random.u32(2..=3) {
-                house.seats.push(Seat {
+                venue.seats.push(Seat {
                     name: format!("T{number}"),
                     row: "T".into(),
                     quality: 3,
@@ -70,10 +70,10 @@ impl House {
             }
         }
         if random.bool() {
-            house.areas.push(("GA".into(), random.u32(1..=4)));
+            venue.areas.push(("GA".into(), random.u32(1..=4)));
         }
-        house.limit = (random.u32(0..5) == 0).then(|| random.u32(1..=4));
-        house
+        venue.limit = (random.u32(0..5) == 0).then(|| random.u32(1..=4));
+        venue
     }
 
     fn import(&self, campaign: &str, pool: &str) -> Option<Encoded> {
@@ -86,12 +86,12 @@ impl House {
             group: seat.group,
             ..SeatSettings::named(&seat.name)
         });
-        let areas = self.areas.iter().map(|(name, places)| AreaSettings::named(name, *places));
+        let areas = self.areas.iter().map(|(name, capacity)| AreaSettings::named(name, *capacity));
         let chunk = Chunk { seats: seats.collect(), areas: areas.collect() };
         Encoded::new(&Command::Seats { campaign, pool, chunk, order: DESK }).ok()
     }
 
-    fn a_seat(&self, random: &mut Rng) -> &str {
+    fn random_seat(&self, random: &mut Rng) -> &str {
         // Now and then one that nobody ever made.
         if random.u32(0..40) == 0 {
             return "Z9";
@@ -129,9 +129,9 @@ fn step<'a>(random: &mut Rng, campaign: &'a str, hold: &'a str, subject: &'a str
     Step { campaign, hold, subject, id }
 }
 
-/// Somebody with a basket.
+/// A person with a basket.
 struct Shopper<'a> {
-    house: &'a House,
+    venue: &'a Venue,
     campaign: &'a str,
     /// The names of the counted pools.
     counted: &'a [(String, u32)],
@@ -147,16 +147,16 @@ impl<'a> Shopper<'a> {
         let channel = (random.u32(0..6) == 0).then_some("web");
         let hall = |wanted| Pick { pool: Some(self.hall), wanted, channel };
         match random.u32(0..16) {
-            0..=4 => self.units(&[self.house.a_seat(random)], channel),
+            0..=4 => self.units(&[self.venue.random_seat(random)], channel),
             5..=8 => {
                 // Neighbours.
-                let from = random.usize(..self.house.seats.len());
-                let some = self.house.seats[from..].iter().take(random.usize(2..=3));
+                let from = random.usize(..self.venue.seats.len());
+                let some = self.venue.seats[from..].iter().take(random.usize(2..=3));
                 let names: Vec<&str> = some.map(|seat| &*seat.name).collect();
                 self.units(&names, channel)
             }
             9 => {
-                let names = [self.house.a_seat(random), self.house.a_seat(random)];
+                let names = [self.venue.random_seat(random), self.venue.random_seat(random)];
                 self.units(&names, channel)
             }
             10 => self.units(&["T"], channel),
@@ -188,7 +188,7 @@ impl<'a> Shopper<'a> {
         picks
     }
 
-    /// Picks that name what somebody may have; perhaps of what was picked before.
+    /// Picks that name what the person may have; perhaps of what was picked before.
     fn parts(&self, random: &mut Rng, before: &[Pick<'a>]) -> Vec<Pick<'a>> {
         let named = before.iter().find_map(|pick| match &pick.wanted {
             Wanted::Units(names) => names.first(),
@@ -196,14 +196,14 @@ impl<'a> Shopper<'a> {
         });
         match named {
             Some(name) if random.u32(0..4) > 0 => vec![self.units(&[name], None)],
-            _ => vec![self.units(&[self.house.a_seat(random)], None)],
+            _ => vec![self.units(&[self.venue.random_seat(random)], None)],
         }
     }
 }
 
 impl Plan {
-    /// Gives some of the campaigns a house, and has people come there.
-    pub(super) fn halls(&mut self, random: &mut Rng) {
+    /// Gives some of the campaigns a venue, and has people come there.
+    pub(super) fn draw_venues(&mut self, random: &mut Rng) {
         if random.bool() {
             return;
         }
@@ -212,13 +212,13 @@ impl Plan {
                 continue;
             }
             let campaign = &mut self.campaigns[number];
-            let house = House::draw(random);
-            campaign.house = Some(house.clone());
+            let venue = Venue::draw(random);
+            campaign.venue = Some(venue.clone());
             campaign.holding = holding(random);
             if campaign.limit.is_some() {
                 campaign.limit = Some(random.u32(1..=6));
             }
-            self.fill(random, number, &house);
+            self.draw_visitors(random, number, &venue);
         }
     }
 
@@ -227,11 +227,11 @@ impl Plan {
         self.ask(random, at, Want::On { command, wait });
     }
 
-    fn fill(&mut self, random: &mut Rng, number: usize, house: &House) {
+    fn draw_visitors(&mut self, random: &mut Rng, number: usize, venue: &Venue) {
         let campaign = self.campaigns[number].clone();
         let hall = campaign.pool(campaign.pools.len());
-        let shopper = Shopper { house, campaign: &campaign.name, counted: &campaign.pools, hall };
-        if let Some(import) = house.import(&campaign.name, hall) {
+        let shopper = Shopper { venue, campaign: &campaign.name, counted: &campaign.pools, hall };
+        if let Some(import) = venue.import(&campaign.name, hall) {
             let at = between(random, 50, 900);
             self.ask(random, at, Want::On { command: import, wait: Duration::ZERO });
             self.insist();
@@ -240,22 +240,22 @@ impl Plan {
             .map(|_| random_moment(random, ms(600), self.ends))
             .chain([campaign.opens + ms(400)])
             .collect();
-        let subjects = random.u32(2..=house.seats.len() as u32 + 2);
-        for basket in 0..random.u32(4..=house.seats.len() as u32 * 2) {
+        let subjects = random.u32(2..=venue.seats.len() as u32 + 2);
+        for basket in 0..random.u32(4..=venue.seats.len() as u32 * 2) {
             let at = match random.u32(0..3) {
                 0 => random_moment(random, ms(500), self.ends),
                 _ => bursts[random.usize(..bursts.len())] + between(random, 0, 1_500),
             };
             let subject = random.u32(..subjects);
-            self.shops(random, at, &shopper, (number, basket, subject));
+            self.draw_basket(random, at, &shopper, (number, basket, subject));
         }
         if random.bool() {
             let at = random_moment(random, ms(800).max(campaign.opens), self.ends);
-            self.lines_up(random, at, &shopper);
+            self.draw_waits(random, at, &shopper);
         }
         for _ in 0..random.u32(0..5) {
             let at = random_moment(random, ms(600), self.ends);
-            self.operates(random, at, &shopper);
+            self.draw_operator(random, at, &shopper);
         }
         // Who claims where units are held first.
         for _ in 0..random.u32(0..3) {
@@ -266,7 +266,7 @@ impl Plan {
     }
 
     /// One basket, from its hold to its end.
-    fn shops(
+    fn draw_basket(
         &mut self,
         random: &mut Rng,
         at: Duration,
@@ -334,44 +334,44 @@ impl Plan {
         }
     }
 
-    /// Some wait for the same few seats at one node, until whoever has them gives them back.
-    fn lines_up(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
-        let seats = &shopper.house.seats;
+    /// Some wait for the same few seats at one node, until the holder gives them back.
+    fn draw_waits(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+        let seats = &shopper.venue.seats;
         let from = random.usize(..seats.len());
         let names: Vec<&str> = seats[from..].iter().take(3).map(|seat| &*seat.name).collect();
         let front = random.usize(..self.nodes);
         let mut last = Duration::ZERO;
-        for place in 0..random.u32(3..7) {
+        for index in 0..random.u32(3..7) {
             let first = random.usize(..names.len());
-            let many = if place == 0 { names.len() } else { random.usize(1..=names.len() - first) };
-            let some = if place == 0 { &names[..] } else { &names[first..first + many] };
-            let (campaign, id) = (shopper.campaign, &*format!("line{place}"));
-            let (subject, picks) = (&*format!("w{place}"), vec![shopper.units(some, None)]);
+            let many = if index == 0 { names.len() } else { random.usize(1..=names.len() - first) };
+            let some = if index == 0 { &names[..] } else { &names[first..first + many] };
+            let (campaign, id) = (shopper.campaign, &*format!("line{index}"));
+            let (subject, picks) = (&*format!("w{index}"), vec![shopper.units(some, None)]);
             let hold = Command::Hold { campaign, id, subject, picks, limit: None };
-            let wait = if place == 0 { ms(0) } else { between(random, 500, 3_000) };
+            let wait = if index == 0 { ms(0) } else { between(random, 500, 3_000) };
             self.on(random, at + last, &hold, wait);
             if random.u32(0..8) > 0 {
                 self.at(front);
             }
             last += between(random, 1, 150);
         }
-        for place in 0..random.u32(1..4) {
+        for index in 0..random.u32(1..4) {
             let given_back = at + last + between(random, 0, 1_500);
-            let (hold, subject) = (&*format!("line{place}"), &*format!("w{place}"));
+            let (hold, subject) = (&*format!("line{index}"), &*format!("w{index}"));
             let step = Step { campaign: shopper.campaign, hold, subject, id: None };
             let release = Command::Release { step, units: Vec::new() };
             self.on(random, given_back, &release, ms(0));
         }
     }
 
-    fn operates(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
+    fn draw_operator(&mut self, random: &mut Rng, at: Duration, shopper: &Shopper<'_>) {
         let (campaign, pool, reason, order) = (shopper.campaign, shopper.hall, "", DESK);
         if random.bool() {
-            let (from, to) = (shopper.house.a_seat(random), shopper.house.a_seat(random));
+            let (from, to) = (shopper.venue.random_seat(random), shopper.venue.random_seat(random));
             let seat = Command::Move { campaign, pool, from, to, reason, order };
             return self.on(random, at, &seat, ms(0));
         }
-        let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.house.a_seat(random) };
+        let unit = if random.u32(0..4) == 0 { "GA" } else { shopper.venue.random_seat(random) };
         let units = vec![shopper.units(&[unit], None)];
         for (at, blocked) in [(at, true), (at + between(random, 100, 6_000), false)] {
             let units = units.clone();

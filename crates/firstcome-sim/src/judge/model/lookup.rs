@@ -1,28 +1,28 @@
-//! What a state says to somebody who is answered from it.
+//! Answers a request from the state of the model, as a node answers from memory.
 
 use super::Model;
 use crate::history::Asked;
-use crate::judge::hall::{Owner, Place};
+use crate::judge::hall::{Owner, Unit};
 use crate::judge::wanted::refused;
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Command, Outcome, Refusal};
 
-/// What a state says to somebody who asks without the journal.
+/// What a state says to a caller that asks without the journal.
 #[derive(Clone, Debug)]
 pub(in crate::judge) struct Seen {
     pub(in crate::judge) outcome: Outcome,
     pub(in crate::judge) origin: usize,
     /// Whether the campaign lets subjects claim again.
     pub(in crate::judge) again: bool,
-    /// Of what somebody else holds, for how long at least they have it still: microseconds of service.
+    /// Of what another subject holds, for how long at least they have it still: microseconds of service.
     pub(in crate::judge) left: Option<i64>,
 }
 
-/// How long somebody else must have a unit still for a node to say so, in microseconds of service.
+/// How long another subject must have a unit still for a node to say so, in microseconds of service.
 const TAKEN_FOR: i64 = 2_000_000;
 
 impl Model<'_> {
-    /// Says what this state tells somebody who asks; none where it has no answer of its own.
+    /// Says what this state tells a caller; none where it has no answer of its own.
     pub(in crate::judge) fn look(&self, asked: &Asked) -> Option<Seen> {
         let not_found = |origin| Seen {
             outcome: Refusal::NotFound(Missing::Campaign).into(),
@@ -55,7 +55,7 @@ impl Model<'_> {
         Some(Seen { outcome, origin, again, left: None })
     }
 
-    /// Says what this state tells somebody who wants to hold something.
+    /// Says what this state tells a caller that wants to hold something.
     fn look_at_hold(&self, command: &Command<'_>) -> Option<Seen> {
         let Command::Hold { campaign, subject, .. } = command else { return None };
         let seen = |outcome: Outcome, origin, left| Seen { outcome, origin, again: false, left };
@@ -84,12 +84,12 @@ impl Model<'_> {
                 }
                 Owner::Nobody | Owner::Kept => return None,
             }
-            names.push(campaign.unit_name(pool, Place::Seat(seat)));
+            names.push(campaign.unit_name(pool, Unit::Seat(seat)));
         }
         if !names.is_empty() {
             return Some(seen(refused(Refusal::UnitTaken, names), self.entry, left));
         }
-        let too_few = |(pool, place, n): &(usize, Place, u32)| campaign.free(*pool, *place) < *n;
+        let too_few = |(pool, unit, n): &(usize, Unit, u32)| campaign.free(*pool, *unit) < *n;
         let sold_out = wanted.counts.iter().any(too_few);
         sold_out.then(|| seen(Refusal::SoldOut.into(), self.entry, None))
     }

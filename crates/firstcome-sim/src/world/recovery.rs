@@ -1,9 +1,9 @@
-//! The end of a world: faults are over, the operator does their part, and everything becomes whole.
+//! The recovery at the end of a world: faults are over, and every node must become fresh again.
 
-use crate::around::Around;
-use crate::books::Books;
+use crate::environment::Environment;
 use crate::history::{End, Last, Row};
-use crate::life::Seats;
+use crate::ledger::SimLedger;
+use crate::nodes::Slots;
 use firstcome_core::State;
 use firstcome_journal::Journal;
 use firstcome_node::Condition;
@@ -12,56 +12,59 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How long after the last fault everything is whole again, at most.
-pub const WHOLE_WITHIN: Duration = Duration::from_secs(90);
+pub const RECOVERY_WITHIN: Duration = Duration::from_secs(90);
 /// How long a trouble must stand that needs the operator before they do something.
 const OPERATOR_WAITS: Duration = Duration::from_secs(15);
 
 /// Waits until every node has what the store has, says the same of it, is well, and all is settled.
 ///
 /// Gives as well why the operator had to mend the ledger in a world in which neither it nor the store had lost anything.
-pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> (bool, Option<String>) {
+pub(super) async fn wait_for_recovery(
+    environment: &Environment,
+    slots: &Slots,
+) -> (bool, Option<String>) {
     let begun = Instant::now();
     let mut needless = None;
     let mut troubled: Option<Instant> = None;
-    while begun.elapsed() < WHOLE_WITHIN {
+    while begun.elapsed() < RECOVERY_WITHIN {
         sleep(Duration::from_millis(500)).await;
-        reseed(seats);
-        let nobody = seats.each(|_, _, _| ()).is_empty();
-        if nobody && begun.elapsed() >= OPERATOR_WAITS && around.store.is_gone().await {
-            around.trace.tell(format_args!("the operator begins anew: nobody has anything"));
-            around.store.begins_anew();
+        reseed(slots);
+        let nobody = slots.each(|_, _, _| ()).is_empty();
+        if nobody && begun.elapsed() >= OPERATOR_WAITS && environment.store.is_gone().await {
+            environment.trace.tell(format_args!("the operator begins anew: nobody has anything"));
+            environment.store.restart_empty();
         }
-        if needs_the_operator(seats) {
+        if needs_the_operator(slots) {
             let since = *troubled.get_or_insert_with(Instant::now);
             if since.elapsed() >= OPERATOR_WAITS
-                && let Some(books) = &around.books
+                && let Some(ledger) = &environment.ledger
             {
-                let (chain, _) = around.store.chain();
-                let nothing_lost = around.store.record.with(|history| {
+                let (chain, _) = environment.store.chain();
+                let nothing_lost = environment.store.record.with(|history| {
                     history.losses.is_empty() && history.ledger_restored.is_empty()
                 });
                 if nothing_lost {
-                    let at = around.trace.now().as_secs_f64();
+                    let at = environment.trace.now().as_secs_f64();
                     needless =
                         Some(format!("at {at:.3} s settling waited for the operator's word"));
                 }
-                books.rebuild(&chain).await;
+                ledger.rebuild(&chain).await;
                 troubled = None;
             }
         } else {
             troubled = None;
         }
-        if is_whole(around, seats) {
+        if has_recovered(environment, slots) {
             return (true, needless);
         }
     }
-    seats.each(|front, node, leader| {
+    slots.each(|handle, node, leader| {
         let (position, last, settled) = node
             .replica
             .look(|state: &State| (state.position(), state.last_result(), state.settled()));
-        around.trace.tell(format_args!(
+        environment.trace.tell(format_args!(
             "{} is at {position}, {:?}, has {settled} of {last} results settled, leads: {}, {:?}",
-            front.name(),
+            handle.name(),
             node.intake.condition(),
             leader.leads(),
             leader.standing()
@@ -70,11 +73,11 @@ pub(super) async fn becomes_whole(around: &Around, seats: &Seats) -> (bool, Opti
     (false, needless)
 }
 
-fn is_whole(around: &Around, seats: &Seats) -> bool {
-    let (chain, _) = around.store.chain();
+fn has_recovered(environment: &Environment, slots: &Slots) -> bool {
+    let (chain, _) = environment.store.chain();
     // What the ledger itself has, too: its leader may not have looked since a history was replaced.
-    let through = around.books.as_ref().map(Books::through);
-    let said = seats.each(|_, node, leader| {
+    let through = environment.ledger.as_ref().map(SimLedger::through);
+    let said = slots.each(|_, node, leader| {
         let well =
             node.intake.condition() == Condition::Fresh && leader.standing().trouble.is_none();
         let (position, digest, last, settled) = node.replica.look(|state: &State| {
@@ -83,12 +86,13 @@ fn is_whole(around: &Around, seats: &Seats) -> bool {
         (well, (position, digest), through.is_none_or(|through| through == last && last == settled))
     });
     // Who has just been elected has not looked at the ledger yet.
-    let begun = |leader: &Leader| around.books.is_none() || leader.standing().term > 0;
-    let led = seats.each(|_, _, leader| leader.leads() && begun(leader)).contains(&true);
-    let all =
-        led && said.len() == around.plan.nodes && said.iter().all(|(well, _, done)| *well && *done);
+    let begun = |leader: &Leader| environment.ledger.is_none() || leader.standing().term > 0;
+    let led = slots.each(|_, _, leader| leader.leads() && begun(leader)).contains(&true);
+    let all = led
+        && said.len() == environment.plan.nodes
+        && said.iter().all(|(well, _, done)| *well && *done);
     let same = said.windows(2).all(|pair| pair[0].1 == pair[1].1);
-    let head = around
+    let head = environment
         .store
         .record
         .with(|history| chain.last().map_or(0, |last| history.stored[*last].entry.position));
@@ -96,41 +100,41 @@ fn is_whole(around: &Around, seats: &Seats) -> bool {
 }
 
 /// Says whether settling waits for the operator's word.
-fn needs_the_operator(seats: &Seats) -> bool {
-    let troubles = seats.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
+fn needs_the_operator(slots: &Slots) -> bool {
+    let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
     troubles.into_iter().flatten().any(|why| why.starts_with("ledger_"))
 }
 
 /// Has the node that knows most seed a store that has nothing any more: the operator's word.
-fn reseed(seats: &Seats) {
-    let known = seats.each(|front, node, _| {
-        (node.is_without_store(), node.replica.look(State::position), front.life())
+fn reseed(slots: &Slots) {
+    let known = slots.each(|handle, node, _| {
+        (node.is_without_store(), node.replica.look(State::position), handle.node_run())
     });
     if known.is_empty() || !known.iter().all(|(without, ..)| *without) {
         return;
     }
-    let most = known.iter().map(|(_, position, life)| (*position, *life)).max();
-    seats.each(|front, node, _| {
-        if most.is_some_and(|(_, life)| life == front.life()) {
+    let most = known.iter().map(|(_, position, node_run)| (*position, *node_run)).max();
+    slots.each(|handle, node, _| {
+        if most.is_some_and(|(_, node_run)| node_run == handle.node_run()) {
             node.reseed();
         }
     });
 }
 
 /// Looks at everything once more.
-pub(super) async fn end(around: &Around, seats: &Seats) -> End {
-    let (chain, memory) = around.store.chain();
-    let nodes = seats.each(|front, node, _| {
+pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
+    let (chain, memory) = environment.store.chain();
+    let nodes = slots.each(|handle, node, _| {
         let trouble = match node.intake.condition() {
             Condition::Fresh => None,
             Condition::Stale(why) | Condition::Lost(_, why) => Some(why),
         };
         let (stamp, digest) = node.replica.look(|state: &State| (state.stamp(), state.digest()));
-        let applied = around.store.record.place(stamp);
-        Last { life: front.life(), applied, digest, trouble }
+        let applied = environment.store.record.index_of(stamp);
+        Last { node_run: handle.node_run(), applied, digest, trouble }
     });
-    let troubles = seats.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
-    let rows = around.books.as_ref().map(|books| books.rows());
+    let troubles = slots.each(|_, _, leader| leader.standing().trouble.filter(|_| leader.leads()));
+    let rows = environment.ledger.as_ref().map(|ledger| ledger.rows());
     let rows: Option<Vec<Row>> = rows.map(|rows| rows.into_iter().map(row).collect());
     let shared = Journal::Memory(memory).shared();
     let reports = match shared {

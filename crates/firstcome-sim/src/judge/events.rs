@@ -1,8 +1,8 @@
-//! What the final journal gave, looked at without the rules: only who won, who was undone, and under
-//! which terms.
+//! Checks the events of the final journal without the rules: only which claims were won and undone, and under which
+//! terms.
 
 use super::Broken;
-use super::model::{Claimed, Deed};
+use super::model::{Claimed, Event};
 use firstcome_core::results::Kind;
 use firstcome_core::settings::PoolKind;
 use firstcome_core::{Settings, Timestamp};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 struct Given<'a> {
     last_rank: u32,
     undone: usize,
-    /// The ranks of each subject's claims that stand.
+    /// The ranks of each subject's claims that are not undone.
     live: BTreeMap<&'a str, BTreeSet<u32>>,
     /// The claims that have each unit of a seated pool.
     units: BTreeMap<&'a str, BTreeSet<u32>>,
@@ -26,22 +26,22 @@ struct Standing<'a> {
     pools: BTreeMap<&'a str, Given<'a>>,
 }
 
-/// Checks the deeds of the final journal in their order.
-pub(super) fn check<'d>(deeds: impl Iterator<Item = &'d Deed<'d>>, wrong: &mut Vec<Broken>) {
+/// Checks the events of the final journal in their order.
+pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut Vec<Broken>) {
     let mut campaigns: BTreeMap<&str, Standing<'_>> = BTreeMap::new();
     let mut last_number = 0;
-    for deed in deeds {
-        match deed {
-            Deed::Terms { campaign, settings, shut } => {
+    for event in events {
+        match event {
+            Event::Terms { campaign, settings, shut } => {
                 campaigns.entry(campaign).or_default().terms = Some((settings, *shut));
             }
-            Deed::Areas { campaign, pool, areas } => {
+            Event::Areas { campaign, pool, areas } => {
                 let standing = campaigns.entry(campaign).or_default();
                 standing.pools.entry(pool).or_default().areas.extend(areas.iter().copied());
             }
-            Deed::Won(_) | Deed::Undone(_) | Deed::Refund(_) | Deed::Moved(_) => {}
+            Event::Won(_) | Event::Undone(_) | Event::Refund(_) | Event::Moved(_) => {}
         }
-        let Some((kind, claimed)) = deed.result() else { continue };
+        let Some((kind, claimed)) = event.result() else { continue };
         if claimed.number != last_number + 1 {
             let what = format!("result {} follows {last_number}", claimed.number);
             wrong.push(Broken::new("ranks_without_a_gap", what));
@@ -63,7 +63,7 @@ impl<'d> Given<'d> {
         let Some(unit) = claimed.unit else { return };
         let has = self.units.entry(unit).or_default();
         has.insert(claimed.rank);
-        let most = self.areas.get(unit).map_or(1, |places| *places as usize);
+        let most = self.areas.get(unit).map_or(1, |capacity| *capacity as usize);
         if has.len() > most {
             let Claimed { campaign, pool, subject, .. } = claimed;
             let what = format!(
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 
-    fn terms<'a>(shut: bool) -> Deed<'a> {
+    fn terms<'a>(shut: bool) -> Event<'a> {
         let settings = Box::new(Settings {
             title: "".into(),
             opens: Opens::At(Timestamp::from_micros(10)),
@@ -171,7 +171,7 @@ mod tests {
             holding: HoldSettings::default(),
             pools: vec![PoolSettings::counted("main", 2), PoolSettings::counted("vip", 2)],
         });
-        Deed::Terms { campaign: "spring", settings, shut }
+        Event::Terms { campaign: "spring", settings, shut }
     }
 
     fn claimed<'a>(number: u64, pool: &str, rank: u32, subject: &'a str, at: i64) -> Claimed<'a> {
@@ -186,28 +186,28 @@ mod tests {
         Claimed { unit: Some(unit), hold: Some("h"), ..claimed }
     }
 
-    fn judged(deeds: &[Deed<'_>]) -> Vec<&'static str> {
+    fn judged(events: &[Event<'_>]) -> Vec<&'static str> {
         let mut wrong = Vec::new();
-        check(deeds.iter(), &mut wrong);
+        check(events.iter(), &mut wrong);
         wrong.into_iter().map(|broken| broken.promise).collect()
     }
 
     #[test]
     fn what_was_given_in_order_and_in_time_is_fine() {
-        let deeds = [
+        let events = [
             terms(false),
-            Deed::Won(claimed(1, "main", 1, "ann", 10)),
-            Deed::Won(claimed(2, "main", 2, "bob", 11)),
-            Deed::Undone(claimed(3, "main", 1, "ann", 12)),
-            Deed::Won(claimed(4, "main", 3, "ann", 89)),
+            Event::Won(claimed(1, "main", 1, "ann", 10)),
+            Event::Won(claimed(2, "main", 2, "bob", 11)),
+            Event::Undone(claimed(3, "main", 1, "ann", 12)),
+            Event::Won(claimed(4, "main", 3, "ann", 89)),
         ];
-        assert!(judged(&deeds).is_empty());
+        assert!(judged(&events).is_empty());
     }
 
     #[test]
     fn each_thing_nobody_may_be_given_is_named() {
         let won =
-            |number, pool, rank, subject, at| Deed::Won(claimed(number, pool, rank, subject, at));
+            |number, pool, rank, subject, at| Event::Won(claimed(number, pool, rank, subject, at));
         let first = || won(1, "main", 1, "ann", 10);
         let cases = [
             ("ranks_without_a_gap", vec![terms(false), won(1, "main", 2, "ann", 10)]),
@@ -216,7 +216,7 @@ mod tests {
             ("nobody_twice", vec![terms(false), first(), won(2, "vip", 1, "ann", 10)]),
             (
                 "nobody_twice",
-                vec![terms(false), first(), Deed::Undone(claimed(2, "main", 1, "bob", 10))],
+                vec![terms(false), first(), Event::Undone(claimed(2, "main", 1, "bob", 10))],
             ),
             (
                 "never_more_than_there_is",
@@ -231,17 +231,17 @@ mod tests {
                 "no_unit_twice",
                 vec![
                     terms(true),
-                    Deed::Won(confirmed(1, 1, "ann", "A1")),
-                    Deed::Won(confirmed(2, 2, "bob", "A1")),
+                    Event::Won(confirmed(1, 1, "ann", "A1")),
+                    Event::Won(confirmed(2, 2, "bob", "A1")),
                 ],
             ),
             (
                 "no_unit_twice",
                 vec![
                     terms(false),
-                    Deed::Won(confirmed(1, 1, "ann", "A1")),
-                    Deed::Won(confirmed(2, 2, "bob", "A2")),
-                    Deed::Moved(Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") }),
+                    Event::Won(confirmed(1, 1, "ann", "A1")),
+                    Event::Won(confirmed(2, 2, "bob", "A2")),
+                    Event::Moved(Claimed { from: Some("A2"), ..confirmed(3, 2, "bob", "A1") }),
                 ],
             ),
             ("only_while_open", vec![terms(false), won(1, "main", 1, "ann", 9)]),
@@ -249,8 +249,8 @@ mod tests {
             ("only_while_open", vec![terms(true), won(1, "main", 1, "ann", 10)]),
             ("only_while_open", vec![won(1, "main", 1, "ann", 10)]),
         ];
-        for (promise, deeds) in cases {
-            assert_eq!(judged(&deeds), [promise], "{deeds:?}");
+        for (promise, events) in cases {
+            assert_eq!(judged(&events), [promise], "{events:?}");
         }
     }
 }

@@ -1,23 +1,23 @@
-//! What a server has is written down for those who judge: each entry once, and who ends with which.
+//! Records what each server has, for the judge: every entry once, and the last entry of each server.
 
 use super::Store;
-use crate::history::Headed;
+use crate::history::HeadChange;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Entry, Journal};
 use std::sync::Arc;
 
 impl Store {
     /// Writes down which entries a server has now.
-    pub(super) async fn write_down(&self, number: usize, memory: &Memory) {
+    pub(super) async fn record_entries(&self, number: usize, memory: &Memory) {
         let journal = Journal::Memory(memory.clone());
         let (chain, last) = {
-            let inside = self.lock();
-            let chain = Arc::clone(&inside.servers[number].chain);
+            let state = self.lock();
+            let chain = Arc::clone(&state.servers[number].chain);
             let last = chain.last().copied();
             (chain, last)
         };
         let Ok(head) = journal.head().await else {
-            return self.heads(number, Arc::default());
+            return self.record_head(number, Arc::default());
         };
         let known = last.map(|last| {
             self.record.with(|history| {
@@ -46,7 +46,7 @@ impl Store {
             let mut last_of_chain = position;
             while !entries.is_empty() {
                 for entry in &entries {
-                    let index = self.note(number, entry);
+                    let index = self.record_entry(number, entry);
                     Arc::make_mut(&mut chain).push(index);
                 }
                 let after = last_of(&entries);
@@ -59,7 +59,7 @@ impl Store {
                     Vec::new()
                 };
             }
-            return self.heads(number, chain);
+            return self.record_head(number, chain);
         }
         // Another history than before: its beginning may be trimmed, and is what it was.
         let mut after = head.first - 1;
@@ -73,7 +73,7 @@ impl Store {
             }
             let further = last_of(&entries) > after;
             after = last_of(&entries);
-            fresh.extend(entries.iter().map(|entry| self.note(number, entry)));
+            fresh.extend(entries.iter().map(|entry| self.record_entry(number, entry)));
             if !further {
                 break;
             }
@@ -81,12 +81,12 @@ impl Store {
         let mut chain = self.record.ancestry(head.first - 1, base);
         chain.append(&mut fresh);
         let fresh = chain;
-        self.heads(number, Arc::new(fresh));
+        self.record_head(number, Arc::new(fresh));
     }
 
-    fn note(&self, server: usize, entry: &Entry) -> usize {
+    fn record_entry(&self, server: usize, entry: &Entry) -> usize {
         let name = entry.name().unwrap_or_default();
-        let (place, is_new) = self.record.stored(self.trace.now(), entry, name);
+        let (index, is_new) = self.record.stored(self.trace.now(), entry, name);
         if is_new {
             let Entry { position, epoch, .. } = entry;
             let commands = entry.open().map(|(_, body)| body.commands());
@@ -94,13 +94,18 @@ impl Store {
                 "server {server} has entry {epoch}.{position}, batch {name}: {commands:?}"
             ));
         }
-        place
+        index
     }
 
-    fn heads(&self, server: usize, chain: Arc<Vec<usize>>) {
+    fn record_head(&self, server: usize, chain: Arc<Vec<usize>>) {
         let last = chain.last().copied();
         self.lock().servers[server].chain = chain;
-        self.record.headed(Headed { moment: self.trace.now(), server, last, replaced: false });
+        self.record.head_changed(HeadChange {
+            moment: self.trace.now(),
+            server,
+            last,
+            replaced: false,
+        });
     }
 }
 

@@ -1,4 +1,4 @@
-//! One world, told.
+//! Prints the story of one world and the verdict on it.
 
 use anyhow::Context;
 use firstcome_inject::Mistake;
@@ -7,8 +7,8 @@ use firstcome_sim::plan::Plan;
 use firstcome_sim::trial::trial;
 use std::io::Write;
 
-/// Tells the story of a world and judges it; says whether every promise was kept.
-pub(crate) fn tell(
+/// Prints the story of a world and judges it; says whether every promise was kept.
+pub(crate) fn print(
     seed: u64,
     steps: Option<&str>,
     mistake: Option<Mistake>,
@@ -18,21 +18,21 @@ pub(crate) fn tell(
         plan = plan.only(&numbers(steps)?);
     }
     let mut out = std::io::stdout();
-    let told = Box::new(move |line: &str| {
+    let listener = Box::new(move |line: &str| {
         // A reader who hangs up has seen enough.
         if writeln!(out, "{line}").is_err() {
             std::process::exit(0);
         }
     });
-    let trial = trial(&plan, mistake, Some(told));
-    let lived = &trial.lived;
+    let trial = trial(&plan, mistake, Some(listener));
+    let world_run = &trial.world_run;
     println!(
         "\nworld {seed}, story {:016x}: {:.1} s, {} faults, {} forks, {} entries put back",
-        lived.hash,
-        lived.time.as_secs_f64(),
-        lived.faults,
-        lived.forks,
-        lived.put_back
+        world_run.hash,
+        world_run.time.as_secs_f64(),
+        world_run.faults,
+        world_run.forks,
+        world_run.put_back
     );
     match &trial.verdict {
         Ok(verdict) => println!("no promise broke: {}", count(verdict)),
@@ -80,7 +80,7 @@ pub(crate) fn steps(numbers: &[usize]) -> String {
     let mut parts: Vec<String> = Vec::new();
     let mut rest = numbers;
     while let [first, ..] = rest {
-        let run = rest.iter().enumerate().take_while(|(place, step)| **step == first + place);
+        let run = rest.iter().enumerate().take_while(|(index, step)| **step == first + index);
         let count = run.count();
         parts.push(match count {
             1 => first.to_string(),

@@ -1,4 +1,4 @@
-//! Troubles that come together on purpose: what one of them alone hardly ever brings about.
+//! Scenarios of several faults at once, which single random faults hardly ever reach.
 
 use super::draw::{between, ms, random_moment};
 use super::{Cut, Fault, Plan, Step, Want, What};
@@ -8,24 +8,24 @@ use std::time::Duration;
 
 impl Plan {
     /// Draws at most a few plots.
-    pub(super) fn plots(&mut self, random: &mut Rng) {
+    pub(super) fn draw_scenarios(&mut self, random: &mut Rng) {
         if random.u32(0..2) == 0 {
             return;
         }
         for _ in 0..random.u32(1..3) {
             let at = random_moment(random, ms(1_500), self.ends);
             match random.u32(0..7) {
-                0 | 1 => self.loses_its_tail(random, at),
-                2 => self.leader_is_held(random, at),
-                3 => self.nodes_are_held(random, at),
-                4 => self.snapshot_is_slow(random, at),
-                5 => self.sent_again_hours_later(random, at),
-                _ => self.joins_in_the_middle(random, at),
+                0 | 1 => self.lose_newest_entries(random, at),
+                2 => self.pause_leader(random, at),
+                3 => self.pause_nodes(random, at),
+                4 => self.slow_snapshot(random, at),
+                5 => self.resend_hours_later(random, at),
+                _ => self.join_during_load(random, at),
             }
         }
     }
 
-    fn befalls(&mut self, at: Duration, fault: Fault) {
+    fn add_fault(&mut self, at: Duration, fault: Fault) {
         self.steps.push(Step { at, what: What::Fault(fault) });
     }
 
@@ -41,15 +41,15 @@ impl Plan {
     }
 
     /// What was claimed last is nowhere else yet when the primary goes, and neither are those who know of it.
-    fn loses_its_tail(&mut self, random: &mut Rng, at: Duration) {
+    fn lose_newest_entries(&mut self, random: &mut Rng, at: Duration) {
         let gone = at + between(random, 100, 900);
         for copy in 0..self.copies {
             if random.u32(0..4) > 0 {
-                self.befalls(at, Fault::Lag { copy, time: between(random, 900, 3_000) });
+                self.add_fault(at, Fault::Lag { copy, time: between(random, 900, 3_000) });
             }
         }
         if random.bool() || self.durability == Durability::Fsync {
-            self.befalls(at, Fault::NoConfirms { time: between(random, 900, 3_000) });
+            self.add_fault(at, Fault::NoConfirms { time: between(random, 900, 3_000) });
         }
         self.claims_around(random, at, 100, 800);
         let down = between(random, 1, 1_500);
@@ -66,50 +66,50 @@ impl Plan {
                 Fault::Promote { copy, lingers }
             }
         };
-        self.befalls(gone, fault);
+        self.add_fault(gone, fault);
         if random.u32(0..3) > 0 {
-            for seat in 0..self.nodes {
+            for slot in 0..self.nodes {
                 let at = gone.saturating_sub(ms(100)) + between(random, 0, 600);
-                self.befalls(at, Fault::Crash { seat, down: between(random, 500, 4_000) });
+                self.add_fault(at, Fault::Crash { slot, down: between(random, 500, 4_000) });
             }
         }
     }
 
-    /// The leader stands still with results to settle, and whoever follows it does not know of them yet.
-    fn leader_is_held(&mut self, random: &mut Rng, at: Duration) {
+    /// The leader stands still with results to settle, and its successor does not know of them yet.
+    fn pause_leader(&mut self, random: &mut Rng, at: Duration) {
         self.claims_around(random, at, 90, 0);
         let held = random.usize(..self.nodes);
         let time = between(random, 3_200, 9_000);
-        for seat in 0..self.nodes {
-            if seat == held {
-                self.befalls(at, Fault::Pause { seat, time });
+        for slot in 0..self.nodes {
+            if slot == held {
+                self.add_fault(at, Fault::Pause { slot, time });
             } else if random.u32(0..3) > 0 {
                 let at = at.saturating_sub(between(random, 0, 200));
-                let way = *random.choice([Cut::Both, Cut::Back].iter()).unwrap_or(&Cut::Both);
-                self.befalls(at, Fault::Cut { seat, time: time + ms(1_500), way });
+                let direction = *random.choice([Cut::Both, Cut::Back].iter()).unwrap_or(&Cut::Both);
+                self.add_fault(at, Fault::Cut { slot, time: time + ms(1_500), direction });
             }
         }
         if random.bool() {
-            self.befalls(at + ms(200), Fault::NoConfirms { time });
+            self.add_fault(at + ms(200), Fault::NoConfirms { time });
         }
     }
 
     /// A copy that lags takes over, and those who saw more reach it a little later than others.
-    fn nodes_are_held(&mut self, random: &mut Rng, at: Duration) {
+    fn pause_nodes(&mut self, random: &mut Rng, at: Duration) {
         let gone = at + between(random, 100, 500);
         for copy in 0..self.copies {
-            self.befalls(at, Fault::Lag { copy, time: ms(1_000) });
+            self.add_fault(at, Fault::Lag { copy, time: ms(1_000) });
         }
-        for seat in 0..self.nodes {
+        for slot in 0..self.nodes {
             match random.u32(0..4) {
                 0 => {
                     let time = between(random, 300, 3_000);
-                    self.befalls(at, Fault::Cut { seat, time, way: Cut::Back });
+                    self.add_fault(at, Fault::Cut { slot, time, direction: Cut::Back });
                 }
-                1 => self.befalls(gone, Fault::Pause { seat, time: between(random, 50, 900) }),
+                1 => self.add_fault(gone, Fault::Pause { slot, time: between(random, 50, 900) }),
                 2 => {
                     let (time, by) = (between(random, 500, 5_000), between(random, 5, 400));
-                    self.befalls(gone, Fault::Slow { seat, time, by });
+                    self.add_fault(gone, Fault::Slow { slot, time, by });
                 }
                 _ => {}
             }
@@ -119,67 +119,67 @@ impl Plan {
         let copy = random.usize(..self.copies.max(1));
         if self.copies > 0 {
             let lingers = random.bool().then(|| between(random, 1, 50));
-            self.befalls(gone, Fault::Promote { copy, lingers });
+            self.add_fault(gone, Fault::Promote { copy, lingers });
         } else if self.durability == Durability::Memory {
-            self.befalls(gone, Fault::OldFile { age: between(random, 100, 1_000) });
+            self.add_fault(gone, Fault::OldFile { age: between(random, 100, 1_000) });
         }
     }
 
     /// The clock jumps so far that all there is may be dropped, while snapshots are made and a node joins.
-    fn joins_in_the_middle(&mut self, random: &mut Rng, at: Duration) {
+    fn join_during_load(&mut self, random: &mut Rng, at: Duration) {
         self.snapshot_every = between(random, 1_000, 2_500);
-        self.befalls(at, Fault::Clock { by: random.i64(610_000_000..700_000_000) });
+        self.add_fault(at, Fault::Clock { by: random.i64(610_000_000..700_000_000) });
         for _ in 0..random.u32(1..4) {
             let at = at + between(random, 0, 6_000);
             self.claims_around(random, at, 0, 1_500);
         }
-        let seat = random.usize(..self.nodes);
+        let slot = random.usize(..self.nodes);
         let joins = at + between(random, 500, 6_000);
-        self.befalls(joins, Fault::Crash { seat, down: between(random, 1, 2_000) });
+        self.add_fault(joins, Fault::Crash { slot, down: between(random, 1, 2_000) });
         if random.bool() {
             let (time, by) = (between(random, 2_000, 9_000), between(random, 50, 900));
-            let seat = random.usize(..self.nodes);
-            self.befalls(joins + ms(50), Fault::Slow { seat, time, by });
+            let slot = random.usize(..self.nodes);
+            self.add_fault(joins + ms(50), Fault::Slow { slot, time, by });
         }
         if self.copies > 0 && random.bool() {
             let copy = random.usize(..self.copies);
-            self.befalls(joins, Fault::Lag { copy, time: between(random, 500, 2_500) });
+            self.add_fault(joins, Fault::Lag { copy, time: between(random, 500, 2_500) });
             let at = joins + between(random, 300, 2_500);
-            self.befalls(at, Fault::Promote { copy, lingers: None });
+            self.add_fault(at, Fault::Promote { copy, lingers: None });
         }
     }
 
     /// The clock jumps far while a snapshot is on its way and people claim; then all who know of it die.
-    fn snapshot_is_slow(&mut self, random: &mut Rng, at: Duration) {
+    fn slow_snapshot(&mut self, random: &mut Rng, at: Duration) {
         self.snapshot_every = between(random, 1_000, 2_500);
         let by = between(random, 200, 900);
-        for seat in 0..self.nodes {
-            self.befalls(at, Fault::Slow { seat, time: ms(7_000), by });
+        for slot in 0..self.nodes {
+            self.add_fault(at, Fault::Slow { slot, time: ms(7_000), by });
         }
         for _ in 0..3 {
             let at = at + between(random, 0, 3_000);
             self.claims_around(random, at, 0, 1_500);
         }
         let jumps = at + between(random, 1_000, 5_000);
-        self.befalls(jumps, Fault::Clock { by: random.i64(610_000_000..700_000_000) });
+        self.add_fault(jumps, Fault::Clock { by: random.i64(610_000_000..700_000_000) });
         if random.bool() {
             // It was wrong, and is put right before anybody writes.
             let back = -random.i64(610_000_000..700_000_000);
-            self.befalls(jumps + between(random, 1, 3_000), Fault::Clock { by: back });
+            self.add_fault(jumps + between(random, 1, 3_000), Fault::Clock { by: back });
         }
         let gone = jumps + between(random, 200, 3_500);
-        for seat in 0..self.nodes {
+        for slot in 0..self.nodes {
             let at = gone + between(random, 0, 300);
-            self.befalls(at, Fault::Crash { seat, down: between(random, 500, 3_000) });
+            self.add_fault(at, Fault::Crash { slot, down: between(random, 500, 3_000) });
         }
     }
 
     /// The clock jumps by hours between a batch whose answer is lost and its copy.
-    fn sent_again_hours_later(&mut self, random: &mut Rng, at: Duration) {
-        for seat in 0..self.nodes {
+    fn resend_hours_later(&mut self, random: &mut Rng, at: Duration) {
+        for slot in 0..self.nodes {
             let at = at + between(random, 0, 300);
             let time = between(random, 600, 2_500);
-            self.befalls(at, Fault::Cut { seat, time, way: Cut::Back });
+            self.add_fault(at, Fault::Cut { slot, time, direction: Cut::Back });
         }
         self.claims_around(random, at, 0, 900);
         let campaign = random.usize(..self.campaigns.len());
@@ -190,7 +190,7 @@ impl Plan {
             self.ask(random, resumed, Want::Resume(campaign));
         }
         let jumps = at + between(random, 100, 1_000);
-        self.befalls(jumps, Fault::Clock { by: random.i64(3_600_000_000..9_000_000_000) });
+        self.add_fault(jumps, Fault::Clock { by: random.i64(3_600_000_000..9_000_000_000) });
         self.claims_around(random, jumps, 0, 2_000);
     }
 }

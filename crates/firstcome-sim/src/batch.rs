@@ -1,6 +1,6 @@
-//! Many worlds, on as many threads as there are processors.
+//! Runs many worlds, on as many threads as there are processors.
 
-use crate::tale::{sentence, steps};
+use crate::story::{sentence, steps};
 use anyhow::Context;
 use firstcome_inject::Mistake;
 use firstcome_sim::mistakes;
@@ -22,7 +22,7 @@ pub(crate) enum Until {
     Over(Duration),
 }
 
-/// What many worlds lived through.
+/// The sums over many worlds.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     worlds: u64,
@@ -41,13 +41,13 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, trial: &Trial) {
-        let lived = &trial.lived;
+        let world_run = &trial.world_run;
         self.worlds += 1;
-        self.time += lived.time;
-        self.faults += lived.faults;
-        self.failovers += lived.failovers;
-        self.forks += lived.forks;
-        self.put_back += lived.put_back;
+        self.time += world_run.time;
+        self.faults += world_run.faults;
+        self.failovers += world_run.failovers;
+        self.forks += world_run.forks;
+        self.put_back += world_run.put_back;
         if let Ok(verdict) = &trial.verdict {
             self.claims += verdict.claims_acknowledged;
             self.holds += verdict.holds_acknowledged;
@@ -81,7 +81,7 @@ impl Sum {
     }
 }
 
-/// Lives through worlds until a promise breaks; says whether none did.
+/// Runs worlds until a promise breaks; says whether none did.
 pub(crate) fn promises(
     from: u64,
     until: Until,

@@ -1,6 +1,6 @@
-//! The judge's rules against those that nodes run: the same commands, drawn at random, come to the same.
+//! Compares the judge's rules with those that nodes run: random commands must have the same outcomes.
 
-use super::{Deed, Model};
+use super::{Event, Model};
 use firstcome_core::command::{
     BestPick, Body, BodyWriter, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted,
 };
@@ -243,13 +243,13 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         let stamp = Stamp { position: index as u64 + 1, at, epoch: 0, node, number };
         let mut theirs = Vec::new();
         state.apply(stamp, &commands, &mut theirs);
-        let mut deeds = Vec::new();
-        let ours = model.apply(index, at, Name { node, number }, &commands, &mut deeds);
+        let mut events = Vec::new();
+        let ours = model.apply(index, at, Name { node, number }, &commands, &mut events);
         let ours: Vec<_> = ours.into_iter().flatten().map(|decision| decision.outcome).collect();
         assert_eq!(ours, theirs, "seed {seed}, entry {index}: {commands:#?}");
         reached.extend(ours.iter().map(Outcome::as_str));
         assert_eq!(model.last_result(), state.last_result(), "seed {seed}, entry {index}");
-        won += deeds.iter().filter(|deed| matches!(deed, Deed::Won(_))).count();
+        won += events.iter().filter(|event| matches!(event, Event::Won(_))).count();
     }
     won
 }

@@ -1,7 +1,7 @@
-//! A newer build writes: every node of this one stops there, and nothing else happens.
+//! A newer build appends an entry that this build cannot read: every node must stop there.
 
-use crate::around::Around;
-use crate::life::Seats;
+use crate::environment::Environment;
+use crate::nodes::Slots;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::{LEVEL, NodeId, State};
 use firstcome_journal::{Append, Journal, Name};
@@ -14,8 +14,8 @@ use tokio::time::sleep;
 const STOPPED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Appends an entry of the next level, and says what a node did that should have stopped there.
-pub(super) async fn writes(around: &Around, seats: &Seats) -> Result<(), String> {
-    let (_, memory) = around.store.chain();
+pub(super) async fn write(environment: &Environment, slots: &Slots) -> Result<(), String> {
+    let (_, memory) = environment.store.chain();
     let journal = Journal::Memory(memory);
     let head = journal.head().await.map_err(|why| format!("there is no head: {why}"))?;
     let name = Name { node: NodeId([0xff; 16]), number: 1 };
@@ -25,30 +25,30 @@ pub(super) async fn writes(around: &Around, seats: &Seats) -> Result<(), String>
     let append = Append { body, name, applied: head.position, applied_name: head.name };
     journal.append(append).await.map_err(|why| format!("it cannot be appended: {why}"))?;
     let level = format!("level {}", LEVEL + 1);
-    around.trace.tell(format_args!("a newer build appends an entry of {level}"));
+    environment.trace.tell(format_args!("a newer build appends an entry of {level}"));
     sleep(STOPPED_WITHIN).await;
-    let fronts = seats.each(|front, node, _| {
+    let handles = slots.each(|handle, node, _| {
         let applied = node.replica.look(State::position);
         if applied > head.position {
-            return Err(format!("{} applied {applied}, an entry of {level}", front.name()));
+            return Err(format!("{} applied {applied}, an entry of {level}", handle.name()));
         }
         match node.intake.condition() {
-            Condition::Lost(_, why) if why.contains(&level) => Ok(front.clone()),
+            Condition::Lost(_, why) if why.contains(&level) => Ok(handle.clone()),
             other @ (Condition::Fresh | Condition::Stale(_) | Condition::Lost(..)) => {
-                Err(format!("{} did not stop at {level}: it is {other:?}", front.name()))
+                Err(format!("{} did not stop at {level}: it is {other:?}", handle.name()))
             }
         }
     });
-    for front in fronts {
-        let front = front?;
-        let told = front.intake().claim("c0", None, "late", None).await;
-        if !matches!(&told, Err(Failure::Unavailable(why)) if why.contains(&level)) {
-            return Err(format!("{} stopped at {level} and says {told:?}", front.name()));
+    for handle in handles {
+        let handle = handle?;
+        let answer = handle.intake().claim("c0", None, "late", None).await;
+        if !matches!(&answer, Err(Failure::Unavailable(why)) if why.contains(&level)) {
+            return Err(format!("{} stopped at {level} and says {answer:?}", handle.name()));
         }
     }
     // What was on its way when the entry came stands behind it: one batch of each node, no more.
     let behind = journal.head().await.map_err(|why| format!("there is no head: {why}"))?.position;
-    if behind > head.position + 1 + around.plan.nodes as u64 {
+    if behind > head.position + 1 + environment.plan.nodes as u64 {
         return Err(format!("{behind} was appended behind an entry of {level}"));
     }
     sleep(STOPPED_WITHIN).await;

@@ -1,13 +1,13 @@
-//! What became of yeses about holds and seats.
+//! Checks that acknowledged holds and seats are kept.
 //!
 //! The entry is in the final journal, and then it is what the rules made of it; or its batch was brought there, ran again
 //! and came to the same; or a fork's list says of the hold what it has now.
 
 use super::answers::Heard;
 use super::excuses::Excuses;
-use super::model::Deed;
+use super::model::Event;
+use super::replay::Replay;
 use super::tree::Tree;
-use super::walk::Walk;
 use firstcome_core::outcome::UnitName;
 use firstcome_core::{Command, Outcome};
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,29 +23,29 @@ pub(super) enum Fate {
 
 /// Holds of all histories, and what excuses that one has not what it had.
 pub(super) struct Holds<'h> {
-    walk: &'h Walk<'h>,
+    replay: &'h Replay<'h>,
     excuses: &'h Excuses<'h>,
     /// Units of a hold that an operator exchanged: campaign, hold, unit.
     moved: BTreeSet<(&'h str, &'h str, &'h str)>,
-    /// Holds of which somebody dropped something.
+    /// Holds from which units were dropped.
     dropped: BTreeSet<(&'h str, &'h str)>,
     /// The hold of each claim that came from one: campaign, pool, rank, subject.
     ranks: BTreeMap<(&'h str, &'h str, u32, &'h str), Vec<&'h str>>,
 }
 
 impl<'h> Holds<'h> {
-    pub(super) fn of(tree: &'h Tree<'h>, walk: &'h Walk<'h>, excuses: &'h Excuses<'h>) -> Self {
+    pub(super) fn of(tree: &'h Tree<'h>, replay: &'h Replay<'h>, excuses: &'h Excuses<'h>) -> Self {
         let mut holds = Self {
-            walk,
+            replay,
             excuses,
             moved: BTreeSet::new(),
             dropped: BTreeSet::new(),
             ranks: BTreeMap::new(),
         };
-        for deed in walk.deeds.iter().flatten() {
-            let Some((_, claimed)) = deed.result() else { continue };
+        for event in replay.events.iter().flatten() {
+            let Some((_, claimed)) = event.result() else { continue };
             let Some(hold) = claimed.hold else { continue };
-            if let Deed::Moved(_) = deed {
+            if let Event::Moved(_) = event {
                 holds.moved.extend(claimed.from.map(|from| (claimed.campaign, hold, from)));
             }
             let claim = (claimed.campaign, &*claimed.pool, claimed.rank, claimed.subject);
@@ -92,7 +92,7 @@ impl<'h> Holds<'h> {
             | Command::Steer { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => {
-                return if self.excuses.is_brought(heard.origin, self.walk) {
+                return if self.excuses.is_brought(heard.origin, self.replay) {
                     Fate::Kept
                 } else {
                     Fate::Gone("its batch never ran there".into())
@@ -102,7 +102,7 @@ impl<'h> Holds<'h> {
         if self.excuses.names_hold(campaign, id) {
             return Fate::Listed;
         }
-        let found = self.walk.last.campaigns.get(campaign);
+        let found = self.replay.last.campaigns.get(campaign);
         let Some((found, at)) = found.and_then(|found| Some((found, found.hold_of(id)?))) else {
             return Fate::Gone(format!("there is no hold {id:?}, and no list names it"));
         };

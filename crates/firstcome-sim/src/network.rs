@@ -1,7 +1,8 @@
-//! The way between one node and the store: messages are late, lost or come twice, the connection is
-//! cut and made again elsewhere, the node stands still.
+//! The simulated network between a node and the store.
+//!
+//! Messages are late, lost or repeated; a connection is cut and made again to another server; a node pauses.
 
-use crate::around::Around;
+use crate::environment::Environment;
 use crate::history::Durability;
 use crate::plan::Cut;
 use crate::store::{Connection, Store};
@@ -17,12 +18,12 @@ use tokio::time::{Instant, sleep, sleep_until};
 /// How long an answer is waited for.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 
-/// The way of one node. Clones are the same way.
+/// The link of one node to the store. Clones are the same link.
 #[derive(Clone, Debug)]
-pub(crate) struct Road {
-    seat: usize,
+pub(crate) struct StoreLink {
+    slot: usize,
     store: Store,
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<LinkState>>,
     /// Changes when the connection is made anew.
     incarnation: watch::Sender<u64>,
     gate: Gate,
@@ -31,7 +32,7 @@ pub(crate) struct Road {
 }
 
 #[derive(Debug)]
-struct Inside {
+struct LinkState {
     random: Rng,
     connection: Option<Connection>,
     cut: Option<(Cut, Instant)>,
@@ -40,7 +41,7 @@ struct Inside {
     noise: bool,
 }
 
-/// Whether a node goes on or stands still. Clones are the same gate.
+/// Whether a node runs or is paused. Clones are the same gate.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate(watch::Sender<bool>);
 
@@ -60,9 +61,9 @@ impl Gate {
     }
 }
 
-/// What becomes of one message.
+/// The delays and losses of one message.
 #[derive(Debug)]
-struct Passage {
+struct Delivery {
     there: Duration,
     back: Duration,
     lost_there: bool,
@@ -72,35 +73,35 @@ struct Passage {
     again: Option<Duration>,
 }
 
-impl Road {
-    pub(crate) fn build(around: &Around, seat: usize, gate: Gate, dice: u64) -> Self {
-        let Around { plan, store, .. } = around;
-        let inside = Inside {
-            random: Rng::with_seed(dice),
+impl StoreLink {
+    pub(crate) fn build(environment: &Environment, slot: usize, gate: Gate, seed: u64) -> Self {
+        let Environment { plan, store, .. } = environment;
+        let state = LinkState {
+            random: Rng::with_seed(seed),
             connection: store.connect(),
             cut: None,
             slow: (Instant::now(), Duration::ZERO),
-            noise: plan.noise && !store.is_mended(),
+            noise: plan.noise && !store.are_faults_over(),
         };
-        let road = Self {
-            seat,
+        let link = Self {
+            slot,
             store: store.clone(),
-            inside: Arc::new(Mutex::new(inside)),
+            state: Arc::new(Mutex::new(state)),
             incarnation: watch::Sender::new(0),
             gate,
             latency: plan.latency,
-            fresh_counts: around.mistake == Some(Mistake::FreshConnectionCounts),
+            fresh_counts: environment.mistake == Some(Mistake::FreshConnectionCounts),
         };
-        let following = road.clone();
-        tokio::spawn(async move { following.follow_turns().await });
-        road
+        let following = link.clone();
+        tokio::spawn(async move { following.follow_failovers().await });
+        link
     }
 
     /// Connects anew each time the store has another primary, after a while.
-    async fn follow_turns(self) {
-        let mut turns = self.store.turns();
+    async fn follow_failovers(self) {
+        let mut generations = self.store.generations();
         loop {
-            if turns.changed().await.is_err() {
+            if generations.changed().await.is_err() {
                 return;
             }
             let pause = {
@@ -109,7 +110,7 @@ impl Road {
                 Duration::from_micros(random.u64(500..longest))
             };
             sleep(pause).await;
-            turns.borrow_and_update();
+            generations.borrow_and_update();
             self.reconnect();
         }
     }
@@ -120,13 +121,13 @@ impl Road {
     }
 
     /// Has nothing, or only one direction, arrive for a while.
-    pub(crate) fn cut(&self, way: Cut, time: Duration) {
-        self.lock().cut = Some((way, Instant::now() + time));
-        let road = self.clone();
+    pub(crate) fn cut(&self, direction: Cut, time: Duration) {
+        self.lock().cut = Some((direction, Instant::now() + time));
+        let link = self.clone();
         tokio::spawn(async move {
             sleep(time).await;
             // A connection that was cut is made anew.
-            road.reconnect();
+            link.reconnect();
         });
     }
 
@@ -134,25 +135,25 @@ impl Road {
         self.lock().slow = (Instant::now() + time, by);
     }
 
-    pub(crate) fn mend(&self) {
+    pub(crate) fn stop_faults(&self) {
         let now = Instant::now();
         {
-            let mut inside = self.lock();
-            inside.cut = None;
-            inside.slow = (now, Duration::ZERO);
-            inside.noise = false;
+            let mut state = self.lock();
+            state.cut = None;
+            state.slow = (now, Duration::ZERO);
+            state.noise = false;
         }
         self.reconnect();
     }
 
-    /// Draws what becomes of a message that leaves now.
-    fn passage(&self, call: Call) -> Passage {
-        let mut inside = self.lock();
+    /// Draws the delays and losses of a message that leaves now.
+    fn delivery(&self, call: Call) -> Delivery {
+        let mut state = self.lock();
         let now = Instant::now();
-        let slow = if inside.slow.0 > now { inside.slow.1.as_micros() as u64 } else { 0 };
-        let cut = inside.cut.filter(|(_, until)| *until > now).map(|(way, _)| way);
-        let noise = inside.noise;
-        let random = &mut inside.random;
+        let slow = if state.slow.0 > now { state.slow.1.as_micros() as u64 } else { 0 };
+        let cut = state.cut.filter(|(_, until)| *until > now).map(|(direction, _)| direction);
+        let noise = state.noise;
+        let random = &mut state.random;
         let mut time = || {
             let usual = random.u64(self.latency / 2..=self.latency * 2);
             let more = if slow > 0 { random.u64(..=slow) } else { 0 };
@@ -161,7 +162,7 @@ impl Road {
         };
         let (there, back) = (time(), time());
         let noise = noise && call != Call::Follow;
-        Passage {
+        Delivery {
             there,
             back,
             lost_there: matches!(cut, Some(Cut::Both | Cut::There))
@@ -183,10 +184,10 @@ impl Road {
             (self.store.clone(), self.fresh_counts, self.incarnation.subscribe());
         incarnation.mark_unchanged();
         tokio::spawn(async move {
-            let endures = store.endures(connection, version, fresh);
+            let durable = store.wait_until_durable(connection, version, fresh);
             tokio::select! {
-                endures = endures => if endures {
-                    // Whoever does not listen any more does not need to know.
+                durable = durable => if durable {
+                    // A caller that has gone needs no answer.
                     let _gone = heard.send(());
                 },
                 // What was asked on that connection is not answered any more.
@@ -198,17 +199,17 @@ impl Road {
         Confirm::Later(confirmed)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LinkState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Way for Road {
+impl Way for StoreLink {
     fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
-        let road = self.clone();
-        // What the caller rests on is what it knew of this connection when it called.
+        let link = self.clone();
+        // The call rests on what the caller knew of this connection when it called.
         let rests_on = *self.incarnation.borrow();
-        Box::pin(async move { road.carries(call, work, rests_on).await })
+        Box::pin(async move { link.send(call, work, rests_on).await })
     }
 
     fn incarnations(&self) -> watch::Receiver<u64> {
@@ -220,15 +221,15 @@ impl Way for Road {
     }
 }
 
-impl Road {
-    async fn carries(&self, call: Call, work: Work, rests_on: u64) -> Result<Confirm, Failure> {
+impl StoreLink {
+    async fn send(&self, call: Call, work: Work, rests_on: u64) -> Result<Confirm, Failure> {
         self.gate.pass().await;
         let late = Instant::now() + ANSWER_WITHIN;
-        let passage = self.passage(call);
+        let delivery = self.delivery(call);
         let connection = self.lock().connection.clone();
         let unknown = || Failure::Unknown("the answer was lost".into());
-        let Some(connection) = connection.filter(|_| !passage.refused) else {
-            sleep(passage.back).await;
+        let Some(connection) = connection.filter(|_| !delivery.refused) else {
+            sleep(delivery.back).await;
             self.gate.pass().await;
             return Err(Failure::Unavailable("there is no connection".into()));
         };
@@ -244,50 +245,51 @@ impl Road {
         if rests && *self.incarnation.borrow() != rests_on {
             return Err(Failure::Changed);
         }
-        if passage.lost_there {
+        if delivery.lost_there {
             sleep_until(late).await;
             self.gate.pass().await;
             return Err(unknown());
         }
-        sleep(passage.there).await;
+        sleep(delivery.there).await;
         if !self.store.is_up(&connection) {
             // It died with the message on its way, or before.
-            sleep(passage.back).await;
+            sleep(delivery.back).await;
             self.gate.pass().await;
             return Err(unknown());
         }
         if changes(call) && self.store.is_read_only(&connection) {
-            sleep(passage.back).await;
+            sleep(delivery.back).await;
             self.gate.pass().await;
-            // Who hears that looks for the primary.
+            // The node that hears that looks for the primary.
             self.reconnect();
             return Err(Failure::Unavailable("it only copies, and takes nothing".into()));
         }
-        if worth_telling(call) {
+        if is_traced(call) {
             let server = connection.server;
             self.store
                 .trace
-                .tell(format_args!("{call:?} of seat {} at server {server}", self.seat));
+                .tell(format_args!("{call:?} of slot {} at server {server}", self.slot));
         }
         let is_done = work(connection.memory.clone()).await;
-        let version = if changes(call) { self.store.did(connection.server).await } else { 0 };
+        let version =
+            if changes(call) { self.store.publish_changes(connection.server).await } else { 0 };
         // What was refused, and heard to be, does not come again.
-        let again = passage.again.filter(|_| changes(call) && (is_done || passage.lost_back));
+        let again = delivery.again.filter(|_| changes(call) && (is_done || delivery.lost_back));
         if let Some(again) = again {
             let (store, connection) = (self.store.clone(), connection.clone());
             tokio::spawn(async move {
                 sleep(again).await;
                 if store.is_up(&connection) && !store.is_read_only(&connection) {
                     work(connection.memory.clone()).await;
-                    store.did(connection.server).await;
+                    store.publish_changes(connection.server).await;
                 }
             });
         }
         let confirm = self.confirm(call, connection.clone(), version);
-        sleep(passage.back).await;
+        sleep(delivery.back).await;
         let cut_since = matches!(self.lock().cut, Some((Cut::Both | Cut::Back, until)) if until > Instant::now());
         let moved = *self.incarnation.borrow() != rests_on || !self.store.is_up(&connection);
-        if passage.lost_back || cut_since || moved || Instant::now() > late && call != Call::Follow
+        if delivery.lost_back || cut_since || moved || Instant::now() > late && call != Call::Follow
         {
             if !moved {
                 sleep_until(late).await;
@@ -300,8 +302,8 @@ impl Road {
     }
 }
 
-/// Says whether a story is told better with a call in it.
-fn worth_telling(call: Call) -> bool {
+/// Says whether the story has a line for a call.
+fn is_traced(call: Call) -> bool {
     changes(call) && call != Call::Announce
 }
 

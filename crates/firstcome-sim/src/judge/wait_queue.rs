@@ -1,45 +1,46 @@
-//! Who waits for seats comes in the order of arrival at their node, seat by seat, and is told that one is taken only
-//! when their time is over.
+//! Checks the wait queue: callers get a seat in the order in which they came to their node, and hear that it is taken
+//! only when their time is over.
 
 use super::{At, Broken, Story};
-use crate::history::{Asked, Exchange, History, Lined, Moment, Told};
+use crate::history::{Asked, Exchange, History, Moment, QueueWait, Reply};
 use firstcome_core::command::Wanted;
 use firstcome_core::{Command, Outcome, Refusal};
 use firstcome_node::Decided;
 use std::time::Duration;
 
-/// Somebody in line.
+/// A request in the wait queue.
 struct Waiting<'h> {
     exchange: &'h Exchange,
-    lined: Lined,
-    /// The seats they named, with their pools.
+    queue_wait: QueueWait,
+    /// The seats it named, with their pools.
     seats: Vec<(&'h str, &'h str)>,
     campaign: &'h str,
     wait: Duration,
 }
 
-/// Checks every line.
+/// Checks every wait.
 pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     let all: Vec<Waiting<'_>> =
-        history.lined.iter().filter_map(|lined| waiting(history, *lined)).collect();
+        history.queue_waits.iter().filter_map(|queue_wait| waiting(history, *queue_wait)).collect();
     for (number, later) in all.iter().enumerate() {
-        if let (true, Some(left)) = (was_refused(later.exchange), later.lined.left)
-            && left < later.lined.began + later.wait
+        if let (true, Some(left)) = (was_refused(later.exchange), later.queue_wait.left)
+            && left < later.queue_wait.began + later.wait
         {
-            let what = format!("{}, after {}", Story(later.exchange), At(left - later.lined.began));
+            let what =
+                format!("{}, after {}", Story(later.exchange), At(left - later.queue_wait.began));
             wrong.push(Broken::new("line_waits", what));
         }
         let Some(moment) = held_at(history, later) else { continue };
-        // Whose time was over asks as if there were no line.
-        if later.lined.left.is_some_and(|left| left >= later.lined.began + later.wait) {
+        // A caller whose time is over asks as if there were no queue.
+        if later.queue_wait.left.is_some_and(|left| left >= later.queue_wait.began + later.wait) {
             continue;
         }
         let before = all[..number].iter().find(|earlier| {
             let same = |seat: &&(&str, &str)| later.seats.contains(seat);
-            earlier.exchange.life == later.exchange.life
+            earlier.exchange.node_run == later.exchange.node_run
                 && earlier.campaign == later.campaign
                 && earlier.seats.iter().any(|seat| same(&seat))
-                && earlier.lined.left.is_some_and(|left| left > moment)
+                && earlier.queue_wait.left.is_some_and(|left| left > moment)
         });
         if let Some(before) = before {
             let what = format!(
@@ -47,15 +48,15 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
                 Story(later.exchange),
                 At(moment),
                 Story(before.exchange),
-                At(before.lined.began)
+                At(before.queue_wait.began)
             );
             wrong.push(Broken::new("line_in_order", what));
         }
     }
 }
 
-fn waiting(history: &History, lined: Lined) -> Option<Waiting<'_>> {
-    let exchange = history.exchanges.get(lined.exchange)?;
+fn waiting(history: &History, queue_wait: QueueWait) -> Option<Waiting<'_>> {
+    let exchange = history.exchanges.get(queue_wait.exchange)?;
     let Asked::On { command, wait } = &exchange.asked else { return None };
     let Command::Hold { campaign, picks, .. } = command.command() else { return None };
     let mut seats = Vec::new();
@@ -65,18 +66,18 @@ fn waiting(history: &History, lined: Lined) -> Option<Waiting<'_>> {
             seats.extend(names.iter().map(|name| (pool, *name)));
         }
     }
-    (!seats.is_empty()).then_some(Waiting { exchange, lined, seats, campaign, wait: *wait })
+    (!seats.is_empty()).then_some(Waiting { exchange, queue_wait, seats, campaign, wait: *wait })
 }
 
 fn was_refused(exchange: &Exchange) -> bool {
-    let Told::Answer { outcome, .. } = &exchange.told else { return false };
+    let Reply::Answer { outcome, .. } = &exchange.reply else { return false };
     outcome.refusal() == Some(Refusal::UnitTaken)
 }
 
-/// Gives the moment at which an entry came to be by which somebody was told that they hold what they waited for.
+/// Gives the moment at which an entry came to be by which a caller heard that it holds what it waited for.
 fn held_at(history: &History, waiting: &Waiting<'_>) -> Option<Moment> {
-    let Told::Answer { outcome: Outcome::Held(_), position, decided: Decided::Journal } =
-        &waiting.exchange.told
+    let Reply::Answer { outcome: Outcome::Held(_), position, decided: Decided::Journal } =
+        &waiting.exchange.reply
     else {
         return None;
     };

@@ -1,8 +1,8 @@
-//! The ledger's side of a world: it goes away, loses the answer to a COMMIT, stops inside of a
-//! transaction, and comes back as it was yesterday.
+//! The simulated ledger: its database is away, loses the answer to a COMMIT, blocks in a transaction, or is restored
+//! from an old backup.
 
+use crate::network::Gate;
 use crate::record::Record;
-use crate::road::Gate;
 use crate::trace::Trace;
 use fastrand::Rng;
 use firstcome_core::{Outcome, SpaceId, State};
@@ -13,52 +13,52 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How long a transaction waits for another one, and how long it may stand still.
+/// How long a transaction waits for another one, and how long it may block.
 const LOCK_WITHIN: Duration = Duration::from_secs(5);
 /// How often a backup is made.
 const BACKUP_EVERY: Duration = Duration::from_millis(500);
 
-/// The ledger. Clones are the same one.
+/// The simulated ledger. Clones are the same one.
 #[derive(Clone, Debug)]
-pub(crate) struct Books {
+pub(crate) struct SimLedger {
     memory: Memory,
-    inside: Arc<Mutex<Inside>>,
+    state: Arc<Mutex<LedgerState>>,
     record: Record,
     trace: Trace,
 }
 
 #[derive(Debug)]
-struct Inside {
+struct LedgerState {
     random: Rng,
     away: Instant,
     lost_commits: u32,
-    /// How long the next transaction stands still.
+    /// How long the next transaction blocks.
     stuck_for: Option<Duration>,
     /// Until when one does.
     stuck: Instant,
     backups: Vec<(Instant, Kept)>,
-    /// How many ways to it there were.
-    desks: u64,
-    /// Over which of them a term was minted last; none since another content was put in its place.
+    /// How many links to it there were.
+    links: u64,
+    /// The link over which the last term was minted; none after the content was replaced.
     began: Option<u64>,
 }
 
-impl Books {
+impl SimLedger {
     pub(crate) fn open(seed: u64, record: Record, trace: Trace) -> Self {
         let now = Instant::now();
-        let inside = Inside {
+        let state = LedgerState {
             random: Rng::with_seed(seed ^ 0x1ed6_e400),
             away: now,
             lost_commits: 0,
             stuck_for: None,
             stuck: now,
             backups: Vec::new(),
-            desks: 0,
+            links: 0,
             began: None,
         };
         let memory = Memory::new(SpaceId([7; 16]), 0);
-        let books = Self { memory, inside: Arc::new(Mutex::new(inside)), record, trace };
-        let backups = books.clone();
+        let ledger = Self { memory, state: Arc::new(Mutex::new(state)), record, trace };
+        let backups = ledger.clone();
         tokio::spawn(async move {
             loop {
                 let kept = backups.memory.kept();
@@ -66,17 +66,17 @@ impl Books {
                 sleep(BACKUP_EVERY).await;
             }
         });
-        books
+        ledger
     }
 
     /// Gives the ledger as a node reaches it.
     pub(crate) fn reached_by(&self, gate: Gate) -> Ledger {
         let number = {
-            let mut inside = self.lock();
-            inside.desks += 1;
-            inside.desks
+            let mut state = self.lock();
+            state.links += 1;
+            state.links
         };
-        let way = Desk { books: self.clone(), gate, number };
+        let way = LedgerLink { ledger: self.clone(), gate, number };
         Ledger::Memory(self.memory.through(Arc::new(way)))
     }
 
@@ -96,16 +96,16 @@ impl Books {
     pub(crate) fn restore(&self, age: Duration) {
         let now = Instant::now();
         let backup = {
-            let inside = self.lock();
-            let old = inside.backups.iter().rev().find(|(made, _)| now - *made >= age);
-            old.or(inside.backups.first()).map(|(_, kept)| kept.clone())
+            let state = self.lock();
+            let old = state.backups.iter().rev().find(|(made, _)| now - *made >= age);
+            old.or(state.backups.first()).map(|(_, kept)| kept.clone())
         };
         if let Some(kept) = backup {
             self.replace(&kept);
         }
     }
 
-    /// Has other content from now on, terms included.
+    /// Replaces the content, terms included.
     fn replace(&self, kept: &Kept) {
         self.memory.restore(kept);
         self.lock().began = None;
@@ -113,13 +113,13 @@ impl Books {
         self.record.settled(kept.results(0).last().map_or(0, |last| last.number));
     }
 
-    pub(crate) fn mend(&self) {
-        let mut inside = self.lock();
+    pub(crate) fn stop_faults(&self) {
+        let mut state = self.lock();
         let now = Instant::now();
-        inside.away = now;
-        inside.stuck = now;
-        inside.stuck_for = None;
-        inside.lost_commits = 0;
+        state.away = now;
+        state.stuck = now;
+        state.stuck_for = None;
+        state.lost_commits = 0;
     }
 
     /// Gives every row, in the order of their numbers.
@@ -135,7 +135,7 @@ impl Books {
     /// Writes the ledger anew from the journal, as `firstcome settle rebuild` does after a set-aside.
     pub(crate) async fn rebuild(&self, chain: &[usize]) {
         let entries: Vec<_> = self.record.with(|history| {
-            chain.iter().map(|place| history.stored[*place].entry.clone()).collect()
+            chain.iter().map(|index| history.stored[*index].entry.clone()).collect()
         });
         let fresh = Memory::new(SpaceId([7; 16]), 0);
         let ledger = Ledger::Memory(fresh.clone());
@@ -158,51 +158,51 @@ impl Books {
         self.trace.tell(format_args!("the ledger is rebuilt through {}", standing.through));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, LedgerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The way of one node to the ledger.
+/// The link of one node to the ledger.
 #[derive(Clone, Debug)]
-struct Desk {
-    books: Books,
+struct LedgerLink {
+    ledger: SimLedger,
     gate: Gate,
     number: u64,
 }
 
-impl Way for Desk {
+impl Way for LedgerLink {
     fn carry(
         &self,
         call: Call,
         work: Work,
     ) -> Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>> {
-        let desk = self.clone();
+        let link = self.clone();
         Box::pin(async move {
-            desk.gate.pass().await;
-            let carried = desk.carries(call, work).await;
-            desk.gate.pass().await;
+            link.gate.pass().await;
+            let carried = link.deliver(call, work).await;
+            link.gate.pass().await;
             carried
         })
     }
 }
 
-impl Desk {
-    async fn carries(&self, call: Call, work: Work) -> Result<(), LedgerFailure> {
+impl LedgerLink {
+    async fn deliver(&self, call: Call, work: Work) -> Result<(), LedgerFailure> {
         let (there, back, hangs) = {
-            let random = &mut self.books.lock().random;
+            let random = &mut self.ledger.lock().random;
             let (there, back) = (random.u64(50..3_000), random.u64(50..3_000));
             (Duration::from_micros(there), Duration::from_micros(back), random.bool())
         };
         sleep(there).await;
-        if self.books.lock().away > Instant::now() {
+        if self.ledger.lock().away > Instant::now() {
             if hangs {
                 sleep(LOCK_WITHIN).await;
             }
             return Err(LedgerFailure::Unavailable("the ledger is away".into()));
         }
         if matches!(call, Call::Settle | Call::MintTerm) {
-            let stuck = self.books.lock().stuck;
+            let stuck = self.ledger.lock().stuck;
             let now = Instant::now();
             if stuck > now {
                 sleep_until(stuck.min(now + LOCK_WITHIN)).await;
@@ -215,10 +215,10 @@ impl Desk {
         }
         if call == Call::Settle {
             let stuck_for = {
-                let mut inside = self.books.lock();
-                let stuck_for = inside.stuck_for.take();
-                // One that stands still for too long is ended by the database.
-                inside.stuck = Instant::now() + stuck_for.unwrap_or_default().min(LOCK_WITHIN);
+                let mut state = self.ledger.lock();
+                let stuck_for = state.stuck_for.take();
+                // A transaction that blocks for too long is ended by the database.
+                state.stuck = Instant::now() + stuck_for.unwrap_or_default().min(LOCK_WITHIN);
                 stuck_for
             };
             if let Some(time) = stuck_for {
@@ -230,13 +230,13 @@ impl Desk {
                 }
             }
         }
-        self.has_done(call, work).await;
+        self.run_and_record(call, work).await;
         sleep(back).await;
         let lost = {
-            let mut inside = self.books.lock();
-            let lost = call == Call::Settle && inside.lost_commits > 0;
-            inside.lost_commits -= u32::from(lost);
-            lost || inside.away > Instant::now()
+            let mut state = self.ledger.lock();
+            let lost = call == Call::Settle && state.lost_commits > 0;
+            state.lost_commits -= u32::from(lost);
+            lost || state.away > Instant::now()
         };
         if lost {
             return Err(LedgerFailure::Unknown("the answer was lost".into()));
@@ -244,21 +244,21 @@ impl Desk {
         Ok(())
     }
 
-    /// Has work done, and notes what it changed.
-    async fn has_done(&self, call: Call, work: Work) {
-        let Books { memory, record, trace, .. } = &self.books;
+    /// Runs the work, and records what it changed.
+    async fn run_and_record(&self, call: Call, work: Work) {
+        let SimLedger { memory, record, trace, .. } = &self.ledger;
         let ledger = Ledger::Memory(memory.clone());
         let before = ledger.standing().await.ok();
         work();
         let after = ledger.standing().await.ok();
         if call == Call::MintTerm {
-            self.books.lock().began = Some(self.number);
+            self.ledger.lock().began = Some(self.number);
         }
         if let Some(after) = after
             && before.is_some_and(|before| before.through != after.through)
         {
             record.settled(after.through);
-            if self.books.lock().began.is_some_and(|began| began != self.number) {
+            if self.ledger.lock().began.is_some_and(|began| began != self.number) {
                 record.wrote_late(trace.now());
             }
         }

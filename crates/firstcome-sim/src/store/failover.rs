@@ -1,7 +1,7 @@
-//! The store goes on from another server, from an older file, or from nothing.
+//! Failover: the store goes on from another server, from an older file, or from nothing.
 
 use super::Store;
-use crate::history::{Cause, Headed, Stored};
+use crate::history::{Cause, HeadChange, Stored};
 use firstcome_core::SpaceId;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Failure, Journal};
@@ -12,40 +12,40 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 impl Store {
-    /// Has a copy take the primary's place, with what it has.
+    /// Promotes a copy to primary, with what it has.
     pub(crate) fn promote(&self, copy: usize, lingers: Option<Duration>) {
-        let mut inside = self.lock();
-        let old = inside.primary;
+        let mut state = self.lock();
+        let old = state.primary;
         // Copies are counted beside the primary.
-        let new = (0..inside.servers.len()).filter(|server| *server != old).nth(copy);
-        let Some(new) = new.filter(|new| inside.servers[*new].version > 0) else { return };
-        inside.primary = new;
-        inside.servers[new].up = true;
-        inside.servers[new].read_only = false;
+        let new = (0..state.servers.len()).filter(|server| *server != old).nth(copy);
+        let Some(new) = new.filter(|new| state.servers[*new].version > 0) else { return };
+        state.primary = new;
+        state.servers[new].up = true;
+        state.servers[new].read_only = false;
         // Who was connected to it as it was before has to come again.
-        inside.servers[new].since = *self.turns.borrow() + 1;
-        inside.servers[new].copied.fill(0);
-        inside.servers[old].up = lingers.is_some();
-        inside.servers[old].lingers = true;
-        inside.servers[new].memory.set_full(false);
-        let last = |server: usize| inside.servers[server].chain.last().copied();
+        state.servers[new].since = *self.generations.borrow() + 1;
+        state.servers[new].copied.fill(0);
+        state.servers[old].up = lingers.is_some();
+        state.servers[old].lingers = true;
+        state.servers[new].memory.set_full(false);
+        let last = |server: usize| state.servers[server].chain.last().copied();
         let (from, to) = (last(old), last(new));
-        let clock = |server: usize| inside.servers[server].offset.load(Ordering::Relaxed);
+        let clock = |server: usize| state.servers[server].offset.load(Ordering::Relaxed);
         let step = clock(new) - clock(old);
-        let version = inside.servers[new].version;
-        inside.servers[new].synced = version;
-        let image = Self::image(&inside.servers[new]);
-        inside.servers[new].files = vec![(Instant::now(), image)];
-        drop(inside);
+        let version = state.servers[new].version;
+        state.servers[new].synced = version;
+        let image = Self::image(&state.servers[new]);
+        state.servers[new].files = vec![(Instant::now(), image)];
+        drop(state);
         let moment = self.trace.now();
         // Another server has another clock.
         self.record.clock_stepped(moment, step);
-        self.record.turned(moment, new);
-        self.record.headed(Headed { moment, server: new, last: to, replaced: true });
+        self.record.failed_over(moment, new);
+        self.record.head_changed(HeadChange { moment, server: new, last: to, replaced: true });
         if from != to {
             self.record.lost(moment, Cause::Promotion, from, to);
         }
-        self.turns.send_modify(|turn| *turn += 1);
+        self.generations.send_modify(|generation| *generation += 1);
         // The others copy from it from now on.
         self.send_to_copies(new);
         let store = self.clone();
@@ -54,28 +54,28 @@ impl Store {
                 sleep(time).await;
             }
             // Told to follow the new one, it takes no more entries.
-            store.follows(old, lingers.is_some());
+            store.follow_primary(old, lingers.is_some());
         });
     }
 
-    /// Has a primary that was replaced follow the one that took its place: what it took since is gone.
+    /// Makes a replaced primary follow the new one: what it took since is gone.
     ///
-    /// One that was told to keeps the connections it has: who reads there has the other's entries from now on,
+    /// One that was demoted keeps the connections it has: a node that reads there has the other's entries from now on,
     /// and who writes is turned away. Not if the other has an entry of its own under a name and a time apart: who only
     /// reads would take it for the one it knows until the digests are compared.
-    fn follows(&self, old: usize, told: bool) {
-        let told = told && !self.has_twins(old);
+    fn follow_primary(&self, old: usize, demoted: bool) {
+        let demoted = demoted && !self.has_conflicting_entry(old);
         let (primary, from, to) = {
-            let mut inside = self.lock();
-            let primary = inside.primary;
-            let last = |server: usize| inside.servers[server].chain.last().copied();
+            let mut state = self.lock();
+            let primary = state.primary;
+            let last = |server: usize| state.servers[server].chain.last().copied();
             let (from, to) = (last(old), last(primary));
-            inside.servers[old].lingers = false;
+            state.servers[old].lingers = false;
             if primary != old {
-                let image = Self::image(&inside.servers[primary]);
-                let server = &mut inside.servers[old];
-                server.up = told;
-                server.read_only = told;
+                let image = Self::image(&state.servers[primary]);
+                let server = &mut state.servers[old];
+                server.up = demoted;
+                server.read_only = demoted;
                 server.memory.restore(&image.kept);
                 server.version = image.version;
                 server.chain = image.chain;
@@ -85,8 +85,8 @@ impl Store {
         if primary != old {
             let moment = self.trace.now();
             self.record.lost(moment, Cause::Promotion, from, to);
-            self.record.headed(Headed { moment, server: old, last: to, replaced: true });
-            if told {
+            self.record.head_changed(HeadChange { moment, server: old, last: to, replaced: true });
+            if demoted {
                 self.record.demoted(moment);
             }
         }
@@ -94,11 +94,11 @@ impl Store {
     }
 
     /// Says whether the primary has, under the same name, an entry of this server that is not the same.
-    fn has_twins(&self, old: usize) -> bool {
+    fn has_conflicting_entry(&self, old: usize) -> bool {
         let (ours, theirs) = {
-            let inside = self.lock();
-            let chain = |server: usize| Arc::clone(&inside.servers[server].chain);
-            (chain(old), chain(inside.primary))
+            let state = self.lock();
+            let chain = |server: usize| Arc::clone(&state.servers[server].chain);
+            (chain(old), chain(state.primary))
         };
         self.record.with(|history| {
             let name = |index: &usize| {
@@ -116,43 +116,43 @@ impl Store {
         matches!(Journal::Memory(memory).head().await, Err(Failure::Gone(_)))
     }
 
-    /// Begins with nothing, as an operator has it who has lost everything.
-    pub(crate) fn begins_anew(&self) {
+    /// Restarts the primary with nothing, as an operator does after everything was lost.
+    pub(crate) fn restart_empty(&self) {
         let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0)).kept();
         {
-            let mut inside = self.lock();
-            let primary = inside.primary;
-            let it = &mut inside.servers[primary];
+            let mut state = self.lock();
+            let primary = state.primary;
+            let it = &mut state.servers[primary];
             it.memory.restore(&fresh);
             it.chain = Arc::default();
             it.version += 1;
-            it.since = *self.turns.borrow() + 1;
+            it.since = *self.generations.borrow() + 1;
         }
-        self.turns.send_modify(|turn| *turn += 1);
+        self.generations.send_modify(|generation| *generation += 1);
     }
 
     /// Starts the primary again after a while, with what its file had at least `age` ago.
     pub(crate) fn restart(&self, down: Duration, age: Duration, empty: bool) {
         let primary = {
-            let mut inside = self.lock();
-            let primary = inside.primary;
-            inside.servers[primary].up = false;
+            let mut state = self.lock();
+            let primary = state.primary;
+            state.servers[primary].up = false;
             primary
         };
         let store = self.clone();
         tokio::spawn(async move {
             sleep(down).await;
-            store.starts(primary, age, empty);
+            store.start_primary(primary, age, empty);
         });
     }
 
-    pub(super) fn starts(&self, server: usize, age: Duration, empty: bool) {
-        let mut inside = self.lock();
-        if inside.primary != server || inside.servers[server].up {
+    pub(super) fn start_primary(&self, server: usize, age: Duration, empty: bool) {
+        let mut state = self.lock();
+        if state.primary != server || state.servers[server].up {
             return;
         }
         let now = Instant::now();
-        let it = &mut inside.servers[server];
+        let it = &mut state.servers[server];
         let from = it.chain.last().copied();
         let file = it.files.iter().rev().find(|(written, _)| now - *written >= age);
         // A file that was written with every entry has them all, and one of later is not older.
@@ -171,19 +171,19 @@ impl Store {
         it.version += 1;
         it.copied.fill(0);
         it.up = true;
-        it.since = *self.turns.borrow() + 1;
+        it.since = *self.generations.borrow() + 1;
         let to = it.chain.last().copied();
         let image = Self::image(it);
         it.synced = it.version;
         it.files = vec![(now, image)];
-        drop(inside);
+        drop(state);
         let moment = self.trace.now();
-        self.record.turned(moment, server);
-        self.record.headed(Headed { moment, server, last: to, replaced: true });
+        self.record.failed_over(moment, server);
+        self.record.head_changed(HeadChange { moment, server, last: to, replaced: true });
         if from != to {
             self.record.lost(moment, Cause::OlderFile, from, to);
         }
-        self.turns.send_modify(|turn| *turn += 1);
+        self.generations.send_modify(|generation| *generation += 1);
         self.send_to_copies(server);
     }
 }

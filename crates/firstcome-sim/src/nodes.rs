@@ -1,0 +1,354 @@
+//! The nodes of a world: each slot runs one node at a time, which starts, pauses, crashes and is replaced.
+
+use crate::environment::Environment;
+use crate::network::{Gate, StoreLink};
+use crate::plan::Cut;
+use crate::record::Record;
+use crate::store::Store;
+use fastrand::Rng;
+use firstcome_core::State;
+use firstcome_journal::Journal;
+use firstcome_journal::distant::Distant;
+use firstcome_lock::Locks;
+use firstcome_node::Metrics;
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::{Given, Intake, Limits, Node, Replica};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+/// The slots of the nodes. Clones are the same ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Slots {
+    environment: Environment,
+    state: Arc<Mutex<NodeTable>>,
+}
+
+#[derive(Debug)]
+struct NodeTable {
+    running: Vec<Option<RunningNode>>,
+    /// Whether a node is starting in a slot.
+    starting: Vec<bool>,
+    random: Rng,
+    /// The counts of the nodes that ended.
+    counted: Counted,
+}
+
+/// What nodes counted.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) forks: u64,
+    pub(crate) put_back: u64,
+    pub(crate) reseeds: u64,
+}
+
+/// A running node; the leader is the first field, so that it is dropped first.
+#[derive(Debug)]
+struct RunningNode {
+    leader: Leader,
+    node: Node,
+    handle: NodeHandle,
+    link: StoreLink,
+    /// Its connection to the lock that says who leads.
+    lock: firstcome_lock::Way,
+    metrics: Arc<Metrics>,
+}
+
+/// A handle by which people ask a node. Clones are the same node.
+#[derive(Clone, Debug)]
+pub(crate) struct NodeHandle {
+    node_run: usize,
+    slot: usize,
+    intake: Arc<Intake>,
+    gate: Gate,
+    died: watch::Sender<bool>,
+}
+
+impl NodeHandle {
+    pub(crate) fn node_run(&self) -> usize {
+        self.node_run
+    }
+
+    /// Gives the name by which the story speaks of it.
+    pub(crate) fn name(&self) -> String {
+        format!("node {}.{}", self.slot, self.node_run)
+    }
+
+    pub(crate) fn intake(&self) -> &Intake {
+        &self.intake
+    }
+
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Waits until the node is dead.
+    pub(crate) async fn wait_for_death(&self) {
+        drop(self.died.subscribe().wait_for(|died| *died).await);
+    }
+}
+
+impl Slots {
+    pub(crate) fn set_up(environment: Environment) -> Self {
+        let plan = &environment.plan;
+        let state = NodeTable {
+            running: (0..plan.nodes).map(|_| None).collect(),
+            starting: vec![false; plan.nodes],
+            random: Rng::with_seed(plan.seed ^ 0x5ea7_5ea7),
+            counted: Counted::default(),
+        };
+        Self { environment, state: Arc::new(Mutex::new(state)) }
+    }
+
+    fn record(&self) -> &Record {
+        &self.environment.store.record
+    }
+
+    fn tell(&self, what: std::fmt::Arguments<'_>) {
+        self.environment.trace.tell(what);
+    }
+
+    /// Gives the node in a slot, if there is one.
+    pub(crate) fn handle(&self, slot: usize) -> Option<NodeHandle> {
+        self.lock().running[slot].as_ref().map(|running| running.handle.clone())
+    }
+
+    /// Starts a node in an empty slot, after a while; tries until it has started.
+    pub(crate) fn start(&self, slot: usize, after: Duration) {
+        {
+            let mut state = self.lock();
+            if state.running[slot].is_some() || state.starting[slot] {
+                return;
+            }
+            state.starting[slot] = true;
+        }
+        let slots = self.clone();
+        tokio::spawn(async move {
+            sleep(after).await;
+            while !slots.try_start(slot).await {
+                sleep(Duration::from_millis(500)).await;
+            }
+            slots.lock().starting[slot] = false;
+        });
+    }
+
+    async fn try_start(&self, slot: usize) -> bool {
+        let Environment { plan, store, ledger, locks, trace, .. } = &self.environment;
+        let (seed, mut random) = {
+            let mut state = self.lock();
+            (state.random.u64(..), state.random.fork())
+        };
+        let gate = Gate::open();
+        let link = StoreLink::build(&self.environment, slot, gate.clone(), seed);
+        let metrics = Arc::new(Metrics::default());
+        let (says, record) = (trace.clone(), self.record().clone());
+        let given = Given {
+            journal: Journal::Distant(Distant::over(Arc::new(link.clone()))),
+            clock: None,
+            address: format!("slot {slot}").into(),
+            random: Box::new(move || random.u64(..)),
+            limits: Limits {
+                queue: 200,
+                queue_bytes: firstcome_node::intake::QUEUE_BYTES,
+                wait: Duration::from_secs(5),
+                memory: 1 << 30,
+                outbox: plan.ledger.then_some(100_000),
+            },
+            metrics: Arc::clone(&metrics),
+            says: Arc::new(move |text| {
+                says.tell(format_args!("slot {slot} says: {text}"));
+                record.said(text);
+            }),
+        };
+        let node = match Node::start(given, |_, _| {}).await {
+            Ok(node) => node,
+            Err(why) => {
+                self.tell(format_args!("no node starts in slot {slot}: {why}"));
+                return false;
+            }
+        };
+        let lock = firstcome_lock::Way::new();
+        let election = match join_election(&node, Locks::with_memory(&locks.through(&lock))).await {
+            Ok(election) => election,
+            Err(why) => {
+                self.tell(format_args!("slot {slot} cannot stand for election: {why}"));
+                return false;
+            }
+        };
+        let pace = Pace {
+            settle_interval: Duration::from_millis(100),
+            keep_for: plan.keep_for,
+            snapshot_bytes: 64 << 20,
+            snapshot_every: plan.snapshot_every,
+        };
+        let ledger = ledger.as_ref().map(|ledger| ledger.reached_by(gate.clone()));
+        let leader = Leader::start(&node, ledger, pace, election, &metrics);
+        let node_run = self.record().born(trace.now(), node.id);
+        let handle = NodeHandle {
+            node_run,
+            slot,
+            intake: Arc::clone(&node.intake),
+            gate,
+            died: watch::Sender::new(false),
+        };
+        self.tell(format_args!("{} starts, as {}", handle.name(), node.id));
+        tokio::spawn(note_applied(handle.clone(), Arc::clone(&node.replica), store.clone()));
+        self.lock().running[slot] = Some(RunningNode { leader, node, handle, link, lock, metrics });
+        true
+    }
+
+    /// Takes the node out of a slot.
+    fn remove(&self, slot: usize) -> Option<RunningNode> {
+        let running = self.lock().running[slot].take()?;
+        let counted = running.counted();
+        let total = &mut self.lock().counted;
+        total.forks += counted.forks;
+        total.put_back += counted.put_back;
+        total.reseeds += counted.reseeds;
+        Some(running)
+    }
+
+    /// Kills a node at once; another one starts in its slot.
+    pub(crate) fn crash(&self, slot: usize, down: Duration) {
+        if let Some(running) = self.remove(slot) {
+            self.tell(format_args!("{} dies", running.handle.name()));
+            self.record().died(running.handle.node_run, self.environment.trace.now());
+            running.lock.cut();
+            running.handle.died.send_replace(true);
+            drop(running);
+        }
+        self.start(slot, down);
+    }
+
+    /// Tells a node to stop; another one starts in its slot.
+    pub(crate) fn stop(&self, slot: usize, down: Duration) {
+        let Some(running) = self.remove(slot) else { return };
+        let slots = self.clone();
+        tokio::spawn(async move {
+            let RunningNode { leader, node, handle, .. } = running;
+            slots.tell(format_args!("{} is told to stop", handle.name()));
+            slots.record().stop_requested(handle.node_run, slots.environment.trace.now());
+            leader.stop().await;
+            let stopped = node.stop().await;
+            slots.tell(format_args!("{} stopped: {stopped:?}", handle.name()));
+            slots.record().died(handle.node_run, slots.environment.trace.now());
+            // What was accepted is answered before.
+            sleep(Duration::from_millis(10)).await;
+            handle.died.send_replace(true);
+        });
+        self.start(slot, down);
+    }
+
+    /// Pauses a node for a while.
+    pub(crate) fn pause(&self, slot: usize, time: Duration) {
+        let Some((handle, lock)) =
+            self.with(slot, |running| (running.handle.clone(), running.lock.clone()))
+        else {
+            return;
+        };
+        handle.gate.set(false);
+        lock.stall();
+        tokio::spawn(async move {
+            sleep(time).await;
+            handle.gate.set(true);
+            lock.open();
+        });
+    }
+
+    /// Has the lock that says who leads not answer a node for a while.
+    pub(crate) fn lock_away(&self, slot: usize, time: Duration) {
+        if let Some(lock) = self.with(slot, |running| running.lock.clone()) {
+            lock.stall();
+            tokio::spawn(async move {
+                sleep(time).await;
+                lock.open();
+            });
+        }
+    }
+
+    fn with<T>(&self, slot: usize, look: impl FnOnce(&RunningNode) -> T) -> Option<T> {
+        self.lock().running[slot].as_ref().map(look)
+    }
+
+    pub(crate) fn cut(&self, slot: usize, direction: Cut, time: Duration) {
+        if let Some(running) = &self.lock().running[slot] {
+            running.link.cut(direction, time);
+        }
+    }
+
+    pub(crate) fn slow(&self, slot: usize, time: Duration, by: Duration) {
+        if let Some(running) = &self.lock().running[slot] {
+            running.link.slow(time, by);
+        }
+    }
+
+    /// Ends everything that keeps a node from working, and starts those that are not there.
+    pub(crate) fn stop_faults(&self) {
+        for slot in 0..self.environment.plan.nodes {
+            if let Some(running) = &self.lock().running[slot] {
+                running.handle.gate.set(true);
+                running.lock.open();
+                running.link.stop_faults();
+            }
+            self.start(slot, Duration::ZERO);
+        }
+    }
+
+    /// Looks at each node that is there.
+    pub(crate) fn each<T>(&self, mut look: impl FnMut(&NodeHandle, &Node, &Leader) -> T) -> Vec<T> {
+        let state = self.lock();
+        let running = state.running.iter().flatten();
+        running.map(|running| look(&running.handle, &running.node, &running.leader)).collect()
+    }
+
+    /// Gives what all nodes counted so far.
+    pub(crate) fn counted(&self) -> Counted {
+        let state = self.lock();
+        let mut all = state.counted;
+        for running in state.running.iter().flatten() {
+            let counted = running.counted();
+            all.forks += counted.forks;
+            all.put_back += counted.put_back;
+            all.reseeds += counted.reseeds;
+        }
+        all
+    }
+
+    fn lock(&self) -> MutexGuard<'_, NodeTable> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Has a node stand for election as its server does.
+async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Failure> {
+    let candidate = firstcome_lock::Election::new(&locks, "leader")?.node(node.id.to_string());
+    let candidate = candidate.lease(Duration::from_secs(3));
+    let watch = candidate.watch().await?;
+    Ok(Election::Among { candidate, watch })
+}
+
+/// Records what a node applies, until it ends.
+async fn note_applied(handle: NodeHandle, replica: Arc<Replica>, store: Store) {
+    let mut applied = replica.watch();
+    loop {
+        let stamp = replica.look(State::stamp);
+        if let Some(entry) = store.record.index_of(stamp) {
+            store.record.applied(handle.node_run, store.trace.now(), entry);
+        }
+        tokio::select! {
+            changed = applied.changed() => if changed.is_err() { return },
+            () = handle.wait_for_death() => return,
+        }
+    }
+}
+
+impl RunningNode {
+    fn counted(&self) -> Counted {
+        Counted {
+            forks: self.metrics.forks.get(),
+            put_back: self.metrics.put_back.get(),
+            reseeds: self.metrics.reseeds.get(),
+        }
+    }
+}
