@@ -59,9 +59,12 @@ fn places_of_areas_count_towards_the_memory_of_a_server() {
 fn a_command_that_costs_everybody_time_is_refused_before_it_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, mut talk) = server(folder.path(), &[("BODY_BYTES", "4194304")]);
-    let seats: Vec<Value> = (0..500)
-        .map(|n| json!({"name": format!("T{n}"), "group": format!("t{}", n / 100)}))
-        .collect();
+    // Four tables of a hundred, and two rows of fifty.
+    let seat = |n: usize| match n / 100 {
+        4 => json!({"name": format!("R{n}"), "row": format!("r{}", n / 50)}),
+        table => json!({"name": format!("T{n}"), "group": format!("t{table}")}),
+    };
+    let seats: Vec<Value> = (0..500).map(seat).collect();
     talk.post(SEATS, &Value::from(seats)).says(200, "imported");
     let before = talk.position();
     let hold =
