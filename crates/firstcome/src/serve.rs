@@ -21,6 +21,7 @@ use firstcome_node::{Given, Limits, Node};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -309,13 +310,27 @@ fn keys(config: &Config, folder: Option<&DataFolder>, metrics: &Metrics) -> anyh
     };
     keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let pace = |rate| Pace::new(rate, metrics.rate_limited.key.clone());
+    let admin_hash = Sha256::digest(&admin).into();
     if let Some(rate) = config.guards.rate_key {
-        keys.pace(Sha256::digest(&admin).into(), pace(rate));
+        keys.pace(admin_hash, pace(rate));
     }
+    let mut names = BTreeMap::from([(admin_hash, "admin")]);
     for setting in &config.keys {
         let hash = hex32(&setting.sha256).with_context(|| {
             format!("key {:?}: sha256 is not 64 hexadecimal digits", setting.name)
         })?;
+        if let Some(other) = names.insert(hash, &setting.name) {
+            let other = if hash == admin_hash {
+                "the admin key".to_owned()
+            } else {
+                format!("key {other:?}")
+            };
+            bail!(
+                "key {:?} has the sha256 of {other}, and one key cannot have two roles: \
+                 make a key of its own for it, or remove it",
+                setting.name
+            );
+        }
         let campaigns = setting.campaigns.as_deref().map(Into::into);
         keys.add(hash, Key { name: setting.name.as_str().into(), role: setting.role, campaigns });
         if let Some(rate) = setting.rate.unwrap_or(config.guards.rate_key) {

@@ -128,6 +128,9 @@ fn keys_come_from_the_file_with_their_role_and_campaigns() {
     );
     let refused = scene("short", "[[keys]]\nname = \"x\"\nsha256 = \"12\"\n").refused();
     assert!(refused.starts_with("short.toml:3: `keys.sha256` must be the 64"), "{refused}");
+    let all = "[[keys]]\nname = \"x\"\ncampaigns = \"\"\n";
+    let refused = scene("all", all).refused();
+    assert!(refused.starts_with("all.toml:3: `keys.campaigns` must be the beginning"), "{refused}");
     let refused = scene("missing", "\n[[keys]]\nname = \"x\"\nrole = \"read\"\n").refused();
     assert!(refused.ends_with("`keys` has an entry without `sha256`"), "{refused}");
 }

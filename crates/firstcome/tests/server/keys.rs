@@ -1,8 +1,9 @@
 //! Who may do what.
 
 use crate::inside::{Inside, one_pool};
-use crate::process::{Server, cannot_serve, serve};
+use crate::process::{KEY, Server, cannot_serve, serve};
 use crate::wire::Talk;
+use sha2::{Digest, Sha256};
 
 #[tokio::test(start_paused = true)]
 async fn without_the_right_key_nothing_is_done_or_seen() {
@@ -91,4 +92,27 @@ fn a_generated_key_is_kept_for_its_owner_and_never_leaves_the_machine() {
     command.env("FIRSTCOME_LISTEN", "127.0.0.1:0");
     let why = cannot_serve(command);
     assert!(why.contains("at least 16 characters") && !why.contains("too-short"), "{why}");
+}
+
+#[test]
+fn one_key_with_two_entries_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("firstcome.toml");
+    let refused = |keys: &[(&str, &str, &str)]| {
+        let entry = |(name, text, role): &(&str, &str, &str)| {
+            let hash: String =
+                Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("[[keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n")
+        };
+        std::fs::write(&file, keys.iter().map(entry).collect::<String>()).unwrap();
+        let mut command = serve(folder.path(), &[]);
+        command.arg("--config").arg(&file);
+        cannot_serve(command)
+    };
+    let (shop, other) = ("a-key-of-the-shop", "another-key-----");
+    let why =
+        refused(&[("shop", shop, "backend"), ("x", other, "read"), ("desk", shop, "operator")]);
+    assert!(why.contains("key \"desk\" has the sha256 of key \"shop\""), "{why}");
+    let why = refused(&[("shop", shop, "backend"), ("desk", KEY, "read")]);
+    assert!(why.contains("key \"desk\" has the sha256 of the admin key"), "{why}");
 }
