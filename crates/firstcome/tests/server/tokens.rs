@@ -297,6 +297,7 @@ fn a_page_may_call_where_its_origin_is_named() {
     assert_eq!(preflight.status, 204);
     assert_eq!(preflight.header("access-control-allow-origin"), Some(shop.1));
     assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    assert!(preflight.header("access-control-allow-headers").unwrap().contains("last-event-id"));
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("DELETE"));
     // The claim's own way, a route's, and what is refused.
     let won = ask("POST", claims, &[shop], Some(&claim("ann")));
@@ -308,6 +309,7 @@ fn a_page_may_call_where_its_origin_is_named() {
         assert_eq!(answer.header("access-control-allow-origin"), Some(shop.1));
         assert!(answer.header("access-control-expose-headers").unwrap().contains("retry-after"));
         assert_eq!(answer.header("vary"), Some("origin"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
     // A page that is not named is told nothing; neither is whoever is no page.
     let other = ("origin", "https://elsewhere.example");
@@ -315,5 +317,8 @@ fn a_page_may_call_where_its_origin_is_named() {
     for headers in [&[other][..], &[]] {
         let answer = ask("GET", "/v1/campaigns/drop", headers, None);
         assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));
+        // A cache must not give it to a page that is named.
+        assert_eq!(answer.header("vary"), Some("origin"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
 }
