@@ -150,6 +150,29 @@ fn a_secret_shows_itself_nowhere() {
     assert!(!refused.contains("tooshort"));
 }
 
+#[test]
+fn the_store_is_printed_without_its_password() {
+    for url in ["redis://127.0.0.1:6379", "rediss+sentinel://ann@a,b/main"] {
+        let first = nothing().flag("store", url).resolve().unwrap();
+        let page = print(&first);
+        assert!(page.contains(&format!("\nstore = \"{url}\" ")), "{page}");
+        assert_eq!(print_json(&first)["store"]["value"], url);
+        let again = scene("store", &page).resolve().unwrap();
+        assert_eq!(format!("{:?}", first.config), format!("{:?}", again.config));
+    }
+    let resolved = nothing().flag("store", "redis://ann:hunter2@db:6379/1").resolve().unwrap();
+    let page = print(&resolved);
+    assert!(page.contains("\n# store: redis://ann:…@db:6379/1, its password not shown"), "{page}");
+    let document = print_json(&resolved);
+    let shown = "redis://ann:…@db:6379/1";
+    assert_eq!(document["store"]["value"]["without_password"], shown);
+    let everything = format!("{resolved:?} {page} {document}");
+    assert!(!everything.contains("hunter2"), "{everything}");
+    let none = nothing().resolve().unwrap();
+    assert!(print(&none).contains("\n# store: none "));
+    assert_eq!(print_json(&none)["store"]["value"], serde_json::Value::Null);
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn a_ledger_in_postgres_is_named_by_its_url_and_its_password_is_not_shown() {
