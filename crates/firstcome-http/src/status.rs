@@ -96,7 +96,7 @@ pub(super) async fn audit(
 /// Gives every count in the Prometheus text format.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
 pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
-    if !app.options.metrics_public {
+    if !app.options.metrics_without_key.is_enough(&headers) {
         app.keys.know(&headers, Role::Read)?;
     }
     let metrics = &app.metrics;

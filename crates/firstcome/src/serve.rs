@@ -12,7 +12,7 @@ use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -269,7 +269,11 @@ fn options(config: &Config, address: SocketAddr, durability: String) -> Options 
         body_time: config.header_wait,
         idle_time: config.idle,
         hold_wait: config.hold_wait,
-        metrics_public: config.metrics_public || address.ip().is_loopback(),
+        metrics_without_key: match (config.metrics_public, address.ip().is_loopback()) {
+            (true, _) => WithoutKey::Everybody,
+            (false, true) => WithoutKey::ThisMachine,
+            (false, false) => WithoutKey::Nobody,
+        },
         durability,
     }
 }
