@@ -54,3 +54,14 @@ pub struct ResultPage {
     /// the header `firstcome-durable: false` says that they are not.
     pub durable: bool,
 }
+
+/// Gives a cell of CSV that no spreadsheet takes for a formula.
+///
+/// Subjects and hold ids are chosen by clients. A cell that begins with `=`, `+`, `-`, `@`, a tab or a carriage return is
+/// given with a `'` before it, by which a spreadsheet takes it for text.
+pub fn without_formula(mut cell: String) -> String {
+    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        cell.insert(0, '\'');
+    }
+    cell
+}

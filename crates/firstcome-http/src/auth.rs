@@ -86,19 +86,36 @@ impl Keys {
     ///
     /// The hash is looked up, not the key: how long that takes tells nothing about a key.
     pub(super) fn know(&self, headers: &HeaderMap, least: Role) -> Result<&Key, Problem> {
+        let Known { key, pace } = self.find(headers, least)?;
+        if let Some(pace) = pace
+            && let Err(wait) = pace.check()
+        {
+            let who = format_args!("key {:?}", key.name);
+            return Err(Problem::too_many(who, "key", pace.rate(), wait));
+        }
+        Ok(key)
+    }
+
+    /// Says whether a request has a key that may read, without counting it as asked with that key.
+    pub(super) fn reads(&self, headers: &HeaderMap) -> bool {
+        self.find(headers, Role::Read).is_ok()
+    }
+
+    fn find(&self, headers: &HeaderMap, least: Role) -> Result<&Known, Problem> {
         let Some(key) =
             headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes()))
         else {
             let detail = "give a key: Authorization: Bearer KEY";
             return Err(Problem::new(Code::Unauthorized, detail));
         };
-        let Some(Known { key, pace }) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
+        let Some(known) = self.0.get(&<[u8; 32]>::from(Sha256::digest(key))) else {
             if token::looks_like_one(key) {
                 let detail = "a subject token claims, holds, cancels and looks up for its subject, and nothing else";
                 return Err(Problem::new(Code::Forbidden, detail));
             }
             return Err(Problem::new(Code::Unauthorized, "this server does not know that key"));
         };
+        let key = &known.key;
         if key.role < least {
             let detail = format!(
                 "key {:?} has the role {}, this needs {}",
@@ -108,13 +125,7 @@ impl Keys {
             );
             return Err(Problem::new(Code::Forbidden, detail));
         }
-        if let Some(pace) = pace
-            && let Err(wait) = pace.check()
-        {
-            let who = format_args!("key {:?}", key.name);
-            return Err(Problem::too_many(who, "key", pace.rate(), wait));
-        }
-        Ok(key)
+        Ok(known)
     }
 }
 

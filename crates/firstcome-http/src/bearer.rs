@@ -18,7 +18,9 @@ pub(crate) enum Bearer<'a> {
 
 impl App {
     /// Accepts a request whose key has at least this role and is for this campaign, or whose token is
-    /// for this campaign; [`Bearer::acts_for`] has to be asked once the subject is known.
+    /// for this campaign and whose subject does not ask too often.
+    ///
+    /// [`App::may_ask_about`] has to be asked once the subject that the request names is known.
     pub(crate) fn bearer(
         &self,
         headers: &HeaderMap,
@@ -34,6 +36,7 @@ impl App {
             let detail = format!("this token is for {}, not for {campaign:?}", token.campaign);
             return Err(Problem::new(Code::Forbidden, detail));
         }
+        self.check_subject_rate(&token.subject)?;
         Ok(Bearer::Subject(token))
     }
 
@@ -47,7 +50,9 @@ impl App {
             return self.keys.know(headers, least).map(Bearer::Key);
         };
         let token = self.guards.tokens.check(token, self.node.intake.now());
-        token.map(Bearer::Subject).map_err(|fault| problem(&fault))
+        let token = token.map_err(|fault| problem(&fault))?;
+        self.check_subject_rate(&token.subject)?;
+        Ok(Bearer::Subject(token))
     }
 
     /// Accepts a request of this bearer about this subject of this campaign.
@@ -58,9 +63,17 @@ impl App {
         subject: &str,
     ) -> Result<(), Problem> {
         request::campaign(campaign)?;
+        self.may_ask_about(bearer, subject)
+    }
+
+    /// Accepts a request of this bearer about this subject; what a token asks was counted when it was read.
+    pub(crate) fn may_ask_about(&self, bearer: &Bearer<'_>, subject: &str) -> Result<(), Problem> {
         request::subject(subject)?;
         bearer.acts_for(subject)?;
-        self.check_subject_rate(subject)
+        match bearer {
+            Bearer::Key(_) => self.check_subject_rate(subject),
+            Bearer::Subject(_) => Ok(()),
+        }
     }
 }
 

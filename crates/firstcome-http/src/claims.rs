@@ -170,11 +170,8 @@ pub(crate) async fn cancel(
 ) -> Answered {
     let (campaign, subject) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
-    request::campaign(&campaign)?;
-    request::subject(&subject)?;
-    bearer.acts_for(&subject)?;
+    app.may_act(&bearer, &campaign, &subject)?;
     bearer.may_cancel()?;
-    app.check_subject_rate(&subject)?;
     let query = Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
     let by = match query.get("by") {
         None if bearer.is_operator() => By::Operator,

@@ -29,6 +29,6 @@ mod tokens;
 
 pub use app::App;
 pub use auth::{Key, Keys};
-pub use options::Options;
+pub use options::{Options, WithoutKey};
 pub use routes::{openapi, router};
 pub use seat_map::SeatMaps;

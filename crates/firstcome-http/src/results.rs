@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
-use firstcome_api::result::{ResultLine, ResultPage};
+use firstcome_api::result::{ResultLine, ResultPage, without_formula};
 use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::ledger::Row;
@@ -26,7 +26,10 @@ const LOOK: usize = 20_000;
 enum Format {
     Json,
     Ndjson,
-    Csv,
+    Csv {
+        /// Cells as they are, those that a spreadsheet would take for a formula too.
+        raw: bool,
+    },
 }
 
 impl Format {
@@ -34,16 +37,17 @@ impl Format {
         match self {
             Self::Json => "application/json",
             Self::Ndjson => "application/x-ndjson",
-            Self::Csv => "text/csv; charset=utf-8",
+            Self::Csv { .. } => "text/csv; charset=utf-8",
         }
     }
 
     /// Reads `?format=` or, without it, the first type in `Accept` that can be given.
     fn of(query: &Query, headers: &HeaderMap) -> Result<Self, Problem> {
+        let csv = Self::Csv { raw: query.get("raw").is_some_and(|value| value != "0") };
         match query.get("format") {
             Some("json") => return Ok(Self::Json),
             Some("ndjson") => return Ok(Self::Ndjson),
-            Some("csv") => return Ok(Self::Csv),
+            Some("csv") => return Ok(csv),
             Some(other) => {
                 return Err(Problem::invalid(format!("format={other}: it is json, ndjson or csv")));
             }
@@ -55,7 +59,7 @@ impl Format {
         let wanted = |part: &str| match part.split(';').next().unwrap_or("").trim() {
             "application/json" | "application/*" | "*/*" => Some(Self::Json),
             "application/x-ndjson" => Some(Self::Ndjson),
-            "text/csv" | "text/*" => Some(Self::Csv),
+            "text/csv" | "text/*" => Some(csv),
             _ => None,
         };
         accept.split(',').find_map(wanted).ok_or_else(|| {
@@ -71,6 +75,7 @@ impl Format {
            ("after" = Option<u64>, Query, description = "Only numbers beyond this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
+           ("raw" = Option<String>, Query, description = "1: cells of csv that begin with = + - @ tab or CR without a ' before them"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ResultPage), (status = 404, description = "not_found")))]
 pub(crate) async fn results(
@@ -82,7 +87,7 @@ pub(crate) async fn results(
     let campaign = request::path(campaign)?;
     app.keys.allow(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["after", "limit", "format"])?;
+    let query = Query::parse(query.as_deref(), &["after", "limit", "format", "raw"])?;
     let after = query.number("after")?.unwrap_or(0);
     let limit = query.number("limit")?.unwrap_or(ROWS);
     if !(1..=MOST_ROWS).contains(&limit) {
@@ -168,7 +173,7 @@ fn write(
             }
             out
         }
-        Format::Csv => {
+        Format::Csv { raw } => {
             let mut out = csv::Writer::from_writer(Vec::new());
             let head = [
                 "number",
@@ -193,6 +198,7 @@ fn write(
                 let kind = r.kind.into_owned();
                 let row = [number, kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
                 let row = row.into_iter().chain(seated);
+                let row = row.map(|cell| if raw { cell } else { without_formula(cell) });
                 out.write_record(row).expect("writing to memory does not fail");
             }
             out.into_inner().expect("writing to memory does not fail")

@@ -9,7 +9,7 @@ use crate::seat_map::events;
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::http::{Method, Request, Response, StatusCode, header};
+use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use firstcome_api::answer::Code;
 use firstcome_api::problem::MEDIA_TYPE;
 use firstcome_node::stopped;
@@ -138,7 +138,8 @@ async fn answer(
     peer: IpAddr,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
-    let allowed = app.guards.origins.allowed(request.headers());
+    let origins = &app.guards.origins;
+    let allowed = origins.allowed(request.headers());
     let preflight = allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
     let mut answer = if preflight {
         let mut answer = Response::new(Either::Left(Full::default()));
@@ -149,9 +150,10 @@ async fn answer(
         let answered = decide(app, router, peer, request).await;
         answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left))
     };
-    if let Some(allowed) = allowed {
-        allowed.write(answer.headers_mut());
-    }
+    origins.write(allowed, answer.headers_mut());
+    // What a client chose stands in answers: a browser takes them for what they say they are.
+    let nosniff = HeaderValue::from_static("nosniff");
+    answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     answer
 }
 
@@ -207,7 +209,7 @@ async fn refuse(mut stream: TcpStream) {
     let document = problem.document();
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
-         content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\n\r\n",
+         content-type: {MEDIA_TYPE}\r\nx-content-type-options: nosniff\r\ncontent-length: {}\r\n\r\n",
         document.len()
     );
     // A peer that does not read its refusal is refused all the same.

@@ -21,12 +21,15 @@ pub(super) async fn live() -> Response<Body> {
     json(StatusCode::OK, &serde_json::json!({"status": "alive"}))
 }
 
-/// Says whether this node takes commands, and why not.
+/// Says whether this node takes commands, and why not: in sentences with a key, in words without one.
 #[utoipa::path(get, path = "/readyz", tag = "operation",
     responses((status = 200, description = "ready"), (status = 503, description = "not ready, with reasons")))]
-pub(super) async fn ready(Extract(app): Extract<Arc<App>>) -> Response<Body> {
-    let reasons = app.not_ready();
+pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
+    // Sentences name the hosts of the store and the ledger.
+    let in_full = app.keys.reads(&headers);
+    let reasons = app.not_ready(in_full);
     let settling = app.settling();
+    let trouble = settling.trouble.map(|why| if in_full { why } else { word_of(&why).to_owned() });
     let position = app.node.replica.look(State::token).to_string();
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let ready = Ready {
@@ -34,7 +37,7 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>) -> Response<Body> {
         lag_ms: settling.lag_ms,
         last_result: settling.last_result,
         position,
-        settle_trouble: settling.trouble,
+        settle_trouble: trouble,
         settled: settling.settled,
         status: if reasons.is_empty() { "ready" } else { "not_ready" }.into(),
         reasons,
@@ -93,7 +96,7 @@ pub(super) async fn audit(
 /// Gives every count in the Prometheus text format.
 #[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
 pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
-    if !app.options.metrics_public {
+    if !app.options.metrics_without_key.is_enough(&headers) {
         app.keys.know(&headers, Role::Read)?;
     }
     let metrics = &app.metrics;
@@ -115,7 +118,7 @@ pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap)
     metrics.set("outbox_limit", limits.outbox.unwrap_or(0) as u64);
     metrics.set("connections_limit", app.options.connections as u64);
     metrics.set("body_limit_bytes", app.options.body_bytes as u64);
-    metrics.set("ready", u64::from(app.not_ready().is_empty()));
+    metrics.set("ready", u64::from(app.not_ready(false).is_empty()));
     let mut response = Response::new(Body::from(metrics.text()));
     let kind =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
@@ -154,12 +157,17 @@ impl App {
             trouble: leading.trouble,
         }
     }
-    /// Says why this server is not ready; nothing if it is.
-    fn not_ready(&self) -> Vec<String> {
+
+    /// Says why this server is not ready, in full or in words; nothing if it is.
+    fn not_ready(&self, in_full: bool) -> Vec<String> {
         let mut reasons = Vec::new();
         match self.node.intake.condition() {
             Condition::Fresh => {}
-            Condition::Stale(why) | Condition::Lost(_, why) => reasons.push(why),
+            Condition::Stale(why) | Condition::Lost(_, why) if in_full => reasons.push(why),
+            Condition::Stale(_) => reasons.push("stale".to_owned()),
+            Condition::Lost(failure, _) => {
+                reasons.push(Problem::failed(&failure).outcome().to_owned());
+            }
         }
         if let Some(stuck) = self.node.replica.stuck() {
             reasons.push(format!("stuck at entry {}", stuck.position));
@@ -169,4 +177,11 @@ impl App {
         }
         reasons
     }
+}
+
+/// Gives the word that a sentence about the ledger begins with; one that has none is about a ledger out of reach.
+fn word_of(why: &str) -> &str {
+    let word = why.split_once(": ").map(|(word, _)| word);
+    let known = |word: &&str| ["ledger_ahead", "ledger_behind", "ledger_other"].contains(word);
+    word.filter(known).unwrap_or("ledger_unavailable")
 }

@@ -24,9 +24,7 @@ pub(crate) async fn show(
 ) -> Answered {
     let subject = request::path(subject)?;
     let bearer = app.bearer_at_large(&headers, Role::Read)?;
-    request::subject(&subject)?;
-    bearer.acts_for(&subject)?;
-    app.check_subject_rate(&subject)?;
+    app.may_ask_about(&bearer, &subject)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     let stale = app.is_stale();
     let (campaigns, position) = app.node.replica.look(|state| {

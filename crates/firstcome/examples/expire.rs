@@ -13,7 +13,7 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -98,7 +98,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             body_time: BEFORE,
             idle_time: Duration::from_secs(60),
             hold_wait: Duration::from_secs(3),
-            metrics_public: true,
+            metrics_without_key: WithoutKey::Everybody,
             durability: "fsync".into(),
         },
         openapi: firstcome_http::openapi(),

@@ -12,7 +12,7 @@ use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -21,6 +21,7 @@ use firstcome_node::{Given, Limits, Node};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -276,7 +277,11 @@ fn options(config: &Config, address: SocketAddr, durability: String) -> Options 
         body_time: config.header_wait,
         idle_time: config.idle,
         hold_wait: config.hold_wait,
-        metrics_public: config.metrics_public || address.ip().is_loopback(),
+        metrics_without_key: match (config.metrics_public, address.ip().is_loopback()) {
+            (true, _) => WithoutKey::Everybody,
+            (false, true) => WithoutKey::ThisMachine,
+            (false, false) => WithoutKey::Nobody,
+        },
         durability,
     }
 }
@@ -317,13 +322,27 @@ fn keys(config: &Config, folder: Option<&DataFolder>, metrics: &Metrics) -> anyh
     };
     keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let pace = |rate| Pace::new(rate, metrics.rate_limited.key.clone());
+    let admin_hash = Sha256::digest(&admin).into();
     if let Some(rate) = config.guards.rate_key {
-        keys.pace(Sha256::digest(&admin).into(), pace(rate));
+        keys.pace(admin_hash, pace(rate));
     }
+    let mut names = BTreeMap::from([(admin_hash, "admin")]);
     for setting in &config.keys {
         let hash = hex32(&setting.sha256).with_context(|| {
             format!("key {:?}: sha256 is not 64 hexadecimal digits", setting.name)
         })?;
+        if let Some(other) = names.insert(hash, &setting.name) {
+            let other = if hash == admin_hash {
+                "the admin key".to_owned()
+            } else {
+                format!("key {other:?}")
+            };
+            bail!(
+                "key {:?} has the sha256 of {other}, and one key cannot have two roles: \
+                 make a key of its own for it, or remove it",
+                setting.name
+            );
+        }
         let campaigns = setting.campaigns.as_deref().map(Into::into);
         keys.add(hash, Key { name: setting.name.as_str().into(), role: setting.role, campaigns });
         if let Some(rate) = setting.rate.unwrap_or(config.guards.rate_key) {

@@ -57,6 +57,20 @@ impl Origins {
         let known = |known: &Origin| known.0 == *origin || known.0 == *"*";
         self.0.iter().find(|one| known(one)).map(|one| Allowed(one.0.clone()))
     }
+
+    /// Writes into an answer which page may read it.
+    pub fn write(&self, allowed: Option<Allowed>, headers: &mut HeaderMap) {
+        if self.0.is_empty() {
+            return;
+        }
+        // Also where no origin is allowed: a cache must not give that answer to a page that is.
+        headers.append(VARY, HeaderValue::from_static("origin"));
+        if let Some(Allowed(origin)) = allowed {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            let exposed = "etag, firstcome-durable, firstcome-next, retry-after";
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
+        }
+    }
 }
 
 /// The origin that an answer allows to read it.
@@ -69,21 +83,12 @@ impl Allowed {
         method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
     }
 
-    /// Writes what may be read.
-    pub fn write(self, headers: &mut HeaderMap) {
-        if self.0 != *"*" {
-            headers.append(VARY, HeaderValue::from_static("origin"));
-        }
-        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, self.0);
-        let exposed = "etag, firstcome-durable, firstcome-next, retry-after";
-        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
-    }
-
     /// Writes what may be asked, for ten minutes.
     pub fn write_preflight(headers: &mut HeaderMap) {
         let methods = HeaderValue::from_static("GET, POST, PUT, DELETE");
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-        let asked = "authorization, content-type, idempotency-key, if-match, if-none-match";
+        let asked =
+            "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id";
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(asked));
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     }
@@ -108,13 +113,15 @@ mod tests {
             let mut request = HeaderMap::new();
             request.insert(ORIGIN, asks.parse().unwrap());
             let mut answer = HeaderMap::new();
-            origins.allowed(&request)?.write(&mut answer);
-            Some((answer[ACCESS_CONTROL_ALLOW_ORIGIN].clone(), answer.contains_key(VARY)))
+            origins.write(origins.allowed(&request), &mut answer);
+            let text = |value: &HeaderValue| value.to_str().unwrap().to_owned();
+            (answer.get(ACCESS_CONTROL_ALLOW_ORIGIN).map(text), answer.get(VARY).map(text))
         };
+        let some = |text: &str| Some(text.to_owned());
         let (shop, other) = ("https://shop.example", "https://shop.example.evil");
-        assert_eq!(allowed(&[], shop), None);
-        assert_eq!(allowed(&[shop], shop), Some((HeaderValue::from_static(shop), true)));
-        assert_eq!(allowed(&[shop], other), None);
-        assert_eq!(allowed(&["*"], other), Some((HeaderValue::from_static("*"), false)));
+        assert_eq!(allowed(&[], shop), (None, None));
+        assert_eq!(allowed(&[shop], shop), (some(shop), some("origin")));
+        assert_eq!(allowed(&[shop], other), (None, some("origin")));
+        assert_eq!(allowed(&["*"], other), (some("*"), some("origin")));
     }
 }

@@ -4,6 +4,8 @@
 //! connection comes from a proxy that is trusted, from the right, where that proxy wrote, and no
 //! further than the first address that is not a trusted proxy itself.
 
+mod forwarded;
+
 use axum::http::{HeaderMap, HeaderName};
 use std::fmt;
 use std::net::IpAddr;
@@ -47,7 +49,17 @@ impl FromStr for Network {
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let most = if address.is_ipv4() { 32 } else { 128 };
         let bits = bits.unwrap_or(most);
-        if bits > most { Err(wrong()) } else { Ok(Self { address, bits }) }
+        if bits > most {
+            return Err(wrong());
+        }
+        // Peers are compared in this form: an IPv4 address mapped into IPv6 would never match.
+        let canonical = address.to_canonical();
+        let bits = if canonical.is_ipv4() && address.is_ipv6() {
+            bits.checked_sub(96).ok_or_else(wrong)?
+        } else {
+            bits
+        };
+        Ok(Self { address: canonical, bits })
     }
 }
 
@@ -111,44 +123,52 @@ impl Proxies {
             return origin;
         }
         let name = HeaderName::from_static(self.header.as_str());
-        let lines: Vec<&[u8]> = headers.get_all(name).iter().map(|line| line.as_bytes()).collect();
-        for line in lines.into_iter().rev() {
-            for hop in line.rsplit(|byte| *byte == b',') {
-                let Some(address) = std::str::from_utf8(hop).ok().and_then(|hop| self.read(hop))
-                else {
-                    return origin;
-                };
-                origin = address;
-                if !self.trusts(origin) {
-                    return origin;
+        for line in headers.get_all(name).iter().rev() {
+            let line = String::from_utf8_lossy(line.as_bytes());
+            let goes_on = match self.header {
+                Header::XForwardedFor => {
+                    let hops = line.rsplit(',').map(|hop| address(hop.trim()));
+                    self.follow(hops, &mut origin)
                 }
+                Header::Forwarded => {
+                    let hops = forwarded::senders(&line).unwrap_or_else(|| vec![None]);
+                    self.follow(hops.into_iter().rev(), &mut origin)
+                }
+            };
+            if !goes_on {
+                break;
             }
         }
         origin
     }
 
+    /// Follows hops as long as each is a trusted proxy; says whether all of them are.
+    fn follow(&self, hops: impl Iterator<Item = Option<IpAddr>>, origin: &mut IpAddr) -> bool {
+        for hop in hops {
+            let Some(address) = hop else { return false };
+            *origin = address;
+            if !self.trusts(address) {
+                return false;
+            }
+        }
+        true
+    }
+
     fn trusts(&self, address: IpAddr) -> bool {
         self.trusted.iter().any(|network| network.has(address))
     }
+}
 
-    /// Reads one hop, with or without a port.
-    fn read(&self, hop: &str) -> Option<IpAddr> {
-        let node = match self.header {
-            Header::XForwardedFor => hop.trim(),
-            Header::Forwarded => hop.split(';').find_map(|pair| {
-                let (name, value) = pair.split_once('=')?;
-                name.trim().eq_ignore_ascii_case("for").then_some(value.trim().trim_matches('"'))
-            })?,
-        };
-        let address: IpAddr = if let Some(v6) = node.strip_prefix('[') {
-            v6.split_once(']')?.0.parse().ok()?
-        } else if let Ok(address) = node.parse() {
-            address
-        } else {
-            node.rsplit_once(':')?.0.parse().ok()?
-        };
-        Some(address.to_canonical())
-    }
+/// Reads an address, with or without a port.
+fn address(node: &str) -> Option<IpAddr> {
+    let address: IpAddr = if let Some(v6) = node.strip_prefix('[') {
+        v6.split_once(']')?.0.parse().ok()?
+    } else if let Ok(address) = node.parse() {
+        address
+    } else {
+        node.rsplit_once(':')?.0.parse().ok()?
+    };
+    Some(address.to_canonical())
 }
 
 #[cfg(test)]
@@ -185,6 +205,22 @@ mod tests {
     }
 
     #[test]
+    fn an_ipv4_network_may_be_written_as_ipv6() {
+        for (written, read) in [
+            ("::ffff:10.0.0.1", "10.0.0.1"),
+            ("::ffff:10.0.0.0/104", "10.0.0.0/8"),
+            ("::ffff:0:0/96", "0.0.0.0/0"),
+        ] {
+            assert_eq!(written.parse::<Network>().unwrap().to_string(), read);
+        }
+        // It would be a part of IPv6 and all of IPv4.
+        assert!("::ffff:0:0/95".parse::<Network>().is_err());
+        let x = |proxies| origin(proxies, Header::XForwardedFor, "10.0.0.1", &["1.1.1.1"]);
+        assert_eq!(x("::ffff:10.0.0.1"), "1.1.1.1");
+        assert_eq!(x("::ffff:10.0.0.0/104"), "1.1.1.1");
+    }
+
+    #[test]
     fn only_a_trusted_proxy_is_believed_and_only_what_it_wrote_itself() {
         let x = |proxies: &str, peer: &str, lines: &[&str]| {
             origin(proxies, Header::XForwardedFor, peer, lines)
@@ -215,5 +251,35 @@ mod tests {
         assert_eq!(f(&["proto=https; For=\"[2001:db8::7]:4711\""]), "2001:db8::7");
         assert_eq!(f(&["for=1.1.1.1, for=_hidden"]), "10.0.0.1");
         assert_eq!(f(&["1.1.1.1"]), "10.0.0.1");
+        assert_eq!(f(&["for=1.1.1.1:4711;;host=a.example:80 , for=10.0.0.2"]), "1.1.1.1");
+        assert_eq!(f(&["for=1.1.1.1", "for=\"10.0.0.2\""]), "1.1.1.1");
+    }
+
+    #[test]
+    fn what_a_client_has_a_proxy_put_in_quotes_is_not_where_it_came_from() {
+        let f = |lines: &[&str]| origin("10.0.0.0/8", Header::Forwarded, "10.0.0.1", lines);
+        // The client's Host, passed on in quotes.
+        assert_eq!(f(&["proto=http;host=\"x;for=6.6.6.6\";for=2.2.2.2"]), "2.2.2.2");
+        assert_eq!(f(&["for=3.3.3.3;host=\"x,for=7.7.7.7\""]), "3.3.3.3");
+        assert_eq!(f(&["for=3.3.3.3;host=\"x\\\",for=7.7.7.7\""]), "3.3.3.3");
+        // Not in quotes: two that say where it came from, one of them is the client's.
+        assert_eq!(f(&["for=3.3.3.3;host=x;for=7.7.7.7"]), "10.0.0.1");
+        // A quote that the client opens in its own part of the line is never closed to its advantage.
+        for line in [
+            "for=\"6.6.6.6, for=2.2.2.2",
+            "for=6.6.6.6;x=\", for=\"[2001:db8::7]:80\"",
+            "x=\", for=2.2.2.2;host=\",for=7.7.7.7;q=\"",
+            "x=\", for=2.2.2.2;host=\",for=7.7.7.7\"",
+            "for=2.2.2.2;host=\"x\\\"",
+            "for=\"2.2.2.2\"x",
+            "for = 2.2.2.2",
+            "for=2.2.2.2 for=7.7.7.7",
+            "=2.2.2.2",
+            "",
+        ] {
+            assert_eq!(f(&[line]), "10.0.0.1", "{line}");
+        }
+        // Nor does it reach the line that the proxy wrote.
+        assert_eq!(f(&["for=\"6.6.6.6", "for=2.2.2.2"]), "2.2.2.2");
     }
 }

@@ -121,9 +121,7 @@ pub(crate) async fn show(
     request::campaign(&campaign)?;
     let query = Query::parse(query.as_deref(), &["subject"])?;
     if let Some(subject) = query.get("subject") {
-        request::subject(subject)?;
-        bearer.acts_for(subject)?;
-        app.check_subject_rate(subject)?;
+        app.may_ask_about(&bearer, subject)?;
     }
     app.reach(&query).await?;
     app.readable(&campaign)?;

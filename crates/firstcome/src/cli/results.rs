@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, table, yes};
 use super::out;
+use firstcome_api::result::without_formula;
 use firstcome_client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
 
 /// Options of `results`.
@@ -33,6 +34,9 @@ pub(super) struct ResultsArgs {
     /// How to print them; --json is short for json.
     #[arg(long, value_enum, default_value_t = Shape::Table)]
     format: Shape,
+    /// In CSV, cells that begin with = + - @ tab or CR as they are: a spreadsheet takes them for formulas.
+    #[arg(long)]
+    raw: bool,
     #[command(flatten)]
     server: ServerArgs,
 }
@@ -53,7 +57,7 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
     let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
     let mut client = args.server.client()?;
     let mut after = args.after;
-    let mut paper = Paper::new(shape);
+    let mut paper = Paper::new(shape, args.raw);
     let limit = if args.all { 10_000 } else { args.limit };
     let next = loop {
         let ask = Ask::results(&args.campaign, ResultRange { after, limit }, ResultFormat::Json);
@@ -77,6 +81,7 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
 /// Prints results as they come; only the table and the one document wait for the end.
 struct Paper {
     shape: Shape,
+    raw: bool,
     table: comfy_table::Table,
     documents: Vec<Value>,
 }
@@ -85,17 +90,20 @@ const COLUMNS: [&str; 10] =
     ["number", "kind", "pool", "rank", "subject", "at", "by", "reason", "unit", "hold"];
 
 impl Paper {
-    fn new(shape: Shape) -> Self {
+    fn new(shape: Shape, raw: bool) -> Self {
         if shape == Shape::Csv {
             out::line(COLUMNS.join(","));
         }
-        Self { shape, table: table(&COLUMNS), documents: Vec::new() }
+        Self { shape, raw, table: table(&COLUMNS), documents: Vec::new() }
     }
 
     fn put(&mut self, line: &ResultLine, raw: Value) {
         match self.shape {
             Shape::Table => drop(self.table.add_row(cells(line))),
-            Shape::Csv => out::line(cells(line).map(|cell| csv_cell(&cell)).join(",")),
+            Shape::Csv => {
+                let cell = |cell| if self.raw { cell } else { without_formula(cell) };
+                out::line(cells(line).map(|text| csv_cell(&cell(text))).join(","));
+            }
             Shape::Json => self.documents.push(raw),
             Shape::Ndjson => out::json(&raw),
         }

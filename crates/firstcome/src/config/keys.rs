@@ -67,6 +67,10 @@ fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), Str
             entry.rate = Some(super::guards::rate(text)?);
             Ok(())
         }
+        _ if text.is_empty() => {
+            Err("must be the beginning of the names of campaigns; leave it out for all of them"
+                .to_owned())
+        }
         _ => {
             entry.campaigns = Some(text.to_owned());
             Ok(())

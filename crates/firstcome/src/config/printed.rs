@@ -46,6 +46,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
             // A quoted TOML string, number or truth value of this table is JSON too.
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
             ("ledger", None) => json!({"without_password": config.ledger.to_string()}),
+            ("store", None) => config.store.as_ref().map_or(json!(null), |store| json!({"without_password": store.to_string()})),
             ("admin_key", None) => json!({"given": config.admin_key.is_some()}),
             ("token_secret", None) => json!({"given": config.guards.token_secret.is_some()}),
             ("token_keys", None) => config.guards.token_keys.iter().map(|key| json!({"id": key.id})).collect(),
@@ -63,6 +64,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
     let text = match key {
         // Written down it would be named: a shared store goes without a folder unless one is.
         "data" if config.has_data => quoted(&config.data.to_string_lossy()),
+        "store" => quoted(config.store.as_ref().filter(|store| !store.has_password())?.reveal()),
         "durability" => quoted(&config.durability.to_string()),
         "leader_lease_ms" => config.leader_lease.as_millis().to_string(),
         "store_ca" => quoted(&config.store_ca.as_ref()?.to_string_lossy()),
@@ -101,6 +103,10 @@ fn shown(config: &Config, key: &str) -> Option<String> {
 /// What a comment says in place of a value.
 fn unshown(config: &Config, key: &str) -> String {
     match key {
+        "store" => match &config.store {
+            Some(store) => format!("{store}, its password not shown"),
+            None => "none".to_owned(),
+        },
         "data" => config.data.to_string_lossy().into_owned(),
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
         "ledger" => format!("{}, its password not shown", config.ledger),

@@ -14,6 +14,12 @@ impl StoreUrl {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+
+    /// Says whether it holds a password.
+    pub fn has_password(&self) -> bool {
+        let rest = self.0.split_once("://").map_or("", |(_, rest)| rest);
+        rest.rsplit_once('@').is_some_and(|(login, _)| login.contains(':'))
+    }
 }
 
 impl FromStr for StoreUrl {

@@ -128,6 +128,9 @@ fn keys_come_from_the_file_with_their_role_and_campaigns() {
     );
     let refused = scene("short", "[[keys]]\nname = \"x\"\nsha256 = \"12\"\n").refused();
     assert!(refused.starts_with("short.toml:3: `keys.sha256` must be the 64"), "{refused}");
+    let all = "[[keys]]\nname = \"x\"\ncampaigns = \"\"\n";
+    let refused = scene("all", all).refused();
+    assert!(refused.starts_with("all.toml:3: `keys.campaigns` must be the beginning"), "{refused}");
     let refused = scene("missing", "\n[[keys]]\nname = \"x\"\nrole = \"read\"\n").refused();
     assert!(refused.ends_with("`keys` has an entry without `sha256`"), "{refused}");
 }
@@ -145,6 +148,29 @@ fn a_secret_shows_itself_nowhere() {
     let refused = nothing().env("FIRSTCOME_ADMIN_KEY", "tooshort").refused();
     assert!(refused.ends_with("`admin_key` must have at least 16 characters"), "{refused}");
     assert!(!refused.contains("tooshort"));
+}
+
+#[test]
+fn the_store_is_printed_without_its_password() {
+    for url in ["redis://127.0.0.1:6379", "rediss+sentinel://ann@a,b/main"] {
+        let first = nothing().flag("store", url).resolve().unwrap();
+        let page = print(&first);
+        assert!(page.contains(&format!("\nstore = \"{url}\" ")), "{page}");
+        assert_eq!(print_json(&first)["store"]["value"], url);
+        let again = scene("store", &page).resolve().unwrap();
+        assert_eq!(format!("{:?}", first.config), format!("{:?}", again.config));
+    }
+    let resolved = nothing().flag("store", "redis://ann:hunter2@db:6379/1").resolve().unwrap();
+    let page = print(&resolved);
+    assert!(page.contains("\n# store: redis://ann:…@db:6379/1, its password not shown"), "{page}");
+    let document = print_json(&resolved);
+    let shown = "redis://ann:…@db:6379/1";
+    assert_eq!(document["store"]["value"]["without_password"], shown);
+    let everything = format!("{resolved:?} {page} {document}");
+    assert!(!everything.contains("hunter2"), "{everything}");
+    let none = nothing().resolve().unwrap();
+    assert!(print(&none).contains("\n# store: none "));
+    assert_eq!(print_json(&none)["store"]["value"], serde_json::Value::Null);
 }
 
 #[cfg(feature = "postgres")]

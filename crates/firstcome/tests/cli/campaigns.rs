@@ -131,6 +131,21 @@ fn the_key_and_the_address_are_found_in_the_data_folder() {
 }
 
 #[test]
+fn a_subject_that_is_a_formula_is_text_in_a_table() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "spring", "--places", "3", "--opens", "now"]).ends(0);
+    ask(&["claim", "spring", "=1+1"]).ends(0);
+    let csv = ask(&["results", "spring", "--format", "csv"]).ends(0);
+    assert!(csv.contains("1,claim,main,1,'=1+1,"), "{csv}");
+    let csv = ask(&["results", "spring", "--format", "csv", "--raw"]).ends(0);
+    assert!(csv.contains("1,claim,main,1,=1+1,"), "{csv}");
+    let document = ask(&["results", "spring", "--json"]).json();
+    assert_eq!(document["results"][0]["subject"], "=1+1");
+}
+
+#[test]
 fn the_journal_can_be_read_beside_the_server_and_without_one() {
     let scene = Scene::new();
     let server = scene.serve();

@@ -14,7 +14,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -126,7 +126,7 @@ impl Inside {
             body_time: second,
             idle_time: second,
             hold_wait: Duration::from_secs(3),
-            metrics_public: true,
+            metrics_without_key: WithoutKey::Everybody,
             durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);

@@ -1,8 +1,9 @@
 //! Who may do what.
 
 use crate::inside::{Inside, one_pool};
-use crate::process::{Server, cannot_serve, serve};
+use crate::process::{KEY, Server, cannot_serve, serve};
 use crate::wire::Talk;
+use sha2::{Digest, Sha256};
 
 #[tokio::test(start_paused = true)]
 async fn without_the_right_key_nothing_is_done_or_seen() {
@@ -91,4 +92,57 @@ fn a_generated_key_is_kept_for_its_owner_and_never_leaves_the_machine() {
     command.env("FIRSTCOME_LISTEN", "127.0.0.1:0");
     let why = cannot_serve(command);
     assert!(why.contains("at least 16 characters") && !why.contains("too-short"), "{why}");
+}
+
+#[test]
+fn one_key_with_two_entries_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("firstcome.toml");
+    let refused = |keys: &[(&str, &str, &str)]| {
+        let entry = |(name, text, role): &(&str, &str, &str)| {
+            let hash: String =
+                Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("[[keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n")
+        };
+        std::fs::write(&file, keys.iter().map(entry).collect::<String>()).unwrap();
+        let mut command = serve(folder.path(), &[]);
+        command.arg("--config").arg(&file);
+        cannot_serve(command)
+    };
+    let (shop, other) = ("a-key-of-the-shop", "another-key-----");
+    let why =
+        refused(&[("shop", shop, "backend"), ("x", other, "read"), ("desk", shop, "operator")]);
+    assert!(why.contains("key \"desk\" has the sha256 of key \"shop\""), "{why}");
+    let why = refused(&[("shop", shop, "backend"), ("desk", KEY, "read")]);
+    assert!(why.contains("key \"desk\" has the sha256 of the admin key"), "{why}");
+}
+
+#[test]
+fn counts_need_a_key_where_a_proxy_or_another_name_leads_to_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::on(folder.path());
+    let ask = |key: &str, headers: &str| {
+        let mut talk = server.talk();
+        let request = format!("GET /metrics HTTP/1.1\r\nauthorization: {key}\r\n{headers}\r\n");
+        talk.send(request).unwrap();
+        talk.hear().unwrap()
+    };
+    let own = format!("host: {}\r\n", server.address);
+    assert_eq!(ask("", &own).status, 200);
+    assert_eq!(ask("", "host: localhost\r\n").status, 200);
+    let others = [
+        "host: shop.example\r\n".to_owned(),
+        format!("{own}x-forwarded-for: 1.1.1.1\r\n"),
+        format!("{own}forwarded: for=1.1.1.1\r\n"),
+        format!("{own}x-real-ip: 1.1.1.1\r\n"),
+    ];
+    for headers in others {
+        ask("", &headers).refuses("unauthorized", "give a key");
+        assert_eq!(ask(&format!("Bearer {KEY}"), &headers).status, 200, "{headers}");
+    }
+    drop(server);
+    let server = Server::with(folder.path(), &[("METRICS_PUBLIC", "true")]);
+    let mut talk = server.talk();
+    talk.send("GET /metrics HTTP/1.1\r\nhost: shop.example\r\n\r\n").unwrap();
+    assert_eq!(talk.hear().unwrap().status, 200);
 }

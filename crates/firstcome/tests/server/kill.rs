@@ -7,7 +7,7 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -215,7 +215,7 @@ async fn serves_from_memory_and_writes_behind() {
         body_time: wait,
         idle_time: wait,
         hold_wait: Duration::from_secs(3),
-        metrics_public: true,
+        metrics_without_key: WithoutKey::Everybody,
         durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);

@@ -158,6 +158,8 @@ async fn trouble_that_lasts_is_answered_at_once_and_ends_by_itself() {
     let ready = node.get("/readyz").await;
     assert_eq!(ready.status, 503);
     assert!(ready.json()["reasons"][0].as_str().unwrap().contains("full"), "{}", ready.text());
+    let without_key = node.ask_with("GET", "/readyz", &[("authorization", "")], "").await;
+    assert_eq!(without_key.json()["reasons"], json!(["store_full"]));
     let position = node.position();
     node.journal.mend();
     node.beyond(position).await;

@@ -2,6 +2,7 @@
 
 use crate::process::{Server, cannot_serve, serve, verb};
 use crate::settling::settled;
+use crate::wire::Talk;
 use firstcome_testbed::{Postgres, PostgresSettings};
 use serde_json::{Value, json};
 
@@ -94,6 +95,31 @@ fn a_database_that_is_gone_stops_no_sale_and_loses_nothing() {
     }
     postgres.restart();
     assert_eq!(numbers(&postgres, "main"), (1..=30).collect::<Vec<_>>());
+}
+
+#[test]
+fn where_the_database_is_is_told_to_nobody_without_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    // Nothing listens there.
+    let url = "postgres://ann@127.0.0.1:1/shop";
+    let server = Server::with(folder.path(), &[("LEDGER", url)]);
+    let mut talk = server.talk();
+    let begun = std::time::Instant::now();
+    let trouble = loop {
+        if let Some(trouble) = talk.get("/readyz").json()["settle_trouble"].as_str() {
+            break trouble.to_owned();
+        }
+        assert!(begun.elapsed() < PATIENCE);
+    };
+    assert!(trouble.contains("127.0.0.1:1"), "{trouble}");
+    for key in ["a-guessed-key---", ""] {
+        let ready = Talk::to(server.address, key).unwrap().get("/readyz");
+        assert_eq!(
+            (ready.status, &ready.json()["settle_trouble"]),
+            (200, &json!("ledger_unavailable"))
+        );
+        assert!(!ready.text().contains("127.0.0.1:1"), "{}", ready.text());
+    }
 }
 
 #[test]

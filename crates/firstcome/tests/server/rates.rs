@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 use tokio::time::advance;
 
-fn subjects(rate: &str) -> Guards {
+pub(crate) fn subjects(rate: &str) -> Guards {
     let limiter = Limiter::new(rate.parse().unwrap(), 1_024, Counter::default());
     Guards { subjects: Some(limiter), ..Guards::default() }
 }

@@ -87,3 +87,47 @@ async fn the_same_results_as_lines_and_as_a_table() {
         assert_eq!(answer.header("firstcome-next"), Some("1"));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn no_cell_of_a_table_is_a_formula_unless_it_is_asked_for() {
+    let node = Inside::new().await;
+    node.put("drop", &json!({"opens_at": "now", "pools": [{"name": "main", "capacity": 9}]}))
+        .await
+        .says(201, "created");
+    let body =
+        json!({"id": "=cmd|'/C calc'!A0", "subject": "@mallory", "picks": [{"quantity": 1}]});
+    let path = "/v1/campaigns/drop/holds";
+    node.ask_with("POST", path, &[], body.to_string()).await.says(201, "held");
+    let confirm = json!({"subject": "@mallory", "late": "refuse"}).to_string();
+    let path = "/v1/campaigns/drop/holds/=cmd%7C'%2FC%20calc'!A0/confirm";
+    node.ask_with("POST", path, &[], confirm).await.says(200, "confirmed");
+    for subject in ["=HYPERLINK(\"http://evil/\")", "+1", "-1", "a=1"] {
+        node.claim("drop", subject).await.says(201, "won");
+    }
+    node.cancel("drop", "-1", "rank=4&reason=%3D1%2B1").await.says(200, "cancelled");
+    let table = |query: &'static str| {
+        let node = &node;
+        async move {
+            let path = format!("/v1/campaigns/drop/results?format=csv{query}");
+            let text = node.get(&path).await.text();
+            let cells = |row: &str| row.replace("2027-03-01T00:00:00.000000Z", "T");
+            text.lines().skip(1).map(cells).collect::<Vec<_>>()
+        }
+    };
+    let told = [
+        "1,claim,drop,main,1,'@mallory,T,,,,'=cmd|'/C calc'!A0,",
+        "2,claim,drop,main,2,\"'=HYPERLINK(\"\"http://evil/\"\")\",T,,,,,",
+        "3,claim,drop,main,3,'+1,T,,,,,",
+        "4,claim,drop,main,4,'-1,T,,,,,",
+        "5,claim,drop,main,5,a=1,T,,,,,",
+        "6,cancel,drop,main,4,'-1,T,operator,'=1+1,,,",
+    ];
+    assert_eq!(table("").await, told);
+    assert_eq!(table("&raw=0").await, told);
+    let raw = told
+        .map(|row| row.replace("'@", "@").replace("'=", "=").replace("'+", "+").replace("'-", "-"));
+    assert_eq!(table("&raw=1").await, raw);
+    // The other forms have no cells.
+    let json = node.get("/v1/campaigns/drop/results").await.json();
+    assert_eq!(json["results"][0]["subject"], json!("@mallory"));
+}

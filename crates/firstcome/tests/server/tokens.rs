@@ -244,6 +244,58 @@ async fn tokens_are_minted_within_what_the_key_may() {
     claimed.refuses("unauthorized", "no key to check tokens with");
 }
 
+/// Whatever a browser asks with its token counts as its subject's, each request once.
+#[tokio::test(start_paused = true)]
+async fn a_token_that_asks_too_often_waits_whatever_it_asks_for() {
+    let mut tokens = TokenKeys::default();
+    tokens.add("main", TokenKey::secret(SECRET).unwrap());
+    let guards = Guards { tokens, ..crate::rates::subjects("2/h") };
+    let node = Inside::with(Setup { guards, ..Setup::default() }).await;
+    node.hall(json!({})).await;
+    let hall = "/v1/campaigns/hall";
+    let asked = [
+        ("GET", hall.to_owned()),
+        ("GET", format!("{hall}/pools/main/seats")),
+        ("GET", format!("{hall}/pools/main/seats?standing=1")),
+        ("GET", format!("{hall}/holds/x")),
+        ("GET", format!("{hall}/holds/x?subject=SUBJECT")),
+        ("GET", format!("{hall}/claims/SUBJECT")),
+        ("GET", "/v1/subjects/SUBJECT".to_owned()),
+        ("POST", format!("{hall}/claims")),
+        ("POST", format!("{hall}/holds")),
+        ("POST", format!("{hall}/holds/x/release")),
+        ("DELETE", format!("{hall}/claims/SUBJECT?rank=1")),
+        ("GET", format!("{hall}/events")),
+    ];
+    for (number, (method, path)) in asked.iter().enumerate() {
+        let subject = format!("s{number}");
+        let token =
+            node.token(json!({"subject": subject, "campaign": "hall", "cancel": true})).await;
+        let path = path.replace("SUBJECT", &subject);
+        let picks = json!([{"units": ["floor"]}]);
+        let body = match *method {
+            "POST" if path.ends_with("/holds") => json!({"subject": subject, "picks": picks}),
+            _ => json!({"subject": subject}),
+        };
+        let body = if *method == "POST" { body.to_string() } else { String::new() };
+        for _ in 0..2 {
+            // A stream of events goes on: it is looked at whether it would begin.
+            let path = if path.ends_with("/events") { hall } else { &path };
+            let answer = node.browser(&token, method, path, &body).await;
+            assert_ne!(answer.status, 429, "{method} {path}: counted twice");
+            assert!(answer.status < 500, "{method} {path}: {}", answer.text());
+        }
+        let answer = node.browser(&token, method, &path, &body).await;
+        assert_eq!(answer.status, 429, "{method} {path}: {}", answer.text());
+        assert_eq!(answer.json()["limit"], json!("subject"), "{method} {path}");
+    }
+    // A key looks at whatever it likes, but not too often at one subject.
+    for _ in 0..9 {
+        assert_eq!(node.get(hall).await.status, 200);
+    }
+    assert_eq!(node.get("/v1/subjects/s0").await.status, 429);
+}
+
 #[test]
 fn keys_of_tokens_are_rotated_without_a_token_that_stops() {
     let folder = tempfile::tempdir().unwrap();
@@ -297,6 +349,7 @@ fn a_page_may_call_where_its_origin_is_named() {
     assert_eq!(preflight.status, 204);
     assert_eq!(preflight.header("access-control-allow-origin"), Some(shop.1));
     assert!(preflight.header("access-control-allow-headers").unwrap().contains("authorization"));
+    assert!(preflight.header("access-control-allow-headers").unwrap().contains("last-event-id"));
     assert!(preflight.header("access-control-allow-methods").unwrap().contains("DELETE"));
     // The claim's own way, a route's, and what is refused.
     let won = ask("POST", claims, &[shop], Some(&claim("ann")));
@@ -308,6 +361,7 @@ fn a_page_may_call_where_its_origin_is_named() {
         assert_eq!(answer.header("access-control-allow-origin"), Some(shop.1));
         assert!(answer.header("access-control-expose-headers").unwrap().contains("retry-after"));
         assert_eq!(answer.header("vary"), Some("origin"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
     // A page that is not named is told nothing; neither is whoever is no page.
     let other = ("origin", "https://elsewhere.example");
@@ -315,5 +369,8 @@ fn a_page_may_call_where_its_origin_is_named() {
     for headers in [&[other][..], &[]] {
         let answer = ask("GET", "/v1/campaigns/drop", headers, None);
         assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));
+        // A cache must not give it to a page that is named.
+        assert_eq!(answer.header("vary"), Some("origin"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
 }
