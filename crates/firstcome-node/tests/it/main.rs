@@ -5,6 +5,7 @@
 mod crashes;
 mod forks;
 mod holding;
+mod leading;
 mod lines;
 mod mended;
 mod mistakes;
