@@ -11,14 +11,16 @@ mod snapshots;
 
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
+use crate::says::Speaker;
 #[cfg(feature = "redis")]
 use crate::stopped;
-use crate::{Intake, Node, Task};
+use crate::{Intake, Node, Task, stopped_within};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 /// How the leader's work is paced.
 #[derive(Clone, Copy, Debug)]
@@ -88,6 +90,7 @@ struct Work {
     pace: Pace,
     metrics: Arc<Metrics>,
     standing: Arc<Mutex<Standing>>,
+    speaker: Speaker,
 }
 
 impl Leader {
@@ -108,6 +111,7 @@ impl Leader {
             pace,
             metrics: Arc::clone(metrics),
             standing: Arc::default(),
+            speaker: node.speaker.clone(),
         });
         let election = Arc::new(election);
         let seat =
@@ -151,28 +155,93 @@ impl Leader {
 #[cfg(feature = "redis")]
 const HAND_OVER: Duration = Duration::from_secs(1);
 
-/// Leads whenever this node is elected, until it is to stop.
+/// The pause after leading or standing for election broke off; it doubles while that goes on.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The longest such pause.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// The least pause after a task of the leader broke, so that another node leads.
+const RESIGNED: Duration = Duration::from_secs(1);
+
+/// Why this node does not lead, or stand for election, though it is not to stop.
+#[derive(Clone, PartialEq, Eq)]
+enum Broken {
+    /// A task of the leader panicked.
+    Task,
+    /// The election's lock was refused.
+    #[cfg(feature = "redis")]
+    Election(String),
+}
+
+impl std::fmt::Display for Broken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Task => {
+                f.write_str("a task of the leader panicked: this node resigns, and stands again")
+            }
+            #[cfg(feature = "redis")]
+            Self::Election(why) => {
+                write!(f, "this node cannot stand for election and tries again: {why}")
+            }
+        }
+    }
+}
+
+/// Leads whenever this node is elected, until it is to stop; what breaks that off is said, and it begins again.
 async fn sit(
     election: Arc<Election>,
     work: Arc<Work>,
     leading: watch::Sender<Option<Leads>>,
-    stop: watch::Receiver<bool>,
+    mut stop: watch::Receiver<bool>,
     node: String,
 ) {
-    match &*election {
+    let (mut pause, mut said) = (PAUSE, None);
+    loop {
+        let begun = Instant::now();
+        let mut terms = 0;
+        let ended = stand(&election, &work, &leading, stop.clone(), &node, &mut terms).await;
+        let Err(broken) = ended else { return };
+        work.metrics.leader_failures.inc();
+        if terms > 0 || said.as_ref() != Some(&broken) {
+            work.speaker.say(&broken.to_string());
+        }
+        if begun.elapsed() > LONGEST_PAUSE {
+            pause = PAUSE;
+        }
+        let least = if broken == Broken::Task { RESIGNED } else { PAUSE };
+        said = Some(broken);
+        if stopped_within(&mut stop, pause.max(least)).await {
+            return;
+        }
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Leads whenever this node is elected, until it is to stop or something breaks; counts its terms.
+async fn stand(
+    election: &Election,
+    work: &Arc<Work>,
+    leading: &watch::Sender<Option<Leads>>,
+    stop: watch::Receiver<bool>,
+    node: &str,
+    terms: &mut u32,
+) -> Result<(), Broken> {
+    match election {
         Election::Alone => {
-            leading.send_replace(Some(Leads { node, term: 0 }));
-            work.lead(stop).await;
+            *terms += 1;
+            let _leading = Flag::raise(leading, Leads { node: node.to_owned(), term: 0 });
+            work.lead(stop).await
         }
         #[cfg(feature = "redis")]
         Election::Among { candidate, .. } => {
             let term = |term: firstcome_lock::Term| {
-                let (work, stop) = (Arc::clone(&work), stop.clone());
-                let leads = Leads { node: node.clone(), term: term.fence().get() };
-                let leading = Flag::raise(&leading, leads);
+                *terms += 1;
+                let (work, stop) = (Arc::clone(work), stop.clone());
+                let leads = Leads { node: node.to_owned(), term: term.fence().get() };
+                let leading = Flag::raise(leading, leads);
                 async move {
-                    work.lead(stop).await;
+                    let ended = work.lead(stop).await;
                     drop(leading);
+                    ended
                 }
             };
             let mut stop_signal = stop.clone();
@@ -187,9 +256,10 @@ async fn sit(
             };
             tokio::select! {
                 biased;
-                // What cannot pass by itself was found out when the election was made.
-                ended = candidate.run(term) => drop(ended),
-                () = stopped_in_line => {}
+                ended = candidate.run(term) => {
+                    ended.unwrap_or_else(|why| Err(Broken::Election(why.to_string())))
+                }
+                () = stopped_in_line => Ok(()),
             }
         }
     }
@@ -197,7 +267,9 @@ async fn sit(
 
 impl Work {
     /// Does everything a leader does until told to stop; dropped, it stops where it stands.
-    async fn lead(&self, stop: watch::Receiver<bool>) {
+    ///
+    /// A leader does all of it or nothing: if one task breaks, the others stop where they stand.
+    async fn lead(&self, stop: watch::Receiver<bool>) -> Result<(), Broken> {
         let mut tasks = JoinSet::new();
         if let Some(ledger) = &self.ledger {
             let settle = settle::Settle {
@@ -221,15 +293,16 @@ impl Work {
             let intake = Arc::clone(&self.intake);
             tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_none(), stop));
         }
-        while tasks.join_next().await.is_some() {}
+        while let Some(ended) = tasks.join_next().await {
+            ended.map_err(|_| Broken::Task)?;
+        }
+        Ok(())
     }
 }
 
 /// Up while it lives.
-#[cfg(feature = "redis")]
 struct Flag(watch::Sender<Option<Leads>>);
 
-#[cfg(feature = "redis")]
 impl Flag {
     fn raise(flag: &watch::Sender<Option<Leads>>, leads: Leads) -> Self {
         flag.send_replace(Some(leads));
@@ -237,7 +310,6 @@ impl Flag {
     }
 }
 
-#[cfg(feature = "redis")]
 impl Drop for Flag {
     fn drop(&mut self) {
         self.0.send_replace(None);

@@ -18,6 +18,8 @@ pub struct Metrics {
     pub settlements: Counter,
     /// Transactions the ledger did not take.
     pub settle_failures: Counter,
+    /// Times this node stopped leading, or standing for election, though nobody told it to.
+    pub leader_failures: Counter,
     /// Snapshots installed.
     pub snapshots: Counter,
     /// How often this node doubted the journal and checked whether it is whole.
@@ -44,6 +46,8 @@ impl Metrics {
         let journal_failures = counter("journal_failures", "Calls to the journal that failed");
         let settlements = counter("settlements", "Transactions the ledger took");
         let settle_failures = counter("settle_failures", "Transactions the ledger did not take");
+        let help = "Times leading or standing for election broke off";
+        let leader_failures = counter("leader_failures", help);
         let snapshots = counter("snapshots", "Snapshots installed");
         let heals = counter("heals", "Times this node doubted the journal");
         let put_back = counter("put_back", "Entries put back into a journal that lost them");
@@ -60,6 +64,7 @@ impl Metrics {
             journal_failures,
             settlements,
             settle_failures,
+            leader_failures,
             snapshots,
             heals,
             put_back,

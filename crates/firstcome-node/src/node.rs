@@ -16,7 +16,7 @@ use crate::pace::Pace;
 use crate::queue::Queue;
 use crate::replica::{Replica, Stop};
 use crate::retransmit::RetransmitBuffer;
-use crate::says::Says;
+use crate::says::{Says, Speaker};
 use crate::signals::Signals;
 use crate::task::Task;
 use crate::ticker;
@@ -64,6 +64,7 @@ pub struct Node {
     pub replica: Arc<Replica>,
     /// The journal it follows.
     pub journal: Journal,
+    pub(crate) speaker: Speaker,
     appender: Task<Result<(), Stop>>,
     heartbeat: Option<Task<()>>,
     ticker: Task<()>,
@@ -141,7 +142,12 @@ impl Node {
         });
         let several = shared.zip(incarnations).map(|(shared, incarnations)| Several {
             follower: Follower::new(shared.clone(), asked),
-            healer: Healer::new(shared, incarnations, membership, Fork::new(given.says)),
+            healer: Healer::new(
+                shared,
+                incarnations,
+                membership,
+                Fork::new(Arc::clone(&given.says)),
+            ),
         });
         let applier = Applier {
             writer: id,
@@ -166,6 +172,7 @@ impl Node {
             intake,
             replica,
             journal: given.journal,
+            speaker: Speaker(given.says),
             appender: Task::spawn(appender.run()),
             heartbeat,
             ticker: Task::spawn(ticker),

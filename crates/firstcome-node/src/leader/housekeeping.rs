@@ -12,9 +12,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// Who archives a campaign that nobody archived.
 const WHO: &str = "keep_for";
 
-/// Archives campaigns that have been closed for `keep_for` of journal time and are settled.
+/// Archives campaigns that have been closed for `keep_for` of journal time, are settled and have no live hold.
 ///
-/// Without a ledger nothing is ever settled: then what was not settled goes too.
+/// Without a ledger nothing is ever settled: then what was not settled goes too. A live hold never goes: its subject
+/// may still confirm it, also after the campaign closed.
 pub(super) async fn run(
     intake: Arc<Intake>,
     keep_for: Duration,
@@ -28,6 +29,7 @@ pub(super) async fn run(
             let finished = |campaign: &&firstcome_core::campaign::Campaign| {
                 let closed = campaign.closed_since(state.at());
                 closed.is_some_and(|closed| now.micros_since(closed) >= keep_for)
+                    && campaign.live_holds() == 0
                     && (drop_unsettled || campaign.unsettled() == 0)
             };
             state.campaigns().filter(finished).map(|campaign| campaign.name().into()).collect()

@@ -1,11 +1,13 @@
 //! Holds on a node, whose time is the runtime's own, paused: units come free though nobody asks for anything.
 
 use crate::several::{Seat, at, places, store};
-use firstcome_core::command::{Late, Order, Pick, Step};
+use firstcome_core::command::{Late, Order, Pick, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Settings, State};
-use firstcome_node::{Answer, Decided};
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::{Answer, Decided, Metrics};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -83,4 +85,32 @@ async fn what_is_taken_for_long_and_what_is_held_by_that_id_is_said_without_the_
     sleep(Duration::from_millis(8_500)).await;
     assert_eq!(said(holds(&one, "h9", "eve", &["A1"]).await), ("unit_taken", Decided::Journal));
     assert_eq!(confirms(&one, "h1", "bob").await.as_str(), "not_yours");
+}
+
+/// Without a ledger nothing is ever settled, so that only the holds keep the campaign in memory.
+#[tokio::test(start_paused = true)]
+async fn a_closed_campaign_stays_in_memory_until_its_last_hold_is_over() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    let pace = Pace {
+        settle_interval: Duration::from_millis(200),
+        keep_for: Some(Duration::from_secs(60)),
+        snapshot_bytes: u64::MAX,
+        snapshot_every: Duration::MAX,
+    };
+    let leader =
+        Leader::start(&one.node, None, pace, Election::Alone, &Arc::new(Metrics::default()));
+    opens(&one, Duration::from_secs(480)).await;
+    assert_eq!(holds(&one, "h1", "ann", &["A1"]).await.outcome.as_str(), "held");
+    assert_eq!(holds(&one, "h2", "bob", &["B1"]).await.outcome.as_str(), "held");
+    let order = Order { id: None, who: "ops" };
+    let close = Command::Steer { campaign: "hall", steer: Steer::Close, order };
+    assert_eq!(one.node.intake.decide(&close).await.unwrap().outcome.as_str(), "changed");
+    // Seven times `keep_for`, and the payment page of ann is still open.
+    sleep(Duration::from_secs(420)).await;
+    assert_eq!(confirms(&one, "h1", "ann").await.as_str(), "confirmed");
+    until_nothing_is_held(&one).await;
+    sleep(Duration::from_secs(120)).await;
+    assert_eq!(confirms(&one, "h2", "bob").await.as_str(), "archived");
+    leader.stop().await;
 }

@@ -6,6 +6,7 @@ mod crashes;
 mod forks;
 mod holding;
 mod large;
+mod leading;
 mod lines;
 mod mended;
 mod mistakes;

@@ -15,8 +15,8 @@ use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Answer, Condition, Given, Limits, Node};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -27,6 +27,8 @@ pub(crate) const BEGIN: i64 = 1_803_859_200_000_000;
 pub(crate) struct Seat {
     pub(crate) node: Node,
     pub(crate) journal: Faulty,
+    /// What it said that an operator must see.
+    said: Arc<Mutex<Vec<String>>>,
     counts: Registry,
 }
 
@@ -51,6 +53,8 @@ impl Seat {
         let mut counts = Registry::with_prefix("firstcome");
         let metrics = Arc::new(Metrics::new(&mut counts));
         let wait = Duration::from_secs(5);
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&said);
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: None,
@@ -64,10 +68,13 @@ impl Seat {
                 outbox: None,
             },
             metrics,
-            says: firstcome_node::on_stderr(),
+            says: Arc::new(move |text| {
+                eprintln!("{text}");
+                heard.lock().unwrap().push(text.to_owned());
+            }),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
-        Self { node, journal, counts }
+        Self { node, journal, said, counts }
     }
 
     pub(crate) async fn opens(&self, campaign: &str, capacity: u32) {
@@ -99,6 +106,11 @@ impl Seat {
 
     pub(crate) fn position(&self) -> Position {
         self.node.replica.look(State::token)
+    }
+
+    /// Gives what it said since this was asked last.
+    pub(crate) fn said(&self) -> Vec<String> {
+        std::mem::take(&mut self.said.lock().unwrap())
     }
 
     pub(crate) fn counted(&self, name: &str) -> u64 {

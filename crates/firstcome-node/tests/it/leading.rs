@@ -1,0 +1,144 @@
+//! A leader whose tasks break, or whose election is refused, leads again.
+//!
+//! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
+
+use crate::several::{Seat, store};
+use firstcome_core::SpaceId;
+use firstcome_node::Metrics;
+use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
+use firstcome_node::ledger::{Ledger, LedgerFailure};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+use tokio::time::sleep;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A ledger whose next transactions panic in the task that asks for them, as an unknown mistake does.
+#[derive(Debug)]
+struct Panics(AtomicU32);
+
+impl Panics {
+    fn times(times: u32) -> (Tables, Ledger) {
+        let tables = Tables::new(SpaceId([7; 16]), 0);
+        let ledger = Ledger::Memory(tables.through(Arc::new(Self(times.into()))));
+        (tables, ledger)
+    }
+}
+
+impl Way for Panics {
+    fn carry(
+        &self,
+        call: Call,
+        work: Work,
+    ) -> Pin<Box<dyn Future<Output = Result<(), LedgerFailure>> + Send>> {
+        if call == Call::Settle {
+            let left = self.0.load(Ordering::SeqCst);
+            self.0.store(left.saturating_sub(1), Ordering::SeqCst);
+            assert!(left == 0, "a mistake in settling");
+        }
+        work();
+        Box::pin(async { Ok(()) })
+    }
+}
+
+fn leads(seat: &Seat, ledger: Ledger, election: Election, metrics: &Arc<Metrics>) -> Leader {
+    let pace = Pace {
+        settle_interval: SECOND / 5,
+        keep_for: None,
+        snapshot_bytes: u64::MAX,
+        snapshot_every: Duration::MAX,
+    };
+    Leader::start(&seat.node, Some(ledger), pace, election, metrics)
+}
+
+fn is_settled(seat: &Seat) -> bool {
+    seat.node.replica.look(|state| state.settled() == state.last_result())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_alone_whose_task_panicked_leads_again() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    let (tables, ledger) = Panics::times(2);
+    let metrics = Arc::new(Metrics::default());
+    let leader = leads(&one, ledger, Election::Alone, &metrics);
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    sleep(10 * SECOND).await;
+    assert!(leader.leads());
+    assert!(is_settled(&one), "{:?}", leader.standing());
+    assert_eq!(tables.kept().results(0).count(), 1);
+    assert_eq!(metrics.leader_failures.get(), 2);
+    let said = one.said();
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("a task of the leader panicked"), "{said:?}");
+    leader.stop().await;
+}
+
+#[cfg(feature = "redis")]
+mod elected {
+    use super::*;
+    use firstcome_lock::{Locks, Memory};
+
+    async fn candidate(seat: &Seat, locks: &Locks) -> Election {
+        let election = firstcome_lock::Election::new(locks, "leader").unwrap();
+        let candidate = election.node(seat.node.id.to_string());
+        let watch = candidate.watch().await.unwrap();
+        Election::Among { candidate, watch }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_leads_after_a_task_of_the_leader_panicked() {
+        let (store, locked) = (store(), Memory::starting_at(1_000));
+        let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+        let (tables, broken) = Panics::times(1);
+        let metrics = Arc::new(Metrics::default());
+        let stands = candidate(&one, &Locks::with_memory(&locked)).await;
+        let first = leads(&one, broken, stands, &metrics);
+        sleep(SECOND).await;
+        let stands = candidate(&two, &Locks::with_memory(&locked)).await;
+        let second = leads(&two, Ledger::Memory(tables.clone()), stands, &metrics);
+        sleep(SECOND).await;
+        assert!(first.leads() && !second.leads());
+        one.opens("spring", 10).await;
+        one.claims("ann").await;
+        sleep(10 * SECOND).await;
+        assert!(!first.leads() && second.leads());
+        assert!(is_settled(&two), "{:?}", second.standing());
+        assert_eq!((metrics.leader_failures.get(), one.said().len()), (1, 1));
+        // The first one stands again.
+        second.stop().await;
+        sleep(10 * SECOND).await;
+        assert!(first.leads());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_was_refused_the_lock_leads_once_it_is_granted_again() {
+        let (store, locked) = (store(), Memory::starting_at(1_000));
+        let one = Seat::at(&store).await;
+        // Something else has the key: the store refuses the lock in a way that nobody expects to pass.
+        let locks = Locks::with_memory(&locked);
+        let other = locks.token("leader").unwrap().lock().await.unwrap();
+        let metrics = Arc::new(Metrics::default());
+        let stands = candidate(&one, &Locks::with_memory(&locked)).await;
+        let (_, ledger) = Panics::times(0);
+        let leader = leads(&one, ledger, stands, &metrics);
+        sleep(60 * SECOND).await;
+        assert!(!leader.leads());
+        let (tries, said) = (metrics.leader_failures.get(), one.said());
+        assert!((12..=20).contains(&tries), "{tries} tries in a minute");
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(said[0].starts_with("this node cannot stand for election"), "{said:?}");
+        other.release().await.unwrap();
+        sleep(10 * SECOND).await;
+        assert!(leader.leads());
+        one.opens("spring", 10).await;
+        one.claims("ann").await;
+        sleep(SECOND).await;
+        assert!(is_settled(&one), "{:?}", leader.standing());
+        leader.stop().await;
+    }
+}
