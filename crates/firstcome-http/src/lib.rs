@@ -11,6 +11,7 @@ mod claims;
 pub mod guard;
 mod holds;
 mod idle;
+mod memory;
 pub mod metrics;
 mod nodes;
 mod options;

@@ -4,7 +4,7 @@ pub(crate) mod operate;
 pub(crate) mod rows;
 
 use crate::app::App;
-use crate::campaigns::put;
+use crate::memory::{BYTES_PER_SEAT, BYTES_PER_UNIT};
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
@@ -25,8 +25,6 @@ use std::sync::Arc;
 
 /// Bytes of one request that imports seats: what 4,000 seats take as text.
 const IMPORT_BYTES: usize = 4 << 20;
-/// What a seat takes in memory, about.
-const BYTES_PER_SEAT: u64 = 120;
 
 /// Adds seats and areas to a seated pool: all of a request or none; at most 4,000 in one.
 ///
@@ -207,7 +205,7 @@ fn fits_memory(app: &App, rows: &[Row]) -> Result<(), Problem> {
     // A place of an area takes memory once it is somebody's, as a unit of a counted pool does.
     let places: u64 = rows.iter().map(|row| u64::from(row.seat.capacity.unwrap_or(0))).sum();
     let seats = rows.len() as u64 * BYTES_PER_SEAT;
-    let needed = app.node.replica.look(State::memory) as u64 + seats + places * put::BYTES_PER_UNIT;
+    let needed = app.node.replica.look(State::memory) as u64 + seats + places * BYTES_PER_UNIT;
     if needed <= limit {
         return Ok(());
     }

@@ -3,6 +3,7 @@
 use super::done::done;
 use super::settings::{settings, take_seats};
 use crate::app::App;
+use crate::memory::BYTES_PER_UNIT;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::tagged;
@@ -97,9 +98,6 @@ async fn unchanged(
     // The state it was read from must be durable; else the journal decides.
     app.node.intake.endures(position).await.then_some(done)
 }
-
-/// What a unit takes in memory once it is given, subject and all, about.
-pub(crate) const BYTES_PER_UNIT: u64 = 50 + 32;
 
 /// Refuses a campaign that could not be given out completely within this node's memory limit.
 fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> {
