@@ -21,6 +21,7 @@ mod memory;
 mod mending;
 mod outcomes;
 mod pages;
+mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
