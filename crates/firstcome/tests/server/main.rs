@@ -15,6 +15,7 @@ mod holds;
 mod inside;
 mod keys;
 mod kill;
+mod lagging;
 mod limits;
 mod lost;
 mod memory;
