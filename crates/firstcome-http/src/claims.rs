@@ -14,7 +14,7 @@ use firstcome_api::key::Role;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::pool;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
-use firstcome_node::{Answer, Decided};
+use firstcome_node::{Answer, Decided, Failure};
 use http_body_util::Full;
 use std::sync::Arc;
 
@@ -205,7 +205,7 @@ pub(crate) async fn cancel(
             request::pool(&campaign, pool)?;
             pool.to_owned()
         }
-        None => sole_pool(&app, &campaign)?,
+        None => sole_pool(&app, &campaign).await?,
     };
     let cancel = Command::Cancel {
         campaign: &campaign,
@@ -241,14 +241,33 @@ fn cancelled(answer: &Answer) -> (By, Timestamp) {
 }
 
 /// Gives the name of the campaign's pool where it has one.
-fn sole_pool(app: &App, campaign: &str) -> Result<String, Problem> {
-    app.node.replica.look(|state: &State| {
-        let position = state.token();
-        let refused = |refusal| Problem::refused(refusal, campaign).at(position, Decided::Replica);
-        match state.campaign(campaign).map_err(refused)?.pools() {
-            [pool] => Ok(pool.name().to_owned()),
-            [] => Err(refused(Refusal::NotFound(Missing::Pool))),
-            _ => Err(refused(Refusal::PoolRequired)),
-        }
-    })
+///
+/// That there is no campaign, or that it has other pools, is final for whoever cancels: it is said only after this node
+/// has caught up with the head of the journal once.
+async fn sole_pool(app: &App, campaign: &str) -> Result<String, Problem> {
+    let look = || {
+        app.node.replica.look(|state: &State| {
+            let pools = match state.campaign(campaign) {
+                Ok(found) => found.pools(),
+                Err(refusal) => return Err((refusal, state.token())),
+            };
+            match pools {
+                [pool] => Ok(pool.name().to_owned()),
+                [] => Err((Refusal::NotFound(Missing::Pool), state.token())),
+                _ => Err((Refusal::PoolRequired, state.token())),
+            }
+        })
+    };
+    let refused =
+        |(refusal, position)| Problem::refused(refusal, campaign).at(position, Decided::Replica);
+    match look() {
+        Ok(pool) => return Ok(pool),
+        Err(archived @ (Refusal::Archived, _)) => return Err(refused(archived)),
+        Err(_) => {}
+    }
+    if !app.node.intake.catches_up().await || app.is_stale() {
+        let why = "this node cannot tell whether it knows the newest entries".to_owned();
+        return Err(Problem::failed(&Failure::Unavailable(why)));
+    }
+    look().map_err(refused)
 }

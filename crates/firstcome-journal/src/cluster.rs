@@ -16,7 +16,7 @@ pub struct News {
 
 /// A heartbeat: what a node says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announcement {
+pub struct NodeStatus {
     /// Who it is, as long as it runs.
     pub node: NodeId,
     /// The position it applied last.
@@ -39,11 +39,11 @@ pub struct Announcement {
 
 /// The membership: which nodes are alive, and where the journal stands.
 #[derive(Clone, Debug)]
-pub struct Roll {
+pub struct Membership {
     /// Where the journal stands.
     pub head: Head,
     /// The nodes that sent a heartbeat in the last ten seconds, each with when it last did.
-    pub nodes: Vec<(Announcement, Timestamp)>,
+    pub nodes: Vec<(NodeStatus, Timestamp)>,
 }
 
 /// A state to go on from where a store lost more than the nodes' entries can backfill.

@@ -7,7 +7,7 @@ use crate::entry::{Append, Confirm, Entry, Exchange, Head};
 use crate::failure::Failure;
 use crate::memory::Memory;
 use crate::name::{Name, Tip};
-use crate::shared::{Announcement, News, Roll, Seed};
+use crate::shared::{Membership, News, NodeStatus, Seed};
 use firstcome_core::NodeId;
 use firstcome_core::names::PieceName;
 use std::fmt;
@@ -156,7 +156,7 @@ impl Distant {
         self.ask(Call::Follow, done).await.map(|(answer, _)| answer)
     }
 
-    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
         let done = move |memory: Memory| {
             let me = me.clone();
             async move { memory.announce(me).await }

@@ -11,7 +11,7 @@ use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
 use crate::journal::Journal;
 use crate::name::{Name, Tip};
-use crate::shared::{Announcement, News, Roll, Seed, Shared};
+use crate::shared::{Membership, News, NodeStatus, Seed, Shared};
 use firstcome_core::NodeId;
 use firstcome_core::names::PieceName;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -221,7 +221,7 @@ impl Faulty {
         self.pass(Call::Follow, self.shared().follow(after, timeout)).await
     }
 
-    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
         self.pass(Call::Announce, self.shared().announce(me)).await
     }
 

@@ -1,6 +1,6 @@
 //! What several nodes on one journal need: news, heartbeats, backfill, reseeding.
 
-pub use crate::cluster::{Announcement, News, Roll, Seed};
+pub use crate::cluster::{Membership, News, NodeStatus, Seed};
 
 use crate::distant::Distant;
 use crate::entry::{Entry, Head};
@@ -85,7 +85,7 @@ impl Shared {
     ///
     /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
     /// of the store being out of reach.
-    pub async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+    pub async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
         each!(self, store => store.announce(me))
     }
 

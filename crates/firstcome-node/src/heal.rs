@@ -18,7 +18,7 @@ use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::{Roll, Seed};
+use firstcome_journal::shared::{Membership, Seed};
 use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -40,7 +40,7 @@ pub(crate) struct Healer {
     /// Counts how often the store may have become another one.
     incarnations: watch::Receiver<u64>,
     /// The nodes that send heartbeats.
-    membership: watch::Receiver<Option<Roll>>,
+    membership: watch::Receiver<Option<Membership>>,
     fork: Fork,
 }
 
@@ -48,7 +48,7 @@ impl Healer {
     pub(crate) fn new(
         shared: Shared,
         incarnations: watch::Receiver<u64>,
-        membership: watch::Receiver<Option<Roll>>,
+        membership: watch::Receiver<Option<Membership>>,
         fork: Fork,
     ) -> Self {
         Self { shared, incarnations, membership, fork }
@@ -267,8 +267,8 @@ impl Healer {
         let epoch = applier.replica.look(State::token).epoch;
         let mut beyond = 0;
         loop {
-            if let Some(roll) = &*self.membership.borrow() {
-                let others = roll.nodes.iter().filter(|(node, _)| node.epoch == epoch);
+            if let Some(membership) = &*self.membership.borrow() {
+                let others = membership.nodes.iter().filter(|(node, _)| node.epoch == epoch);
                 beyond = others.map(|(node, _)| node.position).fold(beyond, u64::max);
             }
             let (applied, _) = applier.replica.applied();

@@ -14,14 +14,14 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// How the exchange with the journal goes.
 #[derive(Debug)]
 pub struct Health {
-    inside: Mutex<Inside>,
+    observed: Mutex<Observed>,
     /// When the exchange was sent after which this node had applied all there was; none where this
     /// node is the only one that writes.
     caught_up: Option<watch::Sender<Instant>>,
 }
 
 #[derive(Debug, Default)]
-struct Inside {
+struct Observed {
     /// When the exchange under way was sent.
     sent: Option<Instant>,
     /// What went wrong since the last exchange that succeeded, and since when.
@@ -47,7 +47,7 @@ impl Health {
     /// `several` says whether others write to the journal too.
     pub(crate) fn new(several: bool, asked: Instant) -> Self {
         let caught_up = several.then(|| watch::Sender::new(asked));
-        Self { inside: Mutex::default(), caught_up }
+        Self { observed: Mutex::default(), caught_up }
     }
 
     /// Says whether others write to the journal too.
@@ -61,11 +61,11 @@ impl Health {
     /// was. The embedded store has one writer, this process: its state is the newest there is while
     /// appends are answered within a second.
     pub fn condition(&self) -> Condition {
-        let inside = self.lock();
-        if let Some(why) = &inside.stopped {
+        let observed = self.lock();
+        if let Some(why) = &observed.stopped {
             return Condition::Lost(Failure::Unavailable(why.clone()), why.clone());
         }
-        if let Some((since, failure, why)) = &inside.trouble {
+        if let Some((since, failure, why)) = &observed.trouble {
             if since.elapsed() < GRACE {
                 return Condition::Stale(why.clone());
             }
@@ -73,7 +73,7 @@ impl Health {
         }
         let silence = match &self.caught_up {
             Some(caught_up) => caught_up.borrow().elapsed(),
-            None => inside.sent.map_or(Duration::ZERO, |sent| sent.elapsed()),
+            None => observed.sent.map_or(Duration::ZERO, |sent| sent.elapsed()),
         };
         let why = || "the journal does not answer".to_owned();
         if silence >= FRESH + GRACE {
@@ -95,9 +95,9 @@ impl Health {
     }
 
     pub(crate) fn answered(&self) {
-        let mut inside = self.lock();
-        inside.sent = None;
-        inside.trouble = None;
+        let mut observed = self.lock();
+        observed.sent = None;
+        observed.trouble = None;
     }
 
     /// Notes that all there was is applied, as of an exchange sent at `asked`.
@@ -124,17 +124,17 @@ impl Health {
     }
 
     pub(crate) fn trouble(&self, failure: Failure, why: String) {
-        let mut inside = self.lock();
-        inside.sent = None;
-        let since = inside.trouble.as_ref().map_or_else(Instant::now, |(since, ..)| *since);
-        inside.trouble = Some((since, failure, why));
+        let mut observed = self.lock();
+        observed.sent = None;
+        let since = observed.trouble.as_ref().map_or_else(Instant::now, |(since, ..)| *since);
+        observed.trouble = Some((since, failure, why));
     }
 
     pub(crate) fn stopped(&self, why: String) {
         self.lock().stopped = Some(why);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Observed> {
+        self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

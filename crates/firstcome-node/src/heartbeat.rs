@@ -6,7 +6,7 @@ use crate::replica::{Difference, Replica};
 use crate::signals::Signals;
 use crate::task::stopped;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
-use firstcome_journal::shared::{Announcement, Roll};
+use firstcome_journal::shared::{Membership, NodeStatus};
 use firstcome_journal::{Failure, Shared};
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const SOON: Duration = Duration::from_millis(20);
 
 /// How long another node must have said something else before one of the two is taken to be wrong.
 ///
-/// Longer than words stay on the roll: those of a node that stands still, or died, in a branch that is
+/// Longer than a heartbeat stays in the membership: that of a node that stands still, or died, in a branch that is
 /// over are no sign of anything.
 const DIFFERS_FOR: Duration = Duration::from_secs(12);
 
@@ -42,11 +42,11 @@ pub(crate) struct Heartbeat {
     pub(crate) replica: Arc<Replica>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) clock: Arc<StoreClock>,
-    pub(crate) seen: watch::Sender<Option<Roll>>,
+    pub(crate) seen: watch::Sender<Option<Membership>>,
 }
 
 impl Heartbeat {
-    /// Announces until told to stop, then takes this node off the roll.
+    /// Sends heartbeats until told to stop, then leaves the membership.
     pub(crate) async fn run(self, mut check: DivergenceCheck, mut stop: watch::Receiver<bool>) {
         let mut durable = self.replica.watch_durable();
         let mut differs = None;
@@ -81,7 +81,7 @@ impl Heartbeat {
     }
 
     async fn leave(&self) {
-        // If it fails, the roll forgets this node after a while.
+        // If it fails, the membership forgets this node after a while.
         drop(self.shared.leave(self.node).await);
     }
 
@@ -90,7 +90,7 @@ impl Heartbeat {
         let durable = self.replica.durable();
         let (epoch, digest) =
             self.replica.look(|state| (state.token().epoch, state.digest_at(applied)));
-        let me = Announcement {
+        let me = NodeStatus {
             node: self.node,
             position: applied,
             durable: durable.position.min(applied),
@@ -103,16 +103,16 @@ impl Heartbeat {
         };
         let asked = Instant::now();
         match self.shared.announce(me).await {
-            Ok(roll) => {
-                self.clock.heard(roll.head.now, asked);
-                let head = &roll.head;
+            Ok(membership) => {
+                self.clock.heard(membership.head.now, asked);
+                let head = &membership.head;
                 if head.position < applied || head.position == applied && head.name != name {
                     self.signals.suspect();
                 }
-                let others = roll.nodes.iter().map(|(node, _)| node);
+                let others = membership.nodes.iter().map(|(node, _)| node);
                 let differing = others.filter_map(|node| self.compare(node, durable.branch, epoch));
                 *differs = self.weigh(differing.collect(), *differs);
-                self.seen.send_replace(Some(roll));
+                self.seen.send_replace(Some(membership));
             }
             // What this node has is of another branch, or of none any more.
             Err(Failure::Gone(_) | Failure::OtherSpace { .. }) => self.signals.suspect(),
@@ -122,7 +122,7 @@ impl Heartbeat {
     }
 
     /// Learns from what a node says of its state, where this one was at the same position.
-    fn compare(&self, node: &Announcement, branch: u64, epoch: u32) -> Option<Difference> {
+    fn compare(&self, node: &NodeStatus, branch: u64, epoch: u32) -> Option<Difference> {
         let ours = self.replica.look(|state| state.digest_at(node.position));
         let ours = ours.filter(|_| node.epoch == epoch && node.node != self.node)?;
         if ours == node.digest {

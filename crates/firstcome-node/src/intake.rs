@@ -18,7 +18,7 @@ use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
 use firstcome_inject::{Mistake, inject};
-use firstcome_journal::shared::Roll;
+use firstcome_journal::shared::Membership;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
@@ -66,7 +66,7 @@ pub struct Intake {
     /// The callers that wait for a seat.
     pub(crate) wait_queue: Arc<WaitQueue>,
     /// The nodes that send heartbeats, where several share the journal.
-    pub(crate) membership: watch::Receiver<Option<Roll>>,
+    pub(crate) membership: watch::Receiver<Option<Membership>>,
 }
 
 impl Intake {
@@ -394,13 +394,14 @@ impl Intake {
 
     /// Gives how many bytes of memory campaigns may take: the least of all nodes that are there.
     pub fn memory_limit(&self) -> u64 {
-        let roll = self.membership.borrow();
-        let others = roll.iter().flat_map(|roll| &roll.nodes).map(|(node, _)| node.memory);
+        let membership = self.membership.borrow();
+        let others =
+            membership.iter().flat_map(|membership| &membership.nodes).map(|(node, _)| node.memory);
         others.fold(self.limits.memory, u64::min)
     }
 
     /// Gives the nodes that send heartbeats, as far as this node heard; none where it is the only one there can be.
-    pub fn membership(&self) -> Option<Roll> {
+    pub fn membership(&self) -> Option<Membership> {
         self.membership.borrow().clone()
     }
 

@@ -209,7 +209,9 @@ pub enum Ledger {
 impl Ledger {
     /// Opens the ledger of a shard of a space in a SQLite file, made if it is not there.
     ///
-    /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes.
+    /// Whoever opens it must hold the data folder. Blocks for as long as opening the file takes. A file that cannot be
+    /// opened for a reason that [passes by itself](LedgerFailure::passes_by_itself), as a full disk, is opened by a
+    /// later call; [`Ledger::ready`] says why it is not yet.
     ///
     /// # Errors
     ///

@@ -6,6 +6,7 @@ mod eligibility;
 mod file;
 mod guards;
 mod keys;
+mod memory;
 mod origin;
 mod printed;
 mod span;

@@ -5,5 +5,6 @@
 
 pub mod cli;
 pub mod config;
+mod data_folder;
 pub mod offline;
 pub mod serve;

@@ -3,6 +3,7 @@
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
+use crate::data_folder;
 use anyhow::{Context, bail};
 use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
@@ -47,7 +48,7 @@ pub fn run(config: Config) -> anyhow::Result<()> {
 async fn serve(config: Config) -> anyhow::Result<()> {
     let folder = match &config.store {
         Some(_) if !config.has_data => None,
-        Some(_) | None => Some(DataFolder::take(&config.data)?),
+        Some(_) | None => Some(data_folder::take(&config.data)?),
     };
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));

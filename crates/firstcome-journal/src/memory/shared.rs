@@ -5,7 +5,7 @@ use super::state::{Manifest, State};
 use crate::entry::{Entry, Head};
 use crate::failure::Failure;
 use crate::name::Name;
-use crate::shared::{Announcement, News, Roll, Seed};
+use crate::shared::{Membership, News, NodeStatus, Seed};
 use firstcome_core::NodeId;
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
@@ -32,13 +32,13 @@ impl Memory {
         Ok(News { entries, now: self.clock.now() })
     }
 
-    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
         let now = self.clock.now();
         self.with(|state| {
             state.check_there()?;
             state.nodes.insert(me.node, (me, now));
             state.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < MEMBER_FOR);
-            Ok(Roll { head: state.head(now), nodes: state.nodes.values().cloned().collect() })
+            Ok(Membership { head: state.head(now), nodes: state.nodes.values().cloned().collect() })
         })
     }
 

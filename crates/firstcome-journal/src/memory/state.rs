@@ -1,6 +1,6 @@
 //! The state of a journal in memory, and the steps that change it.
 
-use crate::cluster::Announcement;
+use crate::cluster::NodeStatus;
 use crate::entry::{Append, Entry, Head};
 use crate::failure::Failure;
 use crate::name::Name;
@@ -40,7 +40,7 @@ pub(super) struct State {
     pub(super) gone: bool,
     /// Whether there is no room for more entries.
     pub(super) full: bool,
-    pub(super) nodes: BTreeMap<NodeId, (Announcement, Timestamp)>,
+    pub(super) nodes: BTreeMap<NodeId, (NodeStatus, Timestamp)>,
     pub(super) reports: BTreeMap<(u32, NodeId), String>,
     pub(super) term: u64,
     pub(super) pieces: Arc<BTreeMap<PieceName, Piece>>,

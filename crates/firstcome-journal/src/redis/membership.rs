@@ -4,7 +4,7 @@ use super::Redis;
 use super::scripts::{bytes, signed};
 use super::trouble::{looked, trouble, unexpected};
 use crate::failure::Failure;
-use crate::shared::{Announcement, Roll};
+use crate::shared::{Membership, NodeStatus};
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_store::{Command, Reply};
 use tokio::time::Instant;
@@ -19,7 +19,7 @@ const REPORT_BYTES: usize = 1 << 20;
 const FRONT_BYTES: usize = 56;
 
 impl Redis {
-    pub(crate) async fn announce(&self, me: Announcement) -> Result<Roll, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
         let (step, keys) = (&self.inner.scripts.announce, &self.inner.keys);
         let command = self
             .call(step, &[&keys.head, &keys.nodes])
@@ -36,7 +36,7 @@ impl Redis {
         let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
         let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();
         nodes.sort_by_key(|(node, _)| node.node);
-        Ok(Roll { head, nodes })
+        Ok(Membership { head, nodes })
     }
 
     pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
@@ -83,7 +83,7 @@ impl Redis {
 }
 
 /// Gives the bytes of what a node says of itself; when it does is put before them.
-fn write(me: &Announcement) -> Vec<u8> {
+fn write(me: &NodeStatus) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len());
     bytes.extend_from_slice(&me.position.to_le_bytes());
     bytes.extend_from_slice(&me.durable.to_le_bytes());
@@ -97,13 +97,13 @@ fn write(me: &Announcement) -> Vec<u8> {
 }
 
 /// Reads a node and what it said; one of a form that is not known is left out.
-fn read(pair: &[Reply]) -> Option<(Announcement, Timestamp)> {
+fn read(pair: &[Reply]) -> Option<(NodeStatus, Timestamp)> {
     let [node, said] = pair else { return None };
     let node = NodeId(bytes(node).ok()?.try_into().ok()?);
     let (front, address) = bytes(said).ok()?.split_first_chunk::<FRONT_BYTES>()?;
     let u64_at =
         |from: usize| Some(u64::from_le_bytes(front.get(from..from + 8)?.try_into().ok()?));
-    let me = Announcement {
+    let me = NodeStatus {
         node,
         position: u64_at(8)?,
         durable: u64_at(16)?,

@@ -4,7 +4,7 @@ use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, name_of, node, subje
 use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 use firstcome_journal::memory::Memory;
-use firstcome_journal::shared::{Announcement, Seed};
+use firstcome_journal::shared::{NodeStatus, Seed};
 use firstcome_journal::{Entry, Failure, Journal, Name, Tip};
 use std::time::Duration;
 
@@ -57,8 +57,8 @@ pub(crate) async fn following_sees_everything_in_order(stage: &Stage) {
     follower.await.unwrap();
 }
 
-pub(crate) fn announcement(letter: u8, position: u64) -> Announcement {
-    Announcement {
+pub(crate) fn announcement(letter: u8, position: u64) -> NodeStatus {
+    NodeStatus {
         node: node(letter),
         position,
         durable: position.saturating_sub(1),

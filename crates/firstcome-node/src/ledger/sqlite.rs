@@ -11,7 +11,7 @@ pub use reader::Reader;
 use super::{Batch, LedgerFailure, Row, SettledClaim, Standing};
 use firstcome_core::SpaceId;
 use firstcome_journal::worker::{Lost, Owned, Worker};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use writer::Writer;
 
 /// How many calls wait for each of the two threads at most.
@@ -20,15 +20,19 @@ const QUEUE: usize = 64;
 /// A ledger in a SQLite file.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
-    writer: Worker<Writer>,
-    reader: Worker<Reader>,
+    writer: Worker<Connection<Writer>>,
+    reader: Worker<Connection<Reader>>,
 }
 
 impl Sqlite {
+    /// Opens the file, or has later calls open it where what keeps it from being opened may pass by itself.
     pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
         let unavailable = |error: std::io::Error| LedgerFailure::Unavailable(error.to_string());
-        let writer = Writer::open(path, space, shard)?;
-        let reader = Reader::open(path, space, shard)?;
+        let mut writer = Connection::to(path, space, shard, Writer::open);
+        let mut reader = Connection::to(path, space, shard, Reader::open);
+        // The reader comes second: a file that is only half made it would take for something else than a ledger.
+        let opened = writer.opened().map(drop).and_then(|()| reader.opened().map(drop));
+        opened.or_else(|why| if why.passes_by_itself() { Ok(()) } else { Err(why) })?;
         let writer = Worker::start("ledger", QUEUE, writer).map_err(unavailable)?;
         let reader = Worker::start("ledger-reader", QUEUE, reader).map_err(unavailable)?;
         Ok(Self { writer, reader })
@@ -97,11 +101,50 @@ impl Sqlite {
     }
 }
 
+type Open<T> = fn(&Path, SpaceId, u32) -> Result<T, LedgerFailure>;
+
+/// A connection to the file, which every call tries to open again until it is.
+struct Connection<T> {
+    open: Open<T>,
+    path: PathBuf,
+    space: SpaceId,
+    shard: u32,
+    opened: Option<T>,
+}
+
+impl<T> Connection<T> {
+    fn to(path: &Path, space: SpaceId, shard: u32, open: Open<T>) -> Self {
+        Self { open, path: path.to_owned(), space, shard, opened: None }
+    }
+
+    fn opened(&mut self) -> Result<&mut T, LedgerFailure> {
+        let opened = match self.opened.take() {
+            Some(opened) => opened,
+            None => (self.open)(&self.path, self.space, self.shard)?,
+        };
+        Ok(self.opened.insert(opened))
+    }
+}
+
+impl<T: Owned> Owned for Connection<T> {
+    fn is_untidy(&self) -> bool {
+        self.opened.as_ref().is_some_and(T::is_untidy)
+    }
+
+    fn tidy(&mut self) {
+        self.opened.iter_mut().for_each(T::tidy);
+    }
+
+    fn end(self) {
+        self.opened.into_iter().for_each(T::end);
+    }
+}
+
 async fn ask<T: Owned, R: Send + 'static>(
-    worker: &Worker<T>,
+    worker: &Worker<Connection<T>>,
     job: impl FnOnce(&mut T) -> Result<R, LedgerFailure> + Send + 'static,
 ) -> Result<R, LedgerFailure> {
-    match worker.call(job).await {
+    match worker.call(|connection| job(connection.opened()?)).await {
         Ok(answer) => answer,
         Err(lost @ (Lost::Busy | Lost::Closed)) => {
             Err(LedgerFailure::Unavailable(lost.to_string()))

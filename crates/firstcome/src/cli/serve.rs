@@ -106,7 +106,7 @@ pub(super) struct ServeArgs {
     /// Whether trimmed journal entries go to DATA/archive [default: true].
     #[arg(long, value_name = "BOOL")]
     archive: Option<String>,
-    /// MiB that campaigns may take [default: half of the machine's memory].
+    /// MiB that campaigns may take [default: half of the memory of the machine or its container].
     #[arg(long, value_name = "MIB")]
     memory_limit_mib: Option<String>,
     /// Results that may wait for the ledger [default: 10000000].

@@ -9,6 +9,7 @@ use super::complaint::{Complaint, Exit};
 use super::connect::{LedgerArgs, ServerArgs, yes};
 use super::source::SourceArgs;
 use super::{on_one_core, out};
+use crate::data_folder;
 use crate::offline::rebuild;
 use firstcome_api::node::Settling;
 use firstcome_client::Ask;
@@ -50,7 +51,7 @@ impl MendArgs {
         if self.source.is_shared() {
             return Ok(None);
         }
-        let taken = DataFolder::take(&self.source.folder.data).map_err(anyhow::Error::from)?;
+        let taken = data_folder::take(&self.source.folder.data).map_err(anyhow::Error::from)?;
         Ok(Some(taken))
     }
 }

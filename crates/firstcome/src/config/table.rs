@@ -1,8 +1,9 @@
 //! Every setting on one page: its name, unit, range and default, and how its text is read.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::memory;
 use super::span::duration_from_text;
 use super::{Config, ConfigError, Durability, Layers, StoreUrl, default_data};
 use firstcome_api::key::Secret;
@@ -124,7 +125,7 @@ pub const SETTINGS: [Setting; 37] = [
     Setting::new("archive", "true", "whether trimmed journal entries go to DATA/archive"),
     Setting::new(
         "memory_limit_mib",
-        "half of the machine's memory",
+        "half of the memory of the machine or its container",
         "MiB that campaigns may take, at least 16",
     ),
     Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
@@ -334,12 +335,8 @@ fn snapshot_every(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("must be a time from 1s to 1d, like `5m`, not `{text}`"))
 }
 
-/// Half of the machine's memory; 1 GiB where the system does not say.
+/// Half of the memory there is; 1 GiB where the system does not say.
 fn half_of_memory_mib() -> u64 {
-    let said = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let total = said
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:"))
-        .and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
-    total.map_or(1_024, |kib| (kib / 1_024 / 2).max(16))
+    let there_is = memory::bytes(Path::new("/proc"), Path::new("/sys/fs/cgroup"));
+    there_is.map_or(1_024, |bytes| ((bytes >> 20) / 2).max(16))
 }

@@ -85,17 +85,30 @@ impl Inside {
         Self::over(journal, clock, micros, setup).await
     }
 
+    /// Two nodes that share a journal, each with faults of its own between it and the journal.
+    pub(crate) async fn two() -> (Self, Self) {
+        let micros = Arc::new(AtomicI64::new(BEGIN));
+        let seen = Arc::clone(&micros);
+        let clock = Clock::of(move || seen.load(Ordering::SeqCst));
+        let memory = Memory::new(SpaceId([7; 16]), 0, clock.clone()).for_several();
+        let node = async || {
+            let journal = Faulty::new(Journal::Memory(memory.clone()));
+            Self::over(journal, clock.clone(), Arc::clone(&micros), Setup::default()).await
+        };
+        (node().await, node().await)
+    }
+
     async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
         let mut registry = Registry::with_prefix("firstcome");
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
         let metrics = Arc::new(Metrics::new(registry));
-        let drawn = AtomicU64::new(1);
+        static DRAWN: AtomicU64 = AtomicU64::new(1);
         let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: Some(clock),
             address: "".into(),
-            random: Box::new(move || drawn.fetch_add(1, Ordering::SeqCst)),
+            random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
             says: firstcome_node::on_stderr(),

@@ -16,12 +16,14 @@ mod hostile;
 mod inside;
 mod keys;
 mod kill;
+mod lagging;
 mod limits;
 mod lost;
 mod memory;
 mod mending;
 mod outcomes;
 mod pages;
+mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
