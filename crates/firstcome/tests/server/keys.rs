@@ -105,7 +105,8 @@ fn one_key_with_two_entries_is_refused_at_the_start() {
             format!("[[keys]]\nname = \"{name}\"\nsha256 = \"{hash}\"\nrole = \"{role}\"\n")
         };
         std::fs::write(&file, keys.iter().map(entry).collect::<String>()).unwrap();
-        let mut command = serve(folder.path(), &[]);
+        // An address of nobody, so that a server that takes the keys ends, too.
+        let mut command = serve(folder.path(), &[("LISTEN", "192.0.2.1:1")]);
         command.arg("--config").arg(&file);
         cannot_serve(command)
     };
