@@ -59,7 +59,7 @@ async fn all_servers_are_restarted_in_turn_under_load_and_no_request_is_lost() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn all_servers_killed_at_once_lose_nothing_that_the_store_has() {
     let Some(mut scene) = Scene::set(Setup::default()).await else { return };
-    scene.nodes[0].talk().open("spring", 500).await;
+    scene.nodes[0].talk().open("spring", 20_000).await;
     let flood = Flood::of(&scene, "spring", 500.0);
     for _ in 0..2 {
         flood.goes_on(100).await;
