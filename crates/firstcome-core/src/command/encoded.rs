@@ -35,6 +35,10 @@ impl Encoded {
         if encoded.bytes.len() > COMMAND_BYTES {
             return Err(BadCommand::TooLarge { bytes: encoded.bytes.len() });
         }
+        if encoded.target() != content::target_of(command) {
+            // An empty name of a pool would be read back as no pool at all.
+            return Err(Value::of(encoded.content()).wrong("a name outside its bounds").into());
+        }
         encoded.read()?;
         Ok(encoded)
     }
@@ -47,7 +51,7 @@ impl Encoded {
             let of_pool = of_pool.unwrap_or_default();
             bytes.extend_from_slice(of_campaign.as_bytes());
             bytes.extend_from_slice(of_pool.as_bytes());
-            // A name beyond its bounds is not read back.
+            // A name beyond these numbers is not read back, which is noticed.
             campaign = u8::try_from(of_campaign.len()).unwrap_or(u8::MAX);
             pool = u8::try_from(of_pool.len()).unwrap_or(u8::MAX);
         }

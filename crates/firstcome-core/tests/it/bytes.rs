@@ -172,6 +172,15 @@ fn a_command_that_no_body_can_carry_is_refused_before_it_waits() {
 }
 
 #[test]
+fn a_pool_with_an_empty_name_is_not_taken_for_no_pool() {
+    let long = "p".repeat(300);
+    for pool in ["", &long] {
+        let encoded = Encoded::new(&Command::claim("drop", Some(pool), "ann"));
+        assert!(matches!(encoded, Err(BadCommand::Malformed(_))), "{pool:?} as {encoded:?}");
+    }
+}
+
+#[test]
 fn a_newer_level_is_told_apart_from_damage() {
     let newer = BodyWriter::at_level(LEVEL + 1, node(1), 1, 0).finish();
     assert_eq!(Body::open(&newer).unwrap_err(), BadBody::TooNew(LEVEL + 1));
