@@ -122,7 +122,7 @@ async fn release(
     let lease = held.lease();
     let mut tries = 0;
     // A release of a token lock is not recognised, nor is one of a row: set once a release of it may have been carried out without an answer.
-    let mut doubt = None;
+    let mut unanswered = None;
     loop {
         if shared.mistakes.makes(Mistake::NewReleaseIdOnResend) {
             request = fastrand::u128(..);
@@ -139,8 +139,8 @@ async fn release(
         };
         match shared.backend.release(asked).await {
             Ok(left) => {
-                if let (ReleaseAnswer::Nothing, Some(doubt)) = (left, doubt) {
-                    return Err(doubt);
+                if let (ReleaseAnswer::Nothing, Some(unanswered)) = (left, unanswered) {
+                    return Err(unanswered);
                 }
                 // Also where nothing was held: the copy is made before it is known whose it is.
                 if held.keys.kind != Kind::Token {
@@ -159,7 +159,7 @@ async fn release(
                 let recognised =
                     held.keys.kind != Kind::Token && shared.backend.recognises_releases();
                 if !recognised && failure.effect() == Effect::Unknown {
-                    doubt = Some(failure);
+                    unanswered = Some(failure);
                 }
                 tokio::time::sleep(pause(tries)).await;
             }
@@ -177,7 +177,7 @@ async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Rel
     let more = offer.more;
     let mut tries = 0;
     // Set once it may have been passed without anybody here knowing.
-    let mut doubt = None;
+    let mut unanswered = None;
     loop {
         let sent = Instant::now();
         match shared.backend.pass(&held.owner, &keys, &next, options.lease, more).await {
@@ -203,13 +203,13 @@ async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Rel
             Ok(None) => {
                 shared.local_waiters.not_passed(queue, offer);
                 // The next one's lease may have ended before this was sent again.
-                return doubt.map_or(Ok(Released::AlreadyLost), Err);
+                return unanswered.map_or(Ok(Released::AlreadyLost), Err);
             }
             Err(failure) => {
                 let over = Instant::now() > later(held.over_at(), shared.backend.answer_within());
                 let give_up = over || !failure.passes_by_itself() || tries > 2;
                 if failure.effect() == Effect::Unknown {
-                    doubt = Some(failure);
+                    unanswered = Some(failure);
                 }
                 if give_up {
                     break;
@@ -225,11 +225,11 @@ async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Rel
     let give_up = later(Instant::now(), options.lease + shared.backend.answer_within());
     let undone = undo(Arc::clone(&shared.backend), keys, next, 0, NotAfter(0), give_up, None).await;
     shared.local_waiters.not_passed(queue, offer);
-    match (left?, doubt) {
+    match (left?, unanswered) {
         (ReleaseAnswer::Free, _) => Ok(Released::Free),
         // It had been passed, and came back.
         (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), _) if undone => Ok(Released::Free),
-        (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), Some(doubt)) => Err(doubt),
+        (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), Some(unanswered)) => Err(unanswered),
         (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), None) => Ok(Released::AlreadyLost),
     }
 }
