@@ -149,14 +149,11 @@ fn a_download_that_nobody_reads_is_cut_and_a_slow_one_is_not() {
     counts(&mut talk, "firstcome_connections_too_slow_total", 2, Duration::from_secs(5));
 }
 
-#[test]
-fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 500);
-    let _quiet = follow(&server, KEY);
+/// Makes so many changes that a stream which begins before them has more to send than any buffer takes; gives its path.
+fn changes(talk: &mut Talk) -> String {
     let map = talk.get(&format!("{SEATS}?standing=1")).json();
     let units: Vec<String> = (0..500).map(|n| format!("{n:060}")).collect();
-    for n in 0..150 {
+    for n in 0..120 {
         let (id, subject) = (format!("h{n}"), format!("s{n}"));
         let picks = json!([{"units": units}]);
         let hold = json!({"id": id, "subject": subject, "picks": picks});
@@ -166,13 +163,35 @@ fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
         talk.post(&release, &json!({"subject": subject})).says(200, "released");
         std::thread::sleep(Duration::from_millis(30));
     }
+    format!("{EVENTS}?after={}", map["position"].as_str().unwrap())
+}
+
+#[test]
+fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 500);
+    let _quiet = follow(&server, KEY);
+    let path = changes(&mut talk);
     counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(1));
-    let path = format!("{EVENTS}?after={}", map["position"].as_str().unwrap());
     let mut silent = narrow(&server);
     silent.write_all(talk.request("GET", &path, &[], None).as_bytes()).unwrap();
     counts(&mut talk, "firstcome_hall_watchers ", 2, Duration::from_secs(5));
     counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(5));
     assert_eq!(talk.metric("firstcome_connections_too_slow_total"), 1);
+}
+
+#[test]
+fn a_stream_that_nobody_reads_ends_with_its_token_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, mut talk) = server(folder.path(), &[], 500);
+    let path = changes(&mut talk);
+    let bearer = format!("Bearer {}", token(&mut talk, "ann", 3));
+    let mut silent = narrow(&server);
+    let request = talk.request("GET", &path, &[("authorization", &bearer)], None);
+    silent.write_all(request.as_bytes()).unwrap();
+    counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(2));
+    counts(&mut talk, "firstcome_hall_watchers ", 0, Duration::from_secs(8));
+    assert_eq!(talk.metric("firstcome_connections_too_slow_total"), 1, "it was cut");
 }
 
 #[test]
