@@ -4,13 +4,13 @@ use crate::extremes::{OnDisk, audited};
 use firstcome::offline::raise_level::{Raised, raise};
 use firstcome_core::command::level_of;
 use firstcome_core::{LEVEL, State};
-use firstcome_journal::Failure;
 use firstcome_journal::sqlite::ReadOnly;
+use firstcome_journal::{Failure, Reading};
 use std::path::Path;
 
 /// Gives the level of each entry.
 fn levels(folder: &Path) -> Vec<u32> {
-    let journal = ReadOnly::open(folder).unwrap();
+    let journal = Reading::Sqlite(ReadOnly::open(folder).unwrap());
     journal.entries(1).map(|entry| level_of(&entry.unwrap().0.body).unwrap()).collect()
 }
 
