@@ -147,6 +147,19 @@ async fn a_raise_survives_a_fork() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_store_that_is_seeded_anew_is_at_the_level_of_the_space_not_of_the_build() {
+    let store = older();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    store.empty();
+    assert!(one.tries("ann", None).await.is_err());
+    one.node.reseed();
+    sleep(20 * SECOND).await;
+    assert_eq!(head_level(&store).await, 1);
+    assert_eq!((one.claims("ann").await, level(&one)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
 async fn bodies_at_the_level_of_the_build_are_noticed() {
     let store = older();
     let one = Seat::at(&store).await;
