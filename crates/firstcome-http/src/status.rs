@@ -66,7 +66,7 @@ pub(super) async fn settling(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
-    app.may_read(query, &headers).await?;
+    app.may_read_of_all(query, &headers).await?;
     Ok(json(StatusCode::OK, &app.settling()))
 }
 
@@ -136,7 +136,13 @@ pub(super) async fn metrics(
 
 impl App {
     /// Accepts a read of the server itself, at or past its `min_position`.
-    pub(crate) async fn may_read(
+    async fn may_read(&self, query: Option<String>, headers: &HeaderMap) -> Result<(), Problem> {
+        self.keys.know(headers, Role::Read)?;
+        self.reach(&Query::parse(query.as_deref(), &[])?).await
+    }
+
+    /// Accepts a read of what is about all campaigns, at or past its `min_position`.
+    pub(crate) async fn may_read_of_all(
         &self,
         query: Option<String>,
         headers: &HeaderMap,
