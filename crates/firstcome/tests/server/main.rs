@@ -9,6 +9,7 @@ mod buyers;
 mod crowds;
 mod eligibility;
 mod entitled;
+mod extreme_commands;
 mod extremes;
 mod full;
 mod fullness;

@@ -5,8 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Answers nobody can bring about from outside, and why.
-const NEVER_FROM_OUTSIDE: [(&str, &str); 1] =
-    [("beyond_results", "only a node's own settle mark is answered so")];
+const NEVER_FROM_OUTSIDE: [(&str, &str); 2] = [
+    ("beyond_results", "only a node's own settle mark is answered so"),
+    (
+        "level_too_low",
+        "a cancel without a pool is the one command of level 2, and at level 1 its pool is found before",
+    ),
+];
 
 #[test]
 fn every_refusal_and_failure_is_brought_about_by_some_story() {
