@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
+#[macro_use]
+mod every_store;
+
 mod bad_input;
 mod clocks;
 mod conformance;
@@ -18,6 +21,7 @@ mod permits;
 mod postgres;
 mod processes;
 mod reigns;
+mod rights;
 mod shedlock;
 mod sql_guard;
 mod stage;
