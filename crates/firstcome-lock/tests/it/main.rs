@@ -20,6 +20,7 @@ mod killed;
 mod permits;
 mod postgres;
 mod processes;
+mod reentrancy;
 mod reigns;
 mod rights;
 mod shedlock;
