@@ -6,6 +6,7 @@
 mod every_store;
 
 mod bad_input;
+mod bounds;
 mod clocks;
 mod conformance;
 mod crowds;
