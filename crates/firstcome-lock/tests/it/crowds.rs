@@ -161,3 +161,27 @@ async fn idle_waiters_cost_the_store_nothing() {
     until("no latch is left", async || redis.ask("KEYS redisson_unlock_latch*").starts_with("*0"))
         .await;
 }
+
+/// A release is said where the lock is free, and not where it was passed on within a client.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_may_pass_a_lock_on_less_often() {
+    for (passes, said) in [(0, 11), (1, 6), (8, 2)] {
+        let Some(redis) = Redis::start() else { return };
+        let options = Options::new(redis.url());
+        let ann = Locks::builder().passes(passes).connect(options).await.unwrap();
+        let first = take(&ann.lock("x").unwrap()).await;
+        let mut tasks = Vec::new();
+        for number in 0..10 {
+            let lock = ann.lock("x").unwrap();
+            tasks.push(tokio::spawn(async move {
+                lock.lock().await.unwrap().release().await.unwrap();
+            }));
+            until("it is in line", async || ann.local_waiters("x") == number + 1).await;
+        }
+        first.release().await.unwrap();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        assert_eq!(redis.calls_of("publish"), said, "passed on {passes} times at most");
+    }
+}
