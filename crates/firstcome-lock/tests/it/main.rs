@@ -18,6 +18,8 @@ mod failovers;
 mod faults;
 mod interop;
 mod killed;
+mod no_room;
+mod operators;
 mod permits;
 mod postgres;
 mod processes;
