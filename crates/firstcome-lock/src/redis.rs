@@ -292,7 +292,8 @@ impl RedisBackend {
 
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
         let fair = prefixed("redisson_lock_queue", &keys.name);
-        let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair])
+        let nobodys = keys.release_id(0);
+        let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair, &nobodys])
             .arg(u8::from(keys.kind == Kind::Token))
             .arg(prefixed("redisson_rwlock", &keys.name));
         Ok(self.redis.send(&command).await?.number()? == 1)

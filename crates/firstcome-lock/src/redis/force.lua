@@ -1,9 +1,11 @@
 -- Frees a lock whoever holds it, and wakes those who wait; leaves alone a key that is no lock.
 --
--- KEYS  1 lock  2 channel  3 Redisson's queue of a fair lock
+-- KEYS  1 lock  2 channel  3 Redisson's queue of a fair lock  4 a latch that nobody has
 -- ARGV  1 '1' for a token lock, whatever its token  2 Redisson's channel of a read/write lock
 -- Gives 1, or 0 where it was free.
 
+-- A replica, which may be behind, refuses this, and so does not say that the lock is free.
+redis.call('DEL', KEYS[4])
 local owner = holder(ARGV[1] == '1')
 if not owner then
     return 0

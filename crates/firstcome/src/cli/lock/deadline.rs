@@ -26,8 +26,7 @@ impl Deadline {
     /// Fits a time of grace into a lease; without one it is as long as it can be without bringing TERM forward.
     pub(super) fn new(lease: Duration, grace: Option<Duration>) -> Result<Self, Complaint> {
         let after_trust = (lease / 10).max(LEAST_MARGIN) * 3 / 4;
-        let grace = grace.unwrap_or(after_trust);
-        if grace > lease / 2 {
+        if let Some(grace) = grace.filter(|grace| *grace > lease / 2) {
             let sentence = format!(
                 "a grace of {grace:?} is too long for a lease of {lease:?}: the command would be told to end before the \
                  lease can be renewed"
@@ -35,6 +34,7 @@ impl Deadline {
             return Err(Complaint::usage(sentence)
                 .hint("choose a --lease of at least twice the --grace, or a shorter --grace"));
         }
+        let grace = grace.unwrap_or(after_trust);
         let look = (lease / 20).clamp(Duration::from_millis(5), Duration::from_millis(500));
         Ok(Self { after_trust, grace, look })
     }
