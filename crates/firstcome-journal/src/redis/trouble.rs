@@ -1,43 +1,34 @@
 //! Maps failures of the store to failures of the journal.
 
 use crate::failure::Failure;
-use firstcome_store::{Effect, Failure as Store, Reply};
-
-/// Errors that come before a script's first write, or before it runs at all, and pass by themselves.
-const PASSING: [&str; 7] =
-    ["LOADING", "BUSY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "TRYAGAIN", "CLUSTERDOWN"];
+use firstcome_store::{Effect, Failure as Store, Meaning, Passes, Reply};
 
 /// Says what became of a call that may have changed something.
 pub(super) fn trouble(failure: Store) -> Failure {
     let text = failure.to_string();
-    if let Store::Refused { detail } = &failure {
-        // Each script's first write is one that is refused without memory, and refused there it has done nothing.
-        if detail.contains("OOM") {
-            return Failure::Full(text);
+    match &failure {
+        // What passes is said before a script runs, or at its first write, and refused there it has done nothing.
+        Store::Refused { .. } if failure.meaning() == Some(Meaning::NoRoom) => Failure::Full(text),
+        Store::Refused { .. } if failure.passes() != Passes::Never => Failure::Unavailable(text),
+        Store::Denied { code, .. } => {
+            let fix = if code == "NOPERM" {
+                "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
+            } else {
+                "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
+            };
+            Failure::Unfit { why: text, fix: fix.to_owned() }
         }
-        if PASSING.iter().any(|code| detail.contains(code)) {
-            return Failure::Unavailable(text);
+        Store::TooOld { .. }
+        | Store::WrongKind { .. }
+        | Store::Tls { .. }
+        | Store::Address { .. } => {
+            let fix = failure.hint().unwrap_or_default().to_owned();
+            Failure::Unfit { why: text, fix }
         }
-    }
-    if let Store::Denied { detail } = &failure {
-        let fix = if detail.to_ascii_uppercase().contains("NOPERM") {
-            "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
-        } else {
-            "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
-        };
-        return Failure::Unfit { why: text, fix: fix.to_owned() };
-    }
-    if let Store::TooOld { .. }
-    | Store::WrongKind { .. }
-    | Store::Tls { .. }
-    | Store::Address { .. } = &failure
-    {
-        let fix = failure.hint().unwrap_or_default().to_owned();
-        return Failure::Unfit { why: text, fix };
-    }
-    match failure.effect() {
-        Effect::None => Failure::Unavailable(text),
-        Effect::Unknown => Failure::Unknown(text),
+        _ => match failure.effect() {
+            Effect::None => Failure::Unavailable(text),
+            Effect::Unknown => Failure::Unknown(text),
+        },
     }
 }
 

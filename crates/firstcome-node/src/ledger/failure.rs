@@ -86,35 +86,33 @@ impl From<rusqlite::Error> for LedgerFailure {
 #[cfg(feature = "postgres")]
 impl From<firstcome_store::Failure> for LedgerFailure {
     fn from(failure: firstcome_store::Failure) -> Self {
-        use firstcome_store::Failure;
+        use firstcome_store::{Failure, Meaning};
         let text = match failure.hint() {
             Some(hint) => format!("{failure}; {hint}"),
             None => failure.to_string(),
         };
-        match failure {
-            Failure::Unknown { .. } => Self::Unknown(text),
-            Failure::Full { .. } => Self::Full(text),
-            Failure::ReadOnly { .. } | Failure::ReadOnlySession { .. } => Self::ReadOnly(text),
-            Failure::Address { .. }
-            | Failure::Denied { .. }
-            | Failure::NoDatabase { .. }
-            | Failure::TooOld { .. }
-            | Failure::Tls { .. }
-            | Failure::NoTls { .. } => Self::Denied(text),
-            // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
-            Failure::Statement { ref code, .. }
-                if ["22", "23", "42", "P0", "XX"].iter().any(|class| code.starts_with(class)) =>
-            {
-                Self::Broken(text)
-            }
-            Failure::Unreachable { .. }
-            | Failure::WrongKind { .. }
-            | Failure::Refused { .. }
-            | Failure::Unexpected { .. }
-            | Failure::Held { .. }
-            | Failure::Statement { .. }
-            | Failure::Closed
-            | _ => Self::Unavailable(text),
+        match failure.meaning() {
+            _ if failure.effect() == firstcome_store::Effect::Unknown => Self::Unknown(text),
+            Some(Meaning::NotReady | Meaning::InUse) => Self::Unavailable(text),
+            Some(Meaning::NoRoom) => Self::Full(text),
+            Some(Meaning::ReadOnly) => Self::ReadOnly(text),
+            Some(Meaning::NoAccess | Meaning::NoDatabase) => Self::Denied(text),
+            Some(Meaning::WrongKind) => Self::Broken(text),
+            None => match failure {
+                Failure::Address { .. }
+                | Failure::TooOld { .. }
+                | Failure::Tls { .. }
+                | Failure::NoTls { .. } => Self::Denied(text),
+                // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
+                Failure::Statement { ref code, .. }
+                    if ["22", "23", "42", "P0", "XX"]
+                        .iter()
+                        .any(|class| code.starts_with(class)) =>
+                {
+                    Self::Broken(text)
+                }
+                _ => Self::Unavailable(text),
+            },
         }
     }
 }
