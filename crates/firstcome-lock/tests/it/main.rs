@@ -17,6 +17,7 @@ mod killed;
 mod permits;
 mod postgres;
 mod processes;
+mod refusals;
 mod reigns;
 mod shedlock;
 mod sql_guard;
