@@ -6,29 +6,35 @@ use firstcome_store::{Effect, Failure as Store, Meaning, Passes, Reply};
 /// Says what became of a call that may have changed something.
 pub(super) fn trouble(failure: Store) -> Failure {
     let text = failure.to_string();
-    match &failure {
-        // What passes is said before a script runs, or at its first write, and refused there it has done nothing.
-        Store::Refused { .. } if failure.meaning() == Some(Meaning::NoRoom) => Failure::Full(text),
-        Store::Refused { .. } if failure.passes() != Passes::Never => Failure::Unavailable(text),
-        Store::Denied { code, .. } => {
-            let fix = if code == "NOPERM" {
-                "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
-            } else {
-                "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
-            };
-            Failure::Unfit { why: text, fix: fix.to_owned() }
+    // What passes is said before a script runs, or at its first write, and refused there it has done nothing.
+    if let Store::Refused { .. } = failure {
+        match failure.meaning() {
+            Some(Meaning::NoRoom) => return Failure::Full(text),
+            Some(meaning) if meaning.passes() != Passes::Never => {
+                return Failure::Unavailable(text);
+            }
+            Some(_) | None => {}
         }
-        Store::TooOld { .. }
-        | Store::WrongKind { .. }
-        | Store::Tls { .. }
-        | Store::Address { .. } => {
-            let fix = failure.hint().unwrap_or_default().to_owned();
-            Failure::Unfit { why: text, fix }
-        }
-        _ => match failure.effect() {
-            Effect::None => Failure::Unavailable(text),
-            Effect::Unknown => Failure::Unknown(text),
-        },
+    }
+    if let Store::Denied { code, .. } = &failure {
+        let fix = if code == "NOPERM" {
+            "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
+        } else {
+            "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"
+        };
+        return Failure::Unfit { why: text, fix: fix.to_owned() };
+    }
+    if let Store::TooOld { .. }
+    | Store::WrongKind { .. }
+    | Store::Tls { .. }
+    | Store::Address { .. } = &failure
+    {
+        let fix = failure.hint().unwrap_or_default().to_owned();
+        return Failure::Unfit { why: text, fix };
+    }
+    match failure.effect() {
+        Effect::None => Failure::Unavailable(text),
+        Effect::Unknown => Failure::Unknown(text),
     }
 }
 
