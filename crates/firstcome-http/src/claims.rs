@@ -61,6 +61,8 @@ where
     }
     let min = Query::parse(query, &[])?.min_position()?;
     let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
+    // Once it is decided the campaign may leave memory, and its pools with it.
+    let only = if pool.is_none() { only_pool(app, campaign) } else { None };
     let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
         Some(answer) => answer,
         None => {
@@ -79,7 +81,7 @@ where
     };
     let pool = match ask.pool {
         Some(pool) => pool,
-        None => only_pool(app, campaign).into(),
+        None => only.or_else(|| only_pool(app, campaign)).unwrap_or_default().into(),
     };
     app.metrics.decided(&answer.outcome);
     let won = Won {
@@ -96,10 +98,10 @@ where
 }
 
 /// Gives the name of the campaign's pool; a claim that named none was decided because there is one.
-fn only_pool(app: &App, campaign: &str) -> String {
+fn only_pool(app: &App, campaign: &str) -> Option<String> {
     app.node.replica.look(|state| {
-        let pool = state.campaign(campaign).ok().and_then(|campaign| campaign.pools().first());
-        pool.map_or_else(String::new, |pool| pool.name().to_owned())
+        let campaign = state.campaign(campaign).ok()?;
+        campaign.pools().first().map(|pool| pool.name().to_owned())
     })
 }
 
@@ -203,13 +205,17 @@ pub(crate) async fn cancel(
     let pool = match query.get("pool") {
         Some(pool) => {
             request::pool(&campaign, pool)?;
-            pool.to_owned()
+            Some(pool.to_owned())
         }
-        None => sole_pool(&app, &campaign).await?,
+        // From level 2 on the rules find it.
+        None if app.node.intake.level() >= 2 => None,
+        None => Some(sole_pool(&app, &campaign).await?),
     };
+    // Known before, in case the campaign leaves memory meanwhile.
+    let known = pool.clone().or_else(|| first_pool(&app, &campaign));
     let cancel = Command::Cancel {
         campaign: &campaign,
-        pool: &pool,
+        pool: pool.as_deref(),
         subject: &subject,
         rank,
         by,
@@ -219,6 +225,7 @@ pub(crate) async fn cancel(
     let answer = yes(app.node.intake.decide(&cancel).await, &campaign)?;
     let (by, at) = cancelled(&answer);
     app.metrics.decided(&answer.outcome);
+    let pool = known.or_else(|| first_pool(&app, &campaign)).unwrap_or_default();
     let answer = Cancelled {
         outcome: answer.outcome.as_str().into(),
         campaign,
@@ -238,6 +245,14 @@ fn cancelled(answer: &Answer) -> (By, Timestamp) {
         unreachable!("a cancel is not answered with {}", answer.outcome.as_str())
     };
     (by, at)
+}
+
+/// Gives the name of the campaign's first pool: the only one, where a cancel without a pool came to something.
+fn first_pool(app: &App, campaign: &str) -> Option<String> {
+    app.node.replica.look(|state: &State| {
+        let pool = state.campaign(campaign).ok()?.pools().first()?;
+        Some(pool.name().to_owned())
+    })
 }
 
 /// Gives the name of the campaign's pool where it has one.

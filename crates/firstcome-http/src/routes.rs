@@ -51,6 +51,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
         .routes(routes!(nodes::nodes))
+        .routes(routes!(nodes::raise_level))
         .routes(routes!(nodes::reseed))
         .routes(routes!(nodes::forks))
         .routes(routes!(status::audit))
@@ -92,7 +93,7 @@ pub fn router(app: Arc<App>) -> Router {
 
 /// Counts the problem that a handler gave, if it gave one.
 async fn count_problem(app: Extract, response: Response<Body>) -> Response<Body> {
-    if let Some(ToCount(outcome)) = response.extensions().get() {
+    if let Some(ToCount { outcome, .. }) = response.extensions().get() {
         app.metrics.answered(outcome);
     }
     response

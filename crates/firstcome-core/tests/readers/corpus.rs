@@ -1,15 +1,17 @@
-//! Bodies and snapshots of level 1 with every command and every part in them.
+//! Bodies and snapshots of every level, with every command and every part in them.
 
 use firstcome_core::wire::Write;
 use std::sync::LazyLock;
 
-const JOURNALS: [&[u8]; 2] = [
+const JOURNALS: [&[u8]; 3] = [
     include_bytes!("../golden/level-1.journal"),
     include_bytes!("../golden/level-1-seats.journal"),
+    include_bytes!("../golden/level-2.journal"),
 ];
-const SNAPSHOTS: [&[u8]; 2] = [
+const SNAPSHOTS: [&[u8]; 3] = [
     include_bytes!("../golden/level-1.snapshot"),
     include_bytes!("../golden/level-1-seats.snapshot"),
+    include_bytes!("../golden/level-2.snapshot"),
 ];
 
 /// Bytes of a golden entry between the length of its body and the body: position, time, epoch.

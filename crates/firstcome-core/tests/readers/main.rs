@@ -1,7 +1,7 @@
 //! Bytes that nobody wrote: whatever is read, no reader panics, and none takes more memory than a multiple of what it
 //! was given.
 //!
-//! Half of the inputs are arbitrary; the others are bodies and snapshots of level 1 with some things changed in them,
+//! Half of the inputs are arbitrary; the others are bodies and snapshots of every level with some things changed in them,
 //! and their checksums made to fit again, since a reader that stops at a checksum is not much of a test. Memory is what
 //! the allocator of this process hands out, so the tests here run one after the other.
 
@@ -85,7 +85,8 @@ fn looked_at(state: &State) {
 /// Applies an entry, as a node does that starts from a state.
 fn goes_on(state: &mut State) {
     let (position, at) = (state.position() + 1, state.at().plus_micros(60_000_000));
-    let stamp = Stamp { position, at, epoch: 0, node: NodeId([9; 16]), number: 1 };
+    let level = state.level();
+    let stamp = Stamp { position, at, epoch: 0, node: NodeId([9; 16]), number: 1, level };
     let claim = Command::claim("spring", None, "ann");
     let mut outcomes = Vec::new();
     state.apply(stamp, &[Command::Tick { mark: Mark::default() }, claim], &mut outcomes);

@@ -111,6 +111,7 @@ fn unlisted(failure: &firstcome_store::Failure, text: String) -> LedgerFailure {
     use firstcome_store::Failure;
     if let Failure::Address { .. }
     | Failure::TooOld { .. }
+    | Failure::Cluster { .. }
     | Failure::Tls { .. }
     | Failure::NoTls { .. } = failure
     {
