@@ -50,7 +50,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 15] = [
+const SET_ON_READ: [(&str, &str); 16] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -65,6 +65,10 @@ const SET_ON_READ: [(&str, &str); 15] = [
     ("live_holds", "Holds that are live"),
     ("holds_in_line", "Holds that wait for a seat somebody has"),
     ("hall_watchers", "Streams of events that are open"),
+    (
+        "leaderless_seconds",
+        "For how long nobody has led, as far as this node knows; 0 while somebody does",
+    ),
     ("ready", "1 while this node is ready"),
 ];
 

@@ -37,6 +37,7 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
         lag: settling.lag,
         lag_ms: settling.lag_ms,
         last_result: settling.last_result,
+        leaderless_ms: app.leader.leaderless().as_millis() as u64,
         position,
         settle_trouble: trouble,
         settled: settling.settled,
@@ -126,6 +127,7 @@ pub(super) async fn metrics(
     metrics.set("outbox_limit", limits.outbox.unwrap_or(0) as u64);
     metrics.set("connections_limit", app.options.connections as u64);
     metrics.set("body_limit_bytes", app.options.body_bytes as u64);
+    metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
     metrics.set("ready", u64::from(app.not_ready(false).is_empty()));
     let mut response = Response::new(Body::from(metrics.text()));
     let kind =
