@@ -9,6 +9,7 @@ mod housekeeping;
 mod settle;
 mod snapshots;
 
+use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::says::Speaker;
@@ -202,7 +203,7 @@ async fn sit(
         let Err(broken) = ended else { return };
         work.metrics.leader_failures.inc();
         if terms > 0 || said.as_ref() != Some(&broken) {
-            work.speaker.say(&broken.to_string());
+            work.speaker.say(Event::LeaderFailed, &broken.to_string());
         }
         if begun.elapsed() > LONGEST_PAUSE {
             pause = PAUSE;
