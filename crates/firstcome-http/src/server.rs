@@ -3,6 +3,8 @@
 use crate::app::App;
 use crate::guard::cors::Allowed;
 use crate::idle::{IdleTimer, Timed};
+use crate::latency::Route;
+use crate::observed::Observed;
 use crate::problem::Problem;
 use crate::routes::router;
 use crate::seat_map::events;
@@ -64,6 +66,7 @@ pub async fn serve(
                 Ok((stream, peer)) => (stream, peer.ip()),
                 Err(why) if is_about_one_connection(&why) => continue,
                 Err(_) => {
+                    app.metrics.accept_failures.inc();
                     sleep(AFTER_REFUSAL).await;
                     continue;
                 }
@@ -138,6 +141,7 @@ async fn answer(
     peer: IpAddr,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
+    let mut observed = Observed::new(&request);
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
     let preflight = allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
@@ -147,13 +151,17 @@ async fn answer(
         Allowed::write_preflight(answer.headers_mut());
         answer
     } else {
-        let answered = decide(app, router, peer, request).await;
-        answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left))
+        let answered = decide(app, router, peer, request, &mut observed.route).await;
+        answered.unwrap_or_else(|problem| {
+            observed.outcome = Some(problem.outcome());
+            app.problem(&problem).map(Either::Left)
+        })
     };
     origins.write(allowed, answer.headers_mut());
     // What a client chose stands in answers: a browser takes them for what they say they are.
     let nosniff = HeaderValue::from_static("nosniff");
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    observed.answered(app, peer, &mut answer);
     answer
 }
 
@@ -163,17 +171,20 @@ async fn decide(
     mut router: Router,
     peer: IpAddr,
     request: Request<Incoming>,
+    route: &mut Route,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
     app.check_address_rate(peer, request.uri().path(), request.headers())?;
     if request.method() == Method::POST {
         let path = request.uri().path();
         if let Some(campaign) = campaign_in(path, "/claims").map(str::to_owned) {
+            *route = Route::Claim;
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
             let answer = claims::answer(app, &campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
         if let Some(campaign) = campaign_in(path, "/holds").map(str::to_owned) {
+            *route = Route::Hold;
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
             let answer = holds::answer(app, &campaign, query, headers, body).await?;
