@@ -115,6 +115,12 @@ pub(super) struct ServeArgs {
     /// Whether /metrics needs no key beyond loopback [default: false].
     #[arg(long, value_name = "BOOL")]
     metrics_public: Option<String>,
+    /// Form of the log on standard error: text or json [default: text on a terminal, else json].
+    #[arg(long, value_name = "FORM")]
+    log_format: Option<String>,
+    /// Least important lines of the log: error, warn, info or debug [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
     /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none].
     #[arg(long, value_name = "RATE")]
     rate_subject: Option<String>,
@@ -169,6 +175,8 @@ impl ServeArgs {
             ("memory_limit_mib", &self.memory_limit_mib),
             ("outbox_max", &self.outbox_max),
             ("metrics_public", &self.metrics_public),
+            ("log_format", &self.log_format),
+            ("log_level", &self.log_level),
             ("rate_subject", &self.rate_subject),
             ("rate_key", &self.rate_key),
             ("rate_address", &self.rate_address),
