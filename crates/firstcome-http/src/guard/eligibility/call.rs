@@ -162,7 +162,7 @@ impl Caller {
     }
 }
 
-fn wrong_at(line: usize, column: usize) -> Box<str> {
+fn wrong_at(line: usize, column: usize) -> Arc<str> {
     format!("its answer is not of the form that is expected, from line {line} column {column} on")
         .into()
 }
