@@ -51,7 +51,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     log!(
         Starting,
         version = env!("CARGO_PKG_VERSION"),
-        level = firstcome_core::LEVEL,
+        journal_level = firstcome_core::LEVEL,
         space = %config.space,
         store = config.store.as_ref().map(ToString::to_string),
         ledger = %config.ledger,

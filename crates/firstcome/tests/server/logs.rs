@@ -169,7 +169,7 @@ fn a_line_is_text_where_that_is_asked_for_and_only_as_important_as_asked_for() {
     let (_, log) = server.ended();
     let line = log.lines().find(|line| line.contains("event=\"stopped\""));
     assert!(line.is_some_and(|line| line.contains(" INFO stopped cleanly")), "{log}");
-    let server = Server::with(folder.path(), &[("LOG_LEVEL", "warn")]);
+    let server = Server::with(folder.path(), &[("LOG_LEVEL", "error")]);
     hang_up(&server);
     server.terminate();
     let (_, log) = server.ended();

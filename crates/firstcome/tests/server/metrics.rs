@@ -103,7 +103,8 @@ fn scrape(talk: &mut Talk) -> BTreeMap<String, Family> {
 fn the_page_has_every_metric_with_its_type_unit_and_labels_and_no_other() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("firstcome.toml");
-    let checked = "[[eligibility]]\ncampaign = \"checked\"\nurl = \"http://127.0.0.1:9/\"\n";
+    let checked = "[[eligibility]]\ncampaign = \"checked\"\nurl = \"http://127.0.0.1:9/\"\n\
+        when_down = \"refuse\"\n";
     std::fs::write(&file, checked).unwrap();
     let mut command = serve(&folder.path().join("data"), &[]);
     command.env("FIRSTCOME_CONFIG", &file);
@@ -128,7 +129,7 @@ fn the_page_has_every_metric_with_its_type_unit_and_labels_and_no_other() {
     let page = include_str!("../../../../docs/reference/metrics.md");
     let mut documented = BTreeMap::new();
     for line in page.lines().filter(|line| line.starts_with("| `")) {
-        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let cells: Vec<_> = line.trim_matches('|').split('|').map(str::trim).collect();
         let [name, kind, unit, labels, question] = cells[..] else { panic!("{line}") };
         assert!(question.contains('?') && !unit.is_empty(), "{line}");
         let name = name.trim_matches('`');
@@ -155,12 +156,12 @@ fn requests_are_counted_by_route_and_no_path_of_a_caller_is_a_label() {
     let mut talk = server.talk();
     talk.open_campaign("drop", 30);
     for n in 0..40 {
-        talk.claim("drop", &format!("somebody-{n}"));
-        talk.get(&format!("/v1/campaigns/drop/claims/somebody-{n}"));
-        talk.get(&format!("/nowhere/somebody-{n}"));
+        talk.claim("drop", &format!("mr-smith-{n}"));
+        talk.get(&format!("/v1/campaigns/drop/claims/mr-smith-{n}"));
+        talk.get(&format!("/nowhere/mr-smith-{n}"));
     }
     let text = talk.get("/metrics").text();
-    assert!(!text.contains("somebody"), "{text}");
+    assert!(!text.contains("mr-smith"), "{text}");
     let families = families(&text);
     let times = &families["firstcome_http_request_duration_seconds"];
     let claims = "route=\"/v1/campaigns/{campaign}/claims\"";
