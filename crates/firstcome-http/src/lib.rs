@@ -2,6 +2,7 @@
 //!
 //! Limits, keys and counts of the claim route sit in the accept loop and in the handlers, not in layers around them.
 
+mod accepting;
 mod admission;
 mod app;
 pub mod auth;
@@ -9,10 +10,12 @@ mod bearer;
 mod by_campaign;
 mod campaigns;
 mod claims;
+mod frames;
 pub mod guard;
 mod holds;
 mod idle;
 mod latency;
+pub mod limits;
 mod memory;
 pub mod metrics;
 mod nodes;
@@ -29,6 +32,8 @@ mod routes;
 mod seat_map;
 mod seats;
 pub mod server;
+mod serves;
+mod slots;
 mod status;
 mod subjects;
 mod tokens;
@@ -36,7 +41,8 @@ mod watch;
 
 pub use app::App;
 pub use auth::{Key, Keys};
-pub use options::{Options, WithoutKey};
+pub use options::Options;
 pub use routes::{openapi, router};
 pub use seat_map::SeatMaps;
+pub use serves::Serves;
 pub use watch::watch;

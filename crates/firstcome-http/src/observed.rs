@@ -37,7 +37,7 @@ impl Observed {
         if let Some(found) = answer.extensions_mut().remove() {
             self.route = Route::Found(found);
         }
-        if let Some(ToCount(outcome)) = answer.extensions().get() {
+        if let Some(ToCount { outcome, .. }) = answer.extensions().get() {
             self.outcome = Some(outcome);
         }
         let (took, status) = (self.begun.elapsed(), answer.status());

@@ -98,7 +98,7 @@ async fn count(app: Extract, request: Request<Body>, next: Next) -> Response<Bod
     if let Some(route) = route {
         response.extensions_mut().insert(route);
     }
-    if let Some(ToCount(outcome)) = response.extensions().get() {
+    if let Some(ToCount { outcome, .. }) = response.extensions().get() {
         app.metrics.answered(outcome);
     }
     response

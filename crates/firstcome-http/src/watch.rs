@@ -57,7 +57,6 @@ struct Watch {
     keys: Counted,
     refused: Counted,
     cut: Counted,
-    accept: Counted,
 }
 
 impl Watch {
@@ -74,7 +73,6 @@ impl Watch {
             keys: counted(),
             refused: counted(),
             cut: counted(),
-            accept: counted(),
         }
     }
 
@@ -189,13 +187,6 @@ impl Watch {
                 ConnectionsCut,
                 count,
                 "connections cut: too slow, idle, or nothing that can be read"
-            );
-        }
-        if let Some(count) = self.accept.due(metrics.accept_failures.get(), at_end) {
-            log!(
-                AcceptFailed,
-                count,
-                "the operating system lets no connection be accepted: are there too few open files?"
             );
         }
     }

@@ -17,6 +17,7 @@ pub enum Event {
     JournalReplaying,
     Serving,
     FolderOpenToOthers,
+    FewOpenFiles,
     StdoutClosed,
     StoreWarning,
     LedgerUnavailable,
@@ -63,11 +64,12 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
         Self::FolderOpenToOthers,
+        Self::FewOpenFiles,
         Self::StdoutClosed,
         Self::StoreWarning,
         Self::LedgerUnavailable,
@@ -118,6 +120,7 @@ impl Event {
             Self::JournalReplaying => ("journal_replaying", Level::INFO),
             Self::Serving => ("serving", Level::INFO),
             Self::FolderOpenToOthers => ("folder_open_to_others", Level::WARN),
+            Self::FewOpenFiles => ("few_open_files", Level::WARN),
             Self::StdoutClosed => ("stdout_closed", Level::WARN),
             Self::StoreWarning => ("store_warning", Level::WARN),
             Self::LedgerUnavailable => ("ledger_unavailable", Level::WARN),

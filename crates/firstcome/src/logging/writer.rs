@@ -91,13 +91,26 @@ mod tests {
 
     /// Takes nothing until it may.
     #[derive(Clone, Default)]
-    struct Slow(Arc<(Mutex<(bool, Vec<u8>)>, Condvar)>);
+    struct Slow(Arc<Pipe>);
+
+    #[derive(Default)]
+    struct Pipe {
+        content: Mutex<Content>,
+        opened: Condvar,
+    }
+
+    #[derive(Default)]
+    struct Content {
+        is_open: bool,
+        bytes: Vec<u8>,
+    }
 
     impl Write for Slow {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let (content, may) = &*self.0;
-            let mut content = may.wait_while(content.lock().unwrap(), |(open, _)| !*open).unwrap();
-            content.1.extend_from_slice(bytes);
+            let content = self.0.content.lock().unwrap();
+            let closed = |content: &mut Content| !content.is_open;
+            let mut content = self.0.opened.wait_while(content, closed).unwrap();
+            content.bytes.extend_from_slice(bytes);
             Ok(bytes.len())
         }
 
@@ -117,11 +130,10 @@ mod tests {
         assert!(lines.lost.load(Ordering::Relaxed) >= 99);
         Lines::flush(&lines);
         assert!(begun.elapsed() < Duration::from_secs(30), "it waits for a second, not for ever");
-        let (content, may) = &*slow.0;
-        content.lock().unwrap().0 = true;
-        may.notify_all();
+        slow.0.content.lock().unwrap().is_open = true;
+        slow.0.opened.notify_all();
         Lines::flush(&lines);
-        let text = String::from_utf8(content.lock().unwrap().1.clone()).unwrap();
+        let text = String::from_utf8(slow.0.content.lock().unwrap().bytes.clone()).unwrap();
         assert!(text.starts_with("0\n1\n2\n"), "{text:.20}");
         assert!(text.lines().count() >= WAITING, "{}", text.lines().count());
     }
