@@ -9,7 +9,6 @@ use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use utoipa::openapi::OpenApi;
 
 /// The classes of status codes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -66,31 +65,23 @@ struct Table {
 }
 
 impl Latency {
-    /// Makes the table of the routes that a description has, and of the pages beside it.
-    pub(crate) fn new(description: &OpenApi) -> Self {
+    /// Makes the table of routes, paths and methods, and of the pages beside them.
+    pub(crate) fn new(routes: Vec<(String, Vec<&'static str>)>) -> Self {
         let (claims, holds) = (Classes::new(), Classes::new());
-        let mut routes: BTreeMap<Box<str>, BTreeMap<&'static str, Classes>> = BTreeMap::new();
-        for (path, item) in &description.paths.paths {
-            let methods = [
-                ("GET", item.get.is_some()),
-                ("PUT", item.put.is_some()),
-                ("POST", item.post.is_some()),
-                ("DELETE", item.delete.is_some()),
-                ("PATCH", item.patch.is_some()),
-            ];
-            let methods = methods.into_iter().filter(|(_, has)| *has);
+        let mut table: BTreeMap<Box<str>, BTreeMap<&'static str, Classes>> = BTreeMap::new();
+        for (path, methods) in routes {
             let classes = |method: &'static str| match (path.as_str(), method) {
                 (CLAIMS, "POST") => (method, claims.clone()),
                 (HOLDS, "POST") => (method, holds.clone()),
                 _ => (method, Classes::new()),
             };
-            let methods = methods.map(|(method, _)| classes(method)).collect();
-            routes.insert(path.as_str().into(), methods);
+            let methods = methods.into_iter().map(classes).collect();
+            table.insert(path.as_str().into(), methods);
         }
         for page in PAGES {
-            routes.insert(page.into(), BTreeMap::from([("GET", Classes::new())]));
+            table.insert(page.into(), BTreeMap::from([("GET", Classes::new())]));
         }
-        Self(Arc::new(Table { routes, claims, holds, none: Classes::new() }))
+        Self(Arc::new(Table { routes: table, claims, holds, none: Classes::new() }))
     }
 
     /// Gives where a request of this method to this route is counted, if it ends with this status.

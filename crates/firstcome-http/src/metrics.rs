@@ -7,7 +7,7 @@ use crate::guard::eligibility::CountsOfAll;
 use crate::latency::Latency;
 use crate::process;
 use crate::request_id::RequestId;
-use crate::routes::openapi;
+use crate::routes::paths_and_methods;
 use firstcome_api::answer::Code;
 use firstcome_core::{LEVEL, Outcome};
 use prometheus_client::encoding::text::{encode, encode_registry};
@@ -127,7 +127,7 @@ impl Metrics {
         eligibility.register(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
-        let latency = Latency::new(&openapi());
+        let latency = Latency::new(paths_and_methods());
         let help = "Time from reading a request's head to having its answer's head";
         registry.register_with_unit("http_request_duration", help, Unit::Seconds, latency.clone());
         let about =

@@ -13,6 +13,7 @@ use axum::routing::get;
 use firstcome_api::answer::Code;
 use std::sync::Arc;
 use utoipa::OpenApi;
+use utoipa::openapi::PathItem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -65,6 +66,22 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
 /// Gives the description of the routes, OpenAPI 3.1.
 pub fn openapi() -> utoipa::openapi::OpenApi {
     routes_and_description().1
+}
+
+/// Gives the routes: the path of each, with the names of its parameters, and its methods.
+pub(crate) fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
+    let (_, description) = routes_and_description();
+    let methods = |item: &PathItem| {
+        let all = [
+            ("GET", &item.get),
+            ("PUT", &item.put),
+            ("POST", &item.post),
+            ("DELETE", &item.delete),
+            ("PATCH", &item.patch),
+        ];
+        all.into_iter().filter_map(|(method, has)| has.as_ref().map(|_| method)).collect()
+    };
+    description.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()
 }
 
 type Extract = axum::extract::State<Arc<App>>;

@@ -6,6 +6,7 @@ use firstcome_node::Event;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What every subject of these tests has in its name.
@@ -70,6 +71,26 @@ fn the_page_has_every_event_with_its_level_and_no_other() {
     let there_are =
         Event::ALL.map(|event| (event.as_str(), event.level().to_string().to_lowercase()));
     assert_eq!(documented, BTreeMap::from(there_are));
+}
+
+#[test]
+fn nothing_of_a_server_is_said_beside_the_log() {
+    fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { files(&path, found) } else { found.push(path) }
+        }
+    }
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = vec![crates.join("firstcome/src/serve.rs")];
+    for folder in ["firstcome/src/serve", "firstcome-http/src", "firstcome-node/src"] {
+        files(&crates.join(folder), &mut found);
+    }
+    found.retain(|file| !file.to_string_lossy().contains("/tests"));
+    for file in found {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("eprint"), "{}: use log!", file.display());
+    }
 }
 
 #[test]
