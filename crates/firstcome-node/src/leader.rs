@@ -10,6 +10,7 @@ mod leaderless;
 mod settle;
 mod snapshots;
 
+use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::says::Speaker;
@@ -243,7 +244,7 @@ async fn sit(
         }
         work.metrics.leader_failures.inc();
         if terms > 0 || said.as_ref() != Some(&broken) {
-            work.speaker.say(&broken.to_string());
+            work.speaker.say(Event::LeaderFailed, &broken.to_string());
         }
         if begun.elapsed() > LONGEST_PAUSE {
             pause = PAUSE;

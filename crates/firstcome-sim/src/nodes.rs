@@ -160,7 +160,7 @@ impl Slots {
                 outbox: plan.ledger.then_some(100_000),
             },
             metrics: Arc::clone(&metrics),
-            says: Arc::new(move |text| {
+            says: Arc::new(move |_, text| {
                 says.tell(format_args!("slot {slot} says: {text}"));
                 record.said(text);
             }),

@@ -1,6 +1,7 @@
 //! Since when nobody leads, as far as this node knows, and a word about it to the operator.
 
 use super::{Election, Leads};
+use crate::event::Event;
 use crate::says::Speaker;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -40,13 +41,14 @@ impl Leaderless {
                     let why = election.trouble().map(|why| format!("; the lock says: {why}"));
                     let why = why.unwrap_or_default();
                     let seconds = time.as_secs();
-                    speaker.say(&format!(
+                    let text = format!(
                         "nobody has led for {seconds} s: claims go on, results wait, the journal grows{why}"
-                    ));
+                    );
+                    speaker.say(Event::NobodyLeads, &text);
                     said = true;
                 }
                 Some(leader) if said => {
-                    speaker.say(&format!("{} leads now", leader.node));
+                    speaker.say(Event::LeaderSeen, &format!("{} leads now", leader.node));
                     said = false;
                 }
                 _ => {}
