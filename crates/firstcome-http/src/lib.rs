@@ -14,6 +14,7 @@ mod idle;
 mod memory;
 pub mod metrics;
 mod nodes;
+mod openapi;
 mod options;
 mod pages;
 mod problem;
@@ -30,6 +31,7 @@ mod tokens;
 
 pub use app::App;
 pub use auth::{Key, Keys};
+pub use openapi::Description;
 pub use options::{Options, WithoutKey};
 pub use routes::{openapi, router};
 pub use seat_map::SeatMaps;

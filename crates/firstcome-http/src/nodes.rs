@@ -85,8 +85,7 @@ pub(super) async fn nodes(
 ///
 /// What only other nodes know, or only the store knew, is lost by it: ask the node that applied most.
 #[utoipa::path(post, path = "/v1/reseed", tag = "operation",
-    responses((status = 202, description = "it will, at the next look at the store"),
-        (status = 409, description = "nothing_lost")))]
+    responses((status = 202, description = "it will, at the next look at the store", body = Reseed)))]
 pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
     if !app.node.is_without_store() {

@@ -33,7 +33,7 @@ const QUIET: Duration = Duration::from_secs(15);
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
            ("after" = Option<String>, Query, description = "The same")),
-    responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found")))]
+    responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

@@ -10,9 +10,10 @@ const NEVER_FROM_OUTSIDE: [(&str, &str); 1] =
 
 #[test]
 fn every_refusal_and_failure_is_brought_about_by_some_story() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let mut stories = String::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
+    let folders = ["server", "hostile"].map(|folder| std::fs::read_dir(tests.join(folder)));
+    for entry in folders.into_iter().flat_map(Result::unwrap) {
         let path = entry.unwrap().path();
         if !path.ends_with("outcomes.rs") {
             stories += &std::fs::read_to_string(path).unwrap();
