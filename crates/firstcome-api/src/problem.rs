@@ -42,8 +42,9 @@ pub struct Problem<'a> {
 }
 
 /// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
-pub const EXTRA: [(&str, &str, &str); 14] = [
+pub const EXTRA: [(&str, &str, &str); 15] = [
     ("campaign", "string", "The campaign it is about."),
+    ("pool", "string", "Of seats that came with a campaign, the pool they were for."),
     ("subject", "string", "Of `refund_due`, whose hold it was."),
     ("hold", "string", "The hold it is about: of `has_hold` the one that the subject has."),
     ("units", "units", "The units it is about: of `unit_taken` every one that is taken."),
@@ -53,7 +54,7 @@ pub const EXTRA: [(&str, &str, &str); 14] = [
     ("field", "string", "Of `not_changeable`, the setting that cannot change."),
     ("errors", "errors", "Of `bad_seat`, what is wrong, by line."),
     ("reason", "string", "Of `not_eligible`, what the team's own service said."),
-    ("limit", "string", "Of `too_many_requests`, which limit: `subject`, `key` or `address`."),
+    ("limit", "string", "Of `too_many_requests` and `too_many_streams`, which limit."),
     (
         "retry_after_ms",
         "integer",

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 enum Asker {
     /// Anybody.
     Anybody,
-    /// Anybody; with a key of the role one is told more, or from elsewhere.
+    /// Anybody; with a key of the role one is told more.
     AnybodyOrKey(Role),
     /// Whoever has a key of the role, or of one that may do more.
     Key(Role),
@@ -95,7 +95,7 @@ const OPERATIONS: &[Operation] = &[
         &[(200, &["imported"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, SEATS]),
     operation(("get", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "show_seats", KeyOrToken(Read), &[],
         &[POSITION, CAMPAIGN, COUNTED]),
-    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", KeyOrToken(Read), &[], &[POSITION, CAMPAIGN]),
+    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", KeyOrToken(Read), &[], &[POSITION, CAMPAIGN, STREAM]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/block"), "block_units", Key(Operator),
         &[(200, &["blocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/unblock"), "unblock_units", Key(Operator),
@@ -113,7 +113,7 @@ const OPERATIONS: &[Operation] = &[
     operation(("get", "/v1/settling"), "show_settling", Key(Read), &[], &[POSITION]),
     operation(("get", "/livez"), "live", Anybody, &[], &[]),
     operation(("get", "/readyz"), "ready", AnybodyOrKey(Read), &[], &[]),
-    operation(("get", "/metrics"), "metrics", AnybodyOrKey(Read), &[], &[KEY]),
+    operation(("get", "/metrics"), "metrics", Key(Read), &[], &[]),
     operation(("get", "/openapi.json"), "openapi", Anybody, &[], &[EVERYBODY]),
 ];
 

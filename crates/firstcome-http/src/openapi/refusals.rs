@@ -110,6 +110,8 @@ pub(super) const NOT_HELD: Group = &[no(Refusal::NotHeld)];
 pub(super) const BARRED: Group = &[no(Refusal::NotAdmitted)];
 /// Of an answer that may have several media types.
 pub(super) const ACCEPT: Group = &[Code::NotAcceptable];
+/// Of a stream of events.
+pub(super) const STREAM: Group = &[Code::TooManyStreams];
 /// Of a store that is to be seeded.
 pub(super) const RESEED: Group = &[Code::NothingLost];
 /// Of what is read in a store or a ledger.

@@ -52,13 +52,16 @@ pub(super) fn add(document: &mut Value) {
     schemas["SeatMapGroup"] = seat_map_group();
     schemas["SeatEvent"] = seat_event();
     schemas["SeatEventPool"] = seat_event_pool();
+    schemas["SeatEventEnd"] =
+        object("Why a stream is over: `end`.", 1, &[("outcome", reference("Outcome"))]);
     let paths = &mut document["paths"];
     let seats = &mut paths["/v1/campaigns/{campaign}/pools/{pool}/seats"]["get"];
     seats["responses"]["200"]["content"]["application/json"]["schema"] = reference("SeatMap");
     let events = &mut paths["/v1/campaigns/{campaign}/events"]["get"];
     events["responses"]["200"]["content"]["text/event-stream"] = json!({
-        "schema": {"type": "string", "description": "Server-sent events; `data` of each is a SeatEvent."},
-        "x-event-data": {"standing": reference("SeatEvent"), "reset": reference("SeatEvent")},
+        "schema": {"type": "string", "description": "Server-sent events; `data` of each is a SeatEvent, of `end` a SeatEventEnd."},
+        "x-event-data": {"standing": reference("SeatEvent"), "reset": reference("SeatEvent"),
+            "end": reference("SeatEventEnd")},
     });
     let results = &mut paths["/v1/campaigns/{campaign}/results"]["get"];
     let content = &mut results["responses"]["200"]["content"];

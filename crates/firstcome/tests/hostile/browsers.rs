@@ -54,7 +54,7 @@ fn a_token_acts_for_its_subject_alone() {
     let of_ann = json!({"subject": "ann"});
     let of_eve = json!({"subject": "eve"});
     eve.post(&format!("{HOLDS}/h1/release"), &of_ann).refuses("forbidden", "for another subject");
-    eve.post(&format!("{HOLDS}/h1/release"), &of_eve).refuses("not_yours", "");
+    eve.post(&format!("{HOLDS}/h1/release"), &of_eve).refuses("no_such_hold", "");
     eve.post(&format!("{HOLDS}/h1/confirm"), &of_eve).refuses("forbidden", "cannot");
     eve.get(&format!("{HOLDS}/h1?subject=ann")).refuses("forbidden", "for another subject");
     eve.claim("beside", "eve").refuses("forbidden", "this token is for");

@@ -36,7 +36,7 @@ fn places_of_areas_count_towards_the_memory_of_a_server() {
 
 #[test]
 fn a_command_that_costs_everybody_time_is_refused_before_it_is_written() {
-    let siege = Siege::begin(&[("BODY_BYTES", "4194304")]);
+    let siege = Siege::begin(&[("BODY_BYTES", "4194304"), ("RATE_SUBJECT", "1000/s")]);
     let mut talk = siege.talk();
     // Four tables of a hundred, and two rows of fifty.
     let seat = |n: usize| match n / 100 {

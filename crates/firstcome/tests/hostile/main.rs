@@ -16,6 +16,7 @@ mod network;
 #[expect(dead_code, reason = "other tests use the rest")]
 mod process;
 mod siege;
+mod streams;
 #[path = "../server/wire.rs"]
 #[expect(dead_code, reason = "other tests use the rest")]
 mod wire;

@@ -58,10 +58,15 @@ impl Siege {
 
     /// Gives a connection of a browser with a token for a subject in `hall`.
     pub(crate) fn browser(&self, subject: &str) -> Talk {
-        let body = json!({"subject": subject, "campaign": "hall"}).to_string();
+        Talk::to(self.server.address, &self.token(subject, 900)).unwrap()
+    }
+
+    /// Gives a token for a subject in `hall` that is good for so many seconds.
+    pub(crate) fn token(&self, subject: &str, seconds: u32) -> String {
+        let body = json!({"subject": subject, "campaign": "hall", "expires_in_s": seconds});
+        let body = body.to_string();
         let minted = ask(&mut self.talk(), "POST", "/v1/tokens", &from(2), Some(&body));
-        let minted = minted.says(201, "minted");
-        Talk::to(self.server.address, minted["token"].as_str().unwrap()).unwrap()
+        minted.says(201, "minted")["token"].as_str().unwrap().to_owned()
     }
 
     /// Waits until claims in the other campaign were answered that began after this was called.
