@@ -1,5 +1,7 @@
 //! The state of one shard as of a position; entries are applied here.
 
+#[cfg(test)]
+mod last_numbers;
 mod look;
 
 use crate::campaign::{Campaign, HoldRequest};
@@ -29,6 +31,8 @@ pub struct Stamp {
     pub node: NodeId,
     /// Which of the writer's batches the body is.
     pub number: u64,
+    /// The level the body was written at; of a state, the highest of all bodies applied so far.
+    pub level: u32,
 }
 
 /// A campaign that has left memory.
@@ -100,6 +104,7 @@ impl State {
                 epoch: 0,
                 node: NodeId::default(),
                 number: 0,
+                level: 1,
             },
             service: 0,
             digest: Digest::default(),
@@ -114,6 +119,18 @@ impl State {
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
+    }
+
+    /// Has an empty space begin at a level: that of the head of its store.
+    ///
+    /// # Panics
+    ///
+    /// It is not empty: from the first entry on its level is that of its highest entry.
+    #[must_use]
+    pub fn beginning_at(mut self, level: u32) -> Self {
+        assert_eq!(self.stamp.position, 0, "the level of a space follows from its entries");
+        self.stamp.level = level;
+        self
     }
 
     /// Applies one entry: time first, then its commands in order.
@@ -141,7 +158,7 @@ impl State {
                 step.min(SERVICE_STEP_US)
             };
         }
-        self.stamp = stamp;
+        self.stamp = Stamp { level: stamp.level.max(self.stamp.level), ..stamp };
         self.scratch.clear();
         self.scratch.extend_from_slice(&stamp.position.to_le_bytes());
         self.scratch.extend_from_slice(&stamp.at.as_micros().to_le_bytes());
@@ -179,7 +196,7 @@ impl State {
                     Err(refusal) => return refusal.into(),
                 };
                 let (outcome, changed) =
-                    campaign.cancel(at, pool, subject, *rank, (*by, reason, who));
+                    campaign.cancel(at, *pool, subject, *rank, (*by, reason, who));
                 if let Some(pool) = changed {
                     let number = campaign.number;
                     self.record(Kind::Cancel, number, pool as u16, *rank, subject);
@@ -198,8 +215,8 @@ impl State {
                 })
             }
             Command::Extend { step, by_us } => {
-                self.on_hold(command, step.campaign, None, |campaign, context, _| {
-                    campaign.extend(context, step, *by_us)
+                self.on_hold(command, step.campaign, None, |campaign, context, content| {
+                    campaign.extend(context, step, *by_us, content)
                 })
             }
             Command::Release { step, units } => {
@@ -238,6 +255,8 @@ impl State {
             }
             Command::Tick { .. } => Outcome::Ticked,
             Command::Settled { through, term, .. } => self.settle(*through, *term),
+            // Its body is of the level it raises to, so the space is there already.
+            Command::Raise { .. } => Outcome::Raised { level: self.stamp.level },
         }
     }
 
@@ -286,7 +305,11 @@ impl State {
         limit: Option<u32>,
         run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>, u64) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let mut level = 1;
+        if let Command::Extend { .. } = command {
+            level = self.campaign_mut(campaign).map_or(1, |found| found.level);
+        }
+        let content = command.content(level);
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         if let Some(limit) = limit {
@@ -330,14 +353,16 @@ impl State {
         order: Order<'_>,
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let content = command.content(self.stamp.level);
         // What an operator wanted shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
             return run(self);
         };
         self.orders.forget(self.service);
-        match self.orders.look_up(id, content) {
+        // The ids of different keys are apart; those of before the raise are still known to all.
+        let who = if self.stamp.level < 2 { "" } else { order.who };
+        match self.orders.look_up(who, id, content) {
             Known::Same(outcome) => return outcome,
             Known::Other => return Refusal::IdReused.into(),
             Known::No => {}
@@ -345,7 +370,7 @@ impl State {
         let outcome = run(self);
         if !outcome.is_refusal() {
             let answered = Answered { content, outcome: outcome.clone(), service: self.service };
-            self.orders.remember(id, answered);
+            self.orders.remember(who, id, answered);
         }
         outcome
     }
@@ -374,7 +399,7 @@ impl State {
             return Refusal::NotFound(Missing::Campaign).into();
         }
         let number = self.last_campaign + 1;
-        let campaign = match Campaign::create(number, name, at, wanted) {
+        let campaign = match Campaign::create(number, name, (at, self.stamp.level), wanted) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
@@ -408,7 +433,7 @@ impl State {
         let live = campaign.holds().filter(|hold| hold.is_live());
         let due: Vec<_> =
             live.map(|hold| (hold.deadline(), campaign.number, hold.number())).collect();
-        let (number, version) = (campaign.number, campaign.version + 1);
+        let (number, version) = (campaign.number, campaign.version.saturating_add(1));
         let archived = Archived { at, title: campaign.title.clone() };
         due.iter().for_each(|hold| assert!(self.deadlines.remove(hold), "a live hold is due"));
         self.campaigns.remove(&number);

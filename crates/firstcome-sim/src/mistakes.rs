@@ -25,10 +25,16 @@ pub const COVERED: [(Mistake, &str); 4] = [
     ),
 ];
 
-/// Mistakes for which a real store is needed, somebody who counts what it is asked, or somebody who does not wait and
-/// comes at the right moment.
-const ELSEWHERE: [Mistake; 3] =
-    [Mistake::WaitOnOtherConnection, Mistake::PollWhileWaiting, Mistake::WaitForTickFirst];
+/// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
+/// comes at the right moment, or a command of a megabyte.
+const ELSEWHERE: [Mistake; 5] = [
+    // No older build takes part in a world.
+    Mistake::RaiseUnread,
+    Mistake::WaitOnOtherConnection,
+    Mistake::PollWhileWaiting,
+    Mistake::WaitForTickFirst,
+    Mistake::CommandNotMeasured,
+];
 
 /// Gives every mistake that a simulated world can make and must notice.
 pub fn all() -> impl Iterator<Item = Mistake> {

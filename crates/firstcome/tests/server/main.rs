@@ -11,6 +11,7 @@ mod description;
 mod documented;
 mod eligibility;
 mod entitled;
+mod extremes;
 mod full;
 mod fullness;
 mod generated;
@@ -31,6 +32,7 @@ mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
+mod raised;
 mod rates;
 mod results;
 mod settling;
