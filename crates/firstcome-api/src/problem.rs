@@ -42,7 +42,7 @@ pub struct Problem<'a> {
 }
 
 /// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
-pub const EXTRA: [(&str, &str, &str); 15] = [
+pub const EXTRA: [(&str, &str, &str); 17] = [
     ("campaign", "string", "The campaign it is about."),
     ("pool", "string", "Of seats that came with a campaign, the pool they were for."),
     ("subject", "string", "Of `refund_due`, whose hold it was."),
@@ -53,6 +53,8 @@ pub const EXTRA: [(&str, &str, &str); 15] = [
     ("version", "integer", "Of `version_mismatch`, the campaign's version."),
     ("field", "string", "Of `not_changeable`, the setting that cannot change."),
     ("errors", "errors", "Of `bad_seat`, what is wrong, by line."),
+    ("level", "integer", "Of `level_too_low`, the level of the space."),
+    ("needed", "integer", "Of `level_too_low`, the level that is needed."),
     ("reason", "string", "Of `not_eligible`, what the team's own service said."),
     ("limit", "string", "Of `too_many_requests` and `too_many_streams`, which limit."),
     (

@@ -108,6 +108,7 @@ const OPERATIONS: &[Operation] = &[
     operation(("get", "/v1/time"), "show_time", Key(Read), &[], &[POSITION]),
     operation(("get", "/v1/nodes"), "list_nodes", Key(Read), &[], &[POSITION]),
     operation(("post", "/v1/reseed"), "reseed", Key(Admin), &[], &[RESEED]),
+    operation(("post", "/v1/level"), "raise_level", Key(Admin), &[(200, &["raised"])], &[COMMAND, RAISE]),
     operation(("get", "/v1/forks"), "list_forks", Key(Read), &[], &[POSITION, READ_IN_STORE]),
     operation(("get", "/v1/audit"), "audit", Key(Read), &[], &[POSITION]),
     operation(("get", "/v1/settling"), "show_settling", Key(Read), &[], &[POSITION]),

@@ -36,6 +36,7 @@ pub(super) const COMMAND: Group = &[
     Code::TooLarge,
     Code::Unavailable,
     Code::Unknown,
+    Code::LevelTooLow,
     Code::InvalidRequest,
 ];
 /// Of what the team's own service is asked about.
@@ -112,6 +113,8 @@ pub(super) const BARRED: Group = &[no(Refusal::NotAdmitted)];
 pub(super) const ACCEPT: Group = &[Code::NotAcceptable];
 /// Of a stream of events.
 pub(super) const STREAM: Group = &[Code::TooManyStreams];
+/// Of a space whose level is to be raised.
+pub(super) const RAISE: Group = &[Code::LevelNotRead];
 /// Of a store that is to be seeded.
 pub(super) const RESEED: Group = &[Code::NothingLost];
 /// Of what is read in a store or a ledger.
