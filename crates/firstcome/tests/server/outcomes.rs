@@ -7,8 +7,14 @@ use std::path::Path;
 /// Answers nobody can bring about from outside, and why.
 const NEVER_FROM_OUTSIDE: [(&str, &str); 3] = [
     ("beyond_results", "only a node's own settle mark is answered so"),
-    ("level_too_low", "no route asks for what only a newer level has; `levels.rs` of firstcome-node tells it"),
-    ("level_not_read", "it takes a server of an older build; `levels.rs` of firstcome-node has one"),
+    (
+        "level_too_low",
+        "no route asks for what only a newer level has; `levels.rs` of firstcome-node tells it",
+    ),
+    (
+        "level_not_read",
+        "it takes a server of an older build; `levels.rs` of firstcome-node has one",
+    ),
 ];
 
 #[test]
