@@ -80,10 +80,23 @@ fn an_operator_of_some_campaigns_does_not_reach_the_others() {
     for path in odd {
         talk.get(path).refuses("not_found", "there is no campaign");
     }
-    let seats = json!([{"name": "a", "capacity": 0}]);
-    talk.post("/v1/campaigns/hall/pools/main/seats", &seats).refuses("bad_seat", "");
-    talk.post("/v1/campaigns/beside/pools/main/seats", &json!([{"name": "a"}]))
-        .refuses("not_seated", "");
-    drop(talk);
+    // Whose key is for the hall neither changes, looks at, nor stops what is beside it.
+    let mut desk = siege.desk();
+    let settings = json!({"pools": [{"name": "main", "capacity": 1}]});
+    let other = "is for campaigns that begin with";
+    desk.put("/v1/campaigns/beside", &settings).refuses("forbidden", other);
+    desk.post("/v1/campaigns/beside/close", &json!({})).refuses("forbidden", other);
+    desk.get("/v1/campaigns/beside/results").refuses("forbidden", other);
+    for path in ["/v1/forks", "/v1/nodes", "/v1/settling", "/v1/audit"] {
+        desk.get(path).refuses("forbidden", other);
+    }
+    let list = desk.get("/v1/campaigns").text();
+    assert!(list.contains("hall") && !list.contains("beside"), "{list}");
+    // Nor can it by seats that nobody can count.
+    let seats = json!([{"name": "a", "capacity": u32::MAX}, {"name": "b", "capacity": 1}]);
+    let seated = "/v1/campaigns/hall/pools/main/seats";
+    let refused = desk.post(seated, &seats);
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    drop((talk, desk));
     siege.ends();
 }

@@ -3,6 +3,9 @@
 use crate::process::{KEY, Server, serve, verb};
 use crate::wire::{Answer, Talk};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +15,10 @@ use tempfile::TempDir;
 
 /// Signs subject tokens in every server here.
 const SECRET: &str = "a-secret-that-has-thirty-two-bytes";
+/// A key of the role operator for `hall` alone, in every server here.
+const DESK: &str = "the-key-of-the-desk-of-the-hall";
+/// The file that it is in.
+const KEYS: &str = "firstcome.toml";
 /// The pause between two claims beside an attack.
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -34,6 +41,7 @@ impl Siege {
     /// Starts a server with these settings.
     pub(crate) fn begin(settings: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
+        write_keys(folder.path());
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let secret = [("TOKEN_SECRET", SECRET)];
         let settings: Vec<_> = settings.iter().chain(&secret).map(own).collect();
@@ -59,6 +67,11 @@ impl Siege {
     /// Gives a connection of a browser with a token for a subject in `hall`.
     pub(crate) fn browser(&self, subject: &str) -> Talk {
         Talk::to(self.server.address, &self.token(subject, 900)).unwrap()
+    }
+
+    /// Gives a connection of an operator whose key is for `hall` alone.
+    pub(crate) fn desk(&self) -> Talk {
+        Talk::to(self.server.address, DESK).unwrap()
     }
 
     /// Gives a token for a subject in `hall` that is good for so many seconds.
@@ -125,12 +138,16 @@ impl Beside {
 fn start(folder: &Path, settings: &[(String, String)]) -> Server {
     let settings: Vec<_> = settings.iter().map(|(name, value)| (&**name, &**value)).collect();
     let mut command = serve(folder, &settings);
-    // Only where there is one.
-    let file = folder.join("firstcome.toml");
-    if file.exists() {
-        command.arg("--config").arg(file);
-    }
+    command.arg("--config").arg(folder.join(KEYS));
     Server::of(command)
+}
+
+fn write_keys(folder: &Path) {
+    let hash: String = Sha256::digest(DESK).iter().map(|byte| format!("{byte:02x}")).collect();
+    let file = folder.join(KEYS);
+    let key = "[[keys]]\nname = \"desk\"\nrole = \"operator\"\ncampaigns = \"hall\"\n";
+    fs::write(&file, format!("{key}sha256 = \"{hash}\"\n")).unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
 }
 
 /// Claims in `beside`, each subject from an address of its own, where a proxy is believed.
