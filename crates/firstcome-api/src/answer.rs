@@ -4,7 +4,7 @@
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
 //! that never reached either.
 
-use firstcome_core::Refusal;
+use firstcome_core::{Outcome, Refusal};
 use http::StatusCode;
 
 /// Whether a request that was not answered with a yes may have changed something.
@@ -90,6 +90,14 @@ pub enum Code {
     TooManyRequests,
     /// A subject, a key or this server has as many streams of events open as may be.
     TooManyStreams,
+}
+
+/// Gives every outcome that a request can be answered with, once: yeses first.
+pub fn outcomes() -> impl Iterator<Item = &'static str> {
+    // Ticks and settle marks are the nodes' own; what is to be refunded is no yes on the wire.
+    let not_of_requests = ["ticked", "settled", "refund_due"];
+    let yeses = Outcome::YES.into_iter().filter(move |yes| !not_of_requests.contains(yes));
+    yeses.chain(["minted"]).chain(Code::all().map(|code| code.row().outcome))
 }
 
 /// How a code looks on the wire and what it means for the caller.

@@ -36,7 +36,6 @@ pub struct CampaignRequest {
     pub hold_max_ms: Option<i64>,
     /// How many live holds one subject may have.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(inline))]
     pub holds: HoldsRequest,
     /// How many holds one subject may start in an hour, 1 to 1,000; 60 if left out.
     #[serde(default)]
@@ -86,7 +85,6 @@ pub struct PoolRequest {
     pub name: String,
     /// What it consists of.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(inline))]
     pub kind: PoolKind,
     /// How many units: 1 to 4294967294. Not of a seated pool, which has as many as seats and places are added.
     #[serde(default)]

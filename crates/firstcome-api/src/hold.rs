@@ -116,7 +116,6 @@ pub struct ConfirmRequest {
     pub picks: Vec<PickRequest>,
     /// What becomes of a confirm that comes too late.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(inline))]
     pub late: LateRequest,
 }
 
@@ -253,6 +252,41 @@ pub struct HoldAnswer {
     pub retaken: bool,
     /// How many units the hold has set aside still, where it was confirmed or released.
     pub left: Option<u32>,
+}
+
+/// What became of a hold that was asked for before: `already_held`, or how it ended with a yes.
+///
+/// It only describes: the server writes [`Held`] or [`Ended`].
+#[cfg(feature = "schema")]
+#[derive(utoipa::ToSchema)]
+#[schema(as = HeldBeforeView)]
+pub struct HeldBefore {
+    /// `already_held` or `confirmed`.
+    pub outcome: String,
+    /// The hold's id.
+    pub hold: String,
+    /// The campaign.
+    pub campaign: String,
+    /// Whose hold it is.
+    pub subject: String,
+    /// The units it has; with their ranks if they are confirmed.
+    pub units: Vec<HeldUnit>,
+    /// When they are free again, if they are held.
+    #[schema(required = false, value_type = String)]
+    pub expires_at: Option<String>,
+    /// When the last of them was confirmed, if they are.
+    #[schema(required = false, value_type = String)]
+    pub at: Option<String>,
+    /// Whether they were taken again after the hold had expired, if they are confirmed.
+    #[schema(required = false, value_type = bool)]
+    pub retaken: Option<bool>,
+    /// How many units are set aside still, if some are confirmed.
+    #[schema(required = false, value_type = u32)]
+    pub left: Option<u32>,
+    /// The position this is as of.
+    pub position: String,
+    /// `journal`, or `replica` when this node's state was enough.
+    pub decided: String,
 }
 
 /// A hold as it stands.

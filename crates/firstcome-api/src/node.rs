@@ -3,8 +3,17 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
+/// That the process runs.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = AliveView))]
+pub struct Alive {
+    /// `alive`.
+    pub status: Cow<'static, str>,
+}
+
 /// Whether this node takes commands, and why not.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReadyView))]
 pub struct Ready {
     /// Age of the oldest result that waits for the ledger, in milliseconds; 0 if none waits.
     pub lag_ms: u64,
@@ -28,6 +37,7 @@ pub struct Ready {
 
 /// The server's time.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = TimeView))]
 pub struct Time {
     /// The time by which openings and deadlines are decided.
     pub now: String,
@@ -101,6 +111,7 @@ pub struct Nodes {
 
 /// That a node will write its state into a store that has nothing of the space any more.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReseedView))]
 pub struct Reseed {
     /// The position this node applied last.
     pub position: String,

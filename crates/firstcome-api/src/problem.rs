@@ -41,6 +41,31 @@ pub struct Problem<'a> {
     pub extra: Cow<'a, [Extra]>,
 }
 
+/// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
+pub const EXTRA: [(&str, &str, &str); 17] = [
+    ("campaign", "string", "The campaign it is about."),
+    ("pool", "string", "Of seats that came with a campaign, the pool they were for."),
+    ("subject", "string", "Of `refund_due`, whose hold it was."),
+    ("hold", "string", "The hold it is about: of `has_hold` the one that the subject has."),
+    ("units", "units", "The units it is about: of `unit_taken` every one that is taken."),
+    ("at", "string", "Of `refund_due`, when it was decided."),
+    ("opens_at", "string", "Of `not_open`, when the campaign opens, if that is decided."),
+    ("version", "integer", "Of `version_mismatch`, the campaign's version."),
+    ("field", "string", "Of `not_changeable`, the setting that cannot change."),
+    ("errors", "errors", "Of `bad_seat`, what is wrong, by line."),
+    ("level", "integer", "Of `level_too_low`, the level of the space."),
+    ("needed", "integer", "Of `level_too_low`, the level that is needed."),
+    ("reason", "string", "Of `not_eligible`, what the team's own service said."),
+    ("limit", "string", "Of `too_many_requests` and `too_many_streams`, which limit."),
+    (
+        "retry_after_ms",
+        "integer",
+        "Of `too_many_requests`, after how many milliseconds to ask again.",
+    ),
+    ("needed_bytes", "integer", "Of `too_big_for_memory`, the memory that would be needed."),
+    ("limit_bytes", "integer", "Of `too_big_for_memory`, the memory that this node may use."),
+];
+
 /// A member of a problem document that only some outcomes have.
 pub type Extra = (Cow<'static, str>, Value);
 

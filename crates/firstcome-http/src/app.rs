@@ -3,6 +3,7 @@
 use crate::auth::Keys;
 use crate::guard::Guards;
 use crate::metrics::Metrics;
+use crate::openapi::Description;
 use crate::options::Options;
 use crate::problem::Problem;
 use crate::request::Query;
@@ -36,7 +37,7 @@ pub struct App {
     /// The settings of the HTTP server.
     pub options: Options,
     /// The description of the routes.
-    pub openapi: utoipa::openapi::OpenApi,
+    pub openapi: Description,
     /// Whether the server is shutting down.
     pub draining: watch::Receiver<bool>,
 }

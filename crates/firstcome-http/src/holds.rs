@@ -11,7 +11,7 @@ use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
-use firstcome_api::hold::{Held, HoldRequest};
+use firstcome_api::hold::{Held, HeldBefore, HoldRequest};
 use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
@@ -27,14 +27,7 @@ use std::time::Duration;
            ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
     request_body = HoldRequest,
     responses((status = 201, description = "held", body = Held),
-        (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = Held),
-        (status = 409, description = "unit_taken, sold_out, orphan_left, not_for_sale, not_seated, has_hold, limit_reached, not_open, paused, already_cancelled, refund_due"),
-        (status = 403, description = "not_admitted, not_eligible, forbidden"),
-        (status = 404, description = "not_found, no_such_unit"),
-        (status = 410, description = "closed, archived, hold_expired, hold_released"),
-        (status = 422, description = "id_reused, too_many_units, invalid_subject"),
-        (status = 429, description = "too_many_holds, too_many_requests, busy"),
-        (status = 503, description = "unavailable, unknown, eligibility_unknown")))]
+        (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]
 pub(crate) async fn hold(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

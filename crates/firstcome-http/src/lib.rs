@@ -20,6 +20,7 @@ mod memory;
 pub mod metrics;
 mod nodes;
 mod observed;
+mod openapi;
 mod options;
 mod pages;
 mod problem;
@@ -41,6 +42,7 @@ mod watch;
 
 pub use app::App;
 pub use auth::{Key, Keys};
+pub use openapi::Description;
 pub use options::Options;
 pub use routes::{openapi, router};
 pub use seat_map::SeatMaps;

@@ -85,7 +85,7 @@ pub(super) async fn nodes(
 
 /// Raises the space to the newest level this server reads, for good: make a backup first.
 #[utoipa::path(post, path = "/v1/level", tag = "operation",
-    responses((status = 200, body = Raised), (status = 409, description = "level_not_read")))]
+    responses((status = 200, description = "raised", body = Raised)))]
 pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     let key = app.keys.know_for_all(&headers, Role::Admin)?;
     let answer = match app.node.intake.raise_level(&key.name).await {
@@ -107,8 +107,7 @@ pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
 ///
 /// What only other nodes know, or only the store knew, is lost by it: ask the node that applied most.
 #[utoipa::path(post, path = "/v1/reseed", tag = "operation",
-    responses((status = 202, description = "it will, at the next look at the store"),
-        (status = 409, description = "nothing_lost")))]
+    responses((status = 202, description = "it will, at the next look at the store", body = Reseed)))]
 pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
     if !app.node.is_without_store() {

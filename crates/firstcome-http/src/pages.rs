@@ -2,13 +2,14 @@
 
 use crate::app::App;
 use crate::problem::{Answered, Problem};
+use axum::body::Body;
 use axum::extract::{Path, State as Extract};
+use axum::http::{HeaderValue, Response, header};
 use axum::response::{Html, IntoResponse};
 use firstcome_api::answer::{Code, Effect};
+use serde_json::Value;
 use std::fmt::Write;
 use std::sync::Arc;
-use utoipa::openapi::OpenApi;
-use utoipa::openapi::path::Operation;
 
 const STYLE: &str = "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
     code,pre{font-family:ui-monospace,monospace}pre{background:#8881;padding:1rem;overflow:auto}\
@@ -29,8 +30,8 @@ pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Html<String> {
          Keys travel as <code>Authorization: Bearer KEY</code>.</p><h2>Routes</h2>\
          <table><tr><th>Method<th>Path<th>What it does</tr>",
     );
-    for (method, path, operation) in operations(&app.openapi) {
-        let summary = operation.summary.as_deref().unwrap_or("");
+    for (method, path, operation) in operations(&app.openapi.document) {
+        let summary = operation["summary"].as_str().unwrap_or("");
         append(
             &mut body,
             format_args!("<tr><td>{method}<td><code>{path}</code><td>{summary}</tr>"),
@@ -58,14 +59,22 @@ pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Html<String> {
     page("Firstcome", &body)
 }
 
-fn operations(openapi: &OpenApi) -> impl Iterator<Item = (&'static str, &str, &Operation)> {
-    openapi.paths.paths.iter().flat_map(|(path, item)| {
-        [("GET", &item.get), ("PUT", &item.put), ("POST", &item.post), ("DELETE", &item.delete)]
-            .into_iter()
-            .filter_map(move |(method, operation)| {
-                Some((method, path.as_str(), operation.as_ref()?))
-            })
+/// Gives the operations of a description: method, path, and what is said of it.
+fn operations(openapi: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
+    openapi["paths"].as_object().into_iter().flatten().flat_map(|(path, item)| {
+        let methods = item.as_object().into_iter().flatten();
+        methods.map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
     })
+}
+
+/// Gives the description of every route, OpenAPI 3.1.
+#[utoipa::path(get, path = "/openapi.json", tag = "operation",
+    responses((status = 200, description = "an OpenAPI document", body = Object)))]
+pub(super) async fn openapi(Extract(app): Extract<Arc<App>>) -> Response<Body> {
+    let mut response = Response::new(Body::from(app.openapi.text.clone()));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 /// Gives the page of one problem, which its `type` points to.

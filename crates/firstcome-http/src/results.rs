@@ -80,7 +80,7 @@ impl Format {
            ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
            ("raw" = Option<String>, Query, description = "1: cells of csv that begin with = + - @ tab or CR without a ' before them"),
            ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = ResultPage), (status = 404, description = "not_found")))]
+    responses((status = 200, body = ResultPage)))]
 pub(crate) async fn results(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

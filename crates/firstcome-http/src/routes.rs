@@ -2,12 +2,13 @@
 
 use crate::app::App;
 use crate::campaigns::{put, show, steer};
+use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
 use crate::{claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::MatchedPath;
-use axum::http::{Method, Request, Response, Uri, header};
+use axum::http::{Method, Request, Response, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
 use firstcome_api::answer::Code;
@@ -24,10 +25,10 @@ use utoipa_axum::routes;
         Every answer that is not a yes is a problem document (RFC 9457) with its outcome, \
         whether to retry, and whether anything may have changed."
 ))]
-struct Description;
+struct Handlers;
 
-fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
-    OpenApiRouter::with_openapi(Description::openapi())
+fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
+    OpenApiRouter::with_openapi(Handlers::openapi())
         .routes(routes!(show::list))
         .routes(routes!(put::put, show::show))
         .routes(routes!(steer::pause))
@@ -61,17 +62,18 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(status::live))
         .routes(routes!(status::ready))
         .routes(routes!(status::metrics))
+        .routes(routes!(pages::openapi))
         .split_for_parts()
 }
 
 /// Gives the description of the routes, OpenAPI 3.1.
-pub fn openapi() -> utoipa::openapi::OpenApi {
-    routes_and_description().1
+pub fn openapi() -> Description {
+    complete(&routes_and_handlers().1)
 }
 
 /// Gives the routes: the path of each, with the names of its parameters, and its methods.
 pub(crate) fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
-    let (_, description) = routes_and_description();
+    let (_, description) = routes_and_handlers();
     let methods = |item: &PathItem| {
         let all = [
             ("GET", &item.get),
@@ -89,12 +91,8 @@ type Extract = axum::extract::State<Arc<App>>;
 
 /// Gives the routes, ready to serve.
 pub fn router(app: Arc<App>) -> Router {
-    let (routes, openapi) = routes_and_description();
-    let document = openapi.to_json().expect("the description can be written as JSON");
-    let openapi_json =
-        get(move || async move { ([(header::CONTENT_TYPE, "application/json")], document) });
+    let (routes, _) = routes_and_handlers();
     routes
-        .route("/openapi.json", openapi_json)
         .route("/docs", get(pages::docs))
         .route("/problems/{outcome}", get(pages::problem))
         .method_not_allowed_fallback(|method: Method, uri: Uri| async move {

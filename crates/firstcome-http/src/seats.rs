@@ -34,10 +34,7 @@ const IMPORT_BYTES: usize = 4 << 20;
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),
            ("min_position" = Option<String>, Query)),
     request_body(content((Vec<SeatRow> = "application/json"), (SeatRow = "application/x-ndjson"), (String = "text/csv"))),
-    responses((status = 200, description = "imported", body = Imported),
-        (status = 409, description = "not_seated"), (status = 404, description = "not_found"), (status = 410, description = "closed, archived"),
-        (status = 413, description = "too_large"),
-        (status = 422, description = "bad_seat, with `errors` by line; too_big_for_memory, id_reused")))]
+    responses((status = 200, description = "imported", body = Imported)))]
 pub(crate) async fn import(
     Extract(app): Extract<Arc<App>>,
     path: InPath<(String, String)>,

@@ -11,21 +11,21 @@ use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
-use firstcome_api::node::{Audit, Ready, Settling, Time};
+use firstcome_api::node::{Alive, Audit, Ready, Settling, Time};
 use firstcome_core::State;
 use firstcome_node::Condition;
 use firstcome_node::ledger::{Ledger, Row};
 use std::sync::Arc;
 
 /// Says that the process runs.
-#[utoipa::path(get, path = "/livez", tag = "operation", responses((status = 200)))]
+#[utoipa::path(get, path = "/livez", tag = "operation", responses((status = 200, description = "It runs.", body = Alive)))]
 pub(super) async fn live() -> Response<Body> {
-    json(StatusCode::OK, &serde_json::json!({"status": "alive"}))
+    json(StatusCode::OK, &Alive { status: "alive".into() })
 }
 
 /// Says whether this node takes commands, and why not: in sentences with a key, in words without one.
 #[utoipa::path(get, path = "/readyz", tag = "operation",
-    responses((status = 200, description = "ready"), (status = 503, description = "not ready, with reasons")))]
+    responses((status = 200, description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
 pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
     // Sentences name the hosts of the store and the ledger.
     let in_full = app.keys.reads(&headers);
@@ -49,7 +49,7 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
 }
 
 /// Gives the server's time.
-#[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, description = "now, position")))]
+#[utoipa::path(get, path = "/v1/time", tag = "operation", responses((status = 200, body = Time)))]
 pub(super) async fn time(
     Extract(app): Extract<Arc<App>>,
     RawQuery(query): RawQuery,
@@ -99,8 +99,8 @@ pub(super) async fn audit(
 /// Gives every count in the Prometheus text format.
 ///
 /// Needs a key that may read, but at the address of `ops_listen`.
-#[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain"),
-    (status = 401, description = "unauthorized")))]
+#[utoipa::path(get, path = "/metrics", tag = "operation", 
+    responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
 pub(super) async fn metrics(
     Extract(app): Extract<Arc<App>>,
     for_operations: Option<Extension<ForOperations>>,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 /// Gives the live holds and the claims of a subject over all campaigns.
 #[utoipa::path(get, path = "/v1/subjects/{subject}", tag = "holds",
     params(("subject" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = Subject), (status = 422, description = "invalid_subject")))]
+    responses((status = 200, body = Subject)))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,
     subject: InPath<String>,

@@ -16,8 +16,7 @@ use std::sync::Arc;
 
 /// Mints a subject token, with which a browser may act for one subject.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenRequest,
-    responses((status = 201, description = "minted", body = Minted),
-        (status = 403, description = "forbidden: also where there is no key to sign with")))]
+    responses((status = 201, description = "minted", body = Minted)))]
 pub(crate) async fn mint(
     Extract(app): Extract<Arc<App>>,
     headers: HeaderMap,

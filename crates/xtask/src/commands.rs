@@ -1,6 +1,8 @@
 //! Other programs, and how they ended.
 
-use std::process::Command;
+use serde_json::Value;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
 
 /// Gives a cargo command, of the cargo that runs this.
 pub(crate) fn cargo(args: &[&str]) -> Command {
@@ -19,4 +21,20 @@ pub(crate) fn run(mut command: Command) -> u8 {
             1
         }
     }
+}
+
+/// Builds one package alone, and so without what the tests of others turn on; gives its program.
+pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf, String> {
+    let mut cargo = cargo(&["build", "--locked", "--package", package]);
+    cargo.args(options);
+    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
+    if !output.status.success() {
+        return Err(format!("{cargo:?} failed: {}", output.status));
+    }
+    let messages = String::from_utf8_lossy(&output.stdout);
+    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut programs = messages.filter(|message| message["target"]["name"] == package);
+    let program = programs.find_map(|message| message["executable"].as_str().map(PathBuf::from));
+    program.ok_or_else(|| format!("{cargo:?} named no program"))
 }

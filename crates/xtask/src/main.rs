@@ -1,5 +1,8 @@
-//! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`.
+//! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
+//! `cargo xtask api-fuzz`, `cargo xtask chain`.
 
+mod api_fuzz;
+mod chain;
 mod commands;
 mod needs;
 mod shipped;
@@ -19,6 +22,11 @@ usage: cargo xtask TASK
   neighbours [SECONDS [SEED]]
                   let processes of Java, with Redisson, and of Rust share one lock while they are
                   killed and paused at random, a minute by default; one table
+  api-fuzz [ARGS…]
+                  send a server requests that schemathesis generates from the description of the
+                  routes, 100 of each operation unless ARGS say otherwise; needs python3
+  chain           check the licences, sources and duplicates of all dependencies, and with
+                  cargo-deny, where it is installed, what is known against them
   needs           say what the tests need and whether it is here
 ";
 
@@ -31,6 +39,8 @@ fn main() -> ExitCode {
         Some("sim") => finish(sim(rest.iter().map(String::as_str))),
         Some("bench") => bench(&rest),
         Some("neighbours") => neighbours(&rest),
+        Some("api-fuzz") => ExitCode::from(api_fuzz::fuzz(&rest)),
+        Some("chain") => ExitCode::from(chain::check()),
         Some("needs") => {
             needs::list();
             ExitCode::SUCCESS

@@ -1,10 +1,9 @@
 //! The program as users get it: the release build, without what only tests turn on.
 
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::commands::{cargo, run};
-use serde_json::Value;
+use crate::commands::{build, run};
 
 /// What a build with fault injection looks up in its environment, and no other build names.
 const INJECT: &[u8] = b"FIRSTCOME_INJECT";
@@ -26,10 +25,10 @@ pub(crate) fn demo() -> u8 {
 
 fn build_without_injection() -> Result<PathBuf, String> {
     // The simulation has it: what is not found there would be found nowhere.
-    if !has_injection(&build("firstcome-sim")?)? {
+    if !has_injection(&build("firstcome-sim", &["--release"])?)? {
         return Err("the simulation has no fault injection, or it cannot be seen".to_owned());
     }
-    let program = build("firstcome")?;
+    let program = build("firstcome", &["--release"])?;
     if has_injection(&program)? {
         return Err(format!("{} can make mistakes on purpose", program.display()));
     }
@@ -39,19 +38,4 @@ fn build_without_injection() -> Result<PathBuf, String> {
 fn has_injection(program: &PathBuf) -> Result<bool, String> {
     let bytes = std::fs::read(program).map_err(|why| format!("{}: {why}", program.display()))?;
     Ok(bytes.windows(INJECT.len()).any(|bytes| bytes == INJECT))
-}
-
-/// Builds one package alone, and so without what the tests of others turn on.
-fn build(package: &str) -> Result<PathBuf, String> {
-    let mut cargo = cargo(&["build", "--release", "--locked", "--package", package]);
-    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
-    let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
-    if !output.status.success() {
-        return Err(format!("{cargo:?} failed: {}", output.status));
-    }
-    let messages = String::from_utf8_lossy(&output.stdout);
-    let messages = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let mut programs = messages.filter(|message| message["target"]["name"] == package);
-    let program = programs.find_map(|message| message["executable"].as_str().map(PathBuf::from));
-    program.ok_or_else(|| format!("{cargo:?} named no program"))
 }

@@ -26,10 +26,7 @@ use std::sync::Arc;
            ("If-None-Match" = Option<String>, Header, description = "*: only if there is none yet"),
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer")),
     request_body = CampaignRequest,
-    responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone),
-        (status = 409, description = "not_changeable"), (status = 410, description = "closed, archived"), (status = 412, description = "version_mismatch"),
-        (status = 413, description = "too_large"),
-        (status = 422, description = "invalid_settings, closes_too_early, too_big_for_memory, id_reused; bad_seat, and what was done before stays (`changed`)")))]
+    responses((status = 201, description = "created", body = OperatorDone), (status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn put(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

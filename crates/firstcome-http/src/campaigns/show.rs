@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// Gives a campaign.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path), ("min_position" = Option<String>, Query)),
-    responses((status = 200, body = Campaign), (status = 404, description = "not_found"), (status = 410, description = "archived")))]
+    responses((status = 200, body = Campaign)))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

@@ -16,8 +16,7 @@ use std::sync::Arc;
 /// Accepts no claims until resumed.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pause", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
-        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn pause(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,
@@ -30,8 +29,7 @@ pub(crate) async fn pause(
 /// Accepts claims again.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/resume", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
-        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn resume(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,
@@ -44,8 +42,7 @@ pub(crate) async fn resume(
 /// Ends the campaign for good.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
-        (status = 404, description = "not_found"), (status = 410, description = "closed, archived")))]
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn close(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,
@@ -59,8 +56,7 @@ pub(crate) async fn close(
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = Option<ArchiveRequest>,
-    responses((status = 200, description = "changed, unchanged", body = OperatorDone),
-        (status = 409, description = "not_closed, unsettled"), (status = 404, description = "not_found")))]
+    responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
 pub(crate) async fn archive(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

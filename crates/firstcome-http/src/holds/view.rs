@@ -108,8 +108,7 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
     params(("campaign" = String, Path), ("hold" = String, Path, description = "The hold's id"),
            ("subject" = Option<String>, Query, description = "Whose hold it is to be"),
            ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
-    responses((status = 200, body = HoldLookup), (status = 403, description = "not_yours"),
-        (status = 404, description = "not_found, no_such_hold"), (status = 410, description = "archived")))]
+    responses((status = 200, body = HoldLookup)))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,
     path: InPath<(String, String)>,

@@ -48,8 +48,7 @@ pub(crate) struct EndsAt(pub(crate) Instant);
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
            ("after" = Option<String>, Query, description = "The same")),
-    responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found"),
-        (status = 429, description = "too_many_streams, with `limit`: subject (4), key (64) or server (1,000); too_many_requests")))]
+    responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,

@@ -26,8 +26,7 @@ use std::sync::Arc;
            ("standing" = Option<String>, Query, description = "1: only how the seats stand"),
            ("If-None-Match" = Option<String>, Header, description = "The ETag of the map one has"),
            ("min_position" = Option<String>, Query)),
-    responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before"),
-        (status = 404, description = "not_found"), (status = 409, description = "not_seated")))]
+    responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before")))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,
     path: InPath<(String, String)>,

@@ -111,9 +111,7 @@ async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, Problem> {
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/block", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
-    responses((status = 200, description = "blocked", body = SeatsBlocked),
-        (status = 409, description = "unit_taken, sold_out, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
-        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
+    responses((status = 200, description = "blocked", body = SeatsBlocked)))]
 pub(crate) async fn block(
     Extract(app): Extract<Arc<App>>,
     path: TwoNames,
@@ -128,9 +126,7 @@ pub(crate) async fn block(
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/unblock", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BlockRequest,
-    responses((status = 200, description = "unblocked", body = SeatsBlocked),
-        (status = 409, description = "not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
-        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
+    responses((status = 200, description = "unblocked", body = SeatsBlocked)))]
 pub(crate) async fn unblock(
     Extract(app): Extract<Arc<App>>,
     path: TwoNames,
@@ -145,9 +141,7 @@ pub(crate) async fn unblock(
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/move", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = MoveRequest,
-    responses((status = 200, description = "moved", body = SeatsMoved),
-        (status = 409, description = "not_held, unit_taken, not_for_sale, not_seated"), (status = 404, description = "not_found, no_such_unit"),
-        (status = 410, description = "archived"), (status = 422, description = "id_reused")))]
+    responses((status = 200, description = "moved", body = SeatsMoved)))]
 pub(crate) async fn move_seat(
     Extract(app): Extract<Arc<App>>,
     path: TwoNames,

@@ -4,6 +4,7 @@
 //! Tests run with the runtime's own time paused: waiting for something that only time brings is done
 //! at once.
 
+use crate::documented;
 use crate::process::KEY;
 use crate::wire::Answer;
 use axum::Router;
@@ -165,12 +166,15 @@ impl Inside {
     }
 
     /// Sends a request as it is.
+    ///
+    /// The answer must be one that the description of the routes has for it.
     pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
         let mut router = self.router.clone();
+        let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
         let response = router.call(request).await.unwrap();
         let (head, body) = response.into_parts();
         let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-        Answer {
+        let answer = Answer {
             status: head.status.as_u16(),
             headers: head
                 .headers
@@ -178,7 +182,9 @@ impl Inside {
                 .map(|(name, value)| (name.to_string(), text(value.as_bytes())))
                 .collect(),
             body: body.collect().await.unwrap().to_bytes().to_vec(),
-        }
+        };
+        documented::check(&method, &path, &answer);
+        answer
     }
 
     /// Follows a stream of events: gives its body.

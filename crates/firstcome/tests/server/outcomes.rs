@@ -15,7 +15,8 @@ const NEVER_FROM_OUTSIDE: [(&str, &str); 2] = [
 
 #[test]
 fn every_refusal_and_failure_is_brought_about_by_some_story() {
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server")];
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut folders = vec![tests.join("server"), tests.join("hostile")];
     let mut stories = String::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,5 +1,6 @@
 //! One connection with control over every byte, and what comes back on it.
 
+use crate::documented;
 use firstcome_api::answer::Code;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -183,6 +184,7 @@ impl Talk {
         request
     }
 
+    /// Asks, and reads the answer, which must be one that the description of the routes has.
     pub(crate) fn try_ask(
         &mut self,
         method: &str,
@@ -192,7 +194,9 @@ impl Talk {
         let body = body.map(Value::to_string);
         let request = self.request(method, path, &[], body.as_deref());
         self.send(request)?;
-        self.hear()
+        let answer = self.hear()?;
+        documented::check(method, path, &answer);
+        Ok(answer)
     }
 
     #[track_caller]

@@ -1,0 +1,33 @@
+//! The description of the routes, OpenAPI 3.1.
+//!
+//! Handlers describe what they take and what a yes looks like. The rest is added here from tables: a stable id, who may
+//! ask, every refusal with its outcomes, and the schemas that no type of ours has. It is kept flat, for generators of
+//! clients: no `oneOf`, no `allOf`, one enumeration of outcomes.
+
+mod flat;
+mod operations;
+mod refusals;
+mod schemas;
+
+use axum::body::Bytes;
+use serde_json::Value;
+use utoipa::openapi::OpenApi;
+
+/// The description of the routes.
+#[derive(Debug)]
+pub struct Description {
+    /// The document.
+    pub document: Value,
+    /// The document as JSON.
+    pub text: Bytes,
+}
+
+/// Completes what the handlers say of themselves.
+pub(crate) fn complete(handlers: &OpenApi) -> Description {
+    let mut document = serde_json::to_value(handlers).expect("the description is JSON");
+    operations::add(&mut document);
+    schemas::add(&mut document);
+    flat::flatten(&mut document);
+    let text = document.to_string().into();
+    Description { document, text }
+}
