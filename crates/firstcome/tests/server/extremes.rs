@@ -46,7 +46,7 @@ impl OnDisk {
                 outbox: None,
             },
             metrics: Arc::new(Metrics::new(&mut Registry::default())),
-            says: firstcome_node::on_stderr(),
+            says: firstcome_node::in_log(),
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }
     }

@@ -15,12 +15,16 @@ const NEVER_FROM_OUTSIDE: [(&str, &str); 2] = [
 
 #[test]
 fn every_refusal_and_failure_is_brought_about_by_some_story() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server");
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server")];
     let mut stories = String::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if !path.ends_with("outcomes.rs") {
-            stories += &std::fs::read_to_string(path).unwrap();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("outcomes.rs") {
+                stories += &std::fs::read_to_string(path).unwrap();
+            }
         }
     }
     let expected = |outcome: &str| {
