@@ -58,14 +58,24 @@ async fn each_change_is_said_once_by_everybody_who_sees_it() {
     let node = &scene.nodes[alone];
     node.store.set(Fault::Refuse);
     node.store.cut();
-    assert_eq!(said(node, "store_lost", 1).await["commands"], "tried");
-    assert_eq!(said(node, "store_lost", 2).await["commands"], "refused");
+    let refused = |node: &Server| {
+        lines(node, "store_lost").iter().filter(|line| line["commands"] == "refused").count()
+    };
+    let end = Instant::now() + PATIENCE;
+    while refused(node) == 0 {
+        assert!(Instant::now() < end, "{}", node.errors());
+        sleep(Duration::from_millis(20)).await;
+    }
+    // A machine that is busy may have looked like a store that is late before.
+    let losses = lines(node, "store_lost");
+    assert_eq!(losses[losses.len() - 2]["commands"], "tried", "{losses:?}");
+    let back = lines(node, "store_back").len();
     node.store.set(Fault::None);
-    let lost = said(node, "store_back", 1).await["lost_ms"].as_u64().unwrap();
+    let lost = said(node, "store_back", back + 1).await["lost_ms"].as_u64().unwrap();
     assert!(lost >= 4_000, "{lost} ms");
     node.talk().wins("spring", "ann-who-has-a-name").await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!((lines(node, "store_lost").len(), lines(node, "store_back").len()), (2, 1));
-    assert_eq!(lines(&scene.nodes[next], "store_lost").len(), 0, "its store was there");
+    assert_eq!(refused(node), 1, "once: {}", node.errors());
+    assert_eq!(refused(&scene.nodes[next]), 0, "its store was there");
     assert!(!node.errors().contains("ann-who-has-a-name"), "{}", node.errors());
 }
