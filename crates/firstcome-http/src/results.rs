@@ -122,11 +122,10 @@ async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec
     let mut from = after.max(settled);
     while unsettled.len() < limit {
         let (rows, seen) = app.node.replica.look(|state: &State| {
-            let mut seen = from;
-            let rows = state.results_after(from).take(LOOK).inspect(|row| seen = row.number);
-            let rows: Vec<Row> =
-                rows.filter(|row| row.campaign.name() == campaign).map(Row::from).collect();
-            (rows, seen)
+            // One that was archived meanwhile has no results here any more.
+            let Ok(campaign) = state.campaign(campaign) else { return (Vec::new(), from) };
+            let (rows, seen) = state.results_of(campaign, from, LOOK);
+            (rows.into_iter().map(Row::from).collect::<Vec<_>>(), seen)
         });
         unsettled.extend(rows);
         if seen == from {

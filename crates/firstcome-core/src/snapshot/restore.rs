@@ -2,7 +2,7 @@
 
 use super::finish::finish;
 use super::{BadSnapshot, Manifest, field};
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
 use crate::holds::Holds;
 use crate::names::{NodeId, PieceName};
@@ -96,6 +96,7 @@ impl Restore {
             let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
             state.deadlines.extend(due);
         }
+        state.count_all();
         Ok(state)
     }
 
@@ -181,6 +182,7 @@ impl Restore {
             holds: Holds::new(),
             refunds: Vec::new(),
             moves: Vec::new(),
+            counted: Counted::default(),
         };
         (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
         for (index, (wanted, (taken, last_rank, held))) in

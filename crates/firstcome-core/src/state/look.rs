@@ -1,12 +1,11 @@
 //! Reads the state.
 
-use super::{Archived, Named, Stamp, State};
+use super::{Archived, CLEARED_DEADLINES, Named, Stamp, State};
 use crate::campaign::{Campaign, HoldRequest, ResultRow};
 use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
-use crate::results::Record;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
@@ -42,6 +41,11 @@ impl State {
             .map(|outcome| (outcome, campaign.claim_again))
     }
 
+    /// Gives a campaign in memory by its number.
+    pub fn campaign_numbered(&self, number: u32) -> Option<&Campaign> {
+        self.campaigns.get(&number)
+    }
+
     /// Gives the campaigns in memory, in order of creation.
     pub fn campaigns(&self) -> impl Iterator<Item = &Campaign> {
         self.campaigns.values()
@@ -62,6 +66,21 @@ impl State {
         self.results.after(number).filter_map(|(number, record)| {
             self.campaigns.get(&record.campaign)?.result(number, record)
         })
+    }
+
+    /// Gives results of one campaign that are not settled, beyond a number, in order, and the number up to which was
+    /// looked; at the end that is the last result, or the number that was given.
+    ///
+    /// It looks at about `steps` results, of which a run of 8,192 without one of the campaign counts as one.
+    pub fn results_of<'a>(
+        &'a self,
+        campaign: &'a Campaign,
+        number: u64,
+        steps: usize,
+    ) -> (Vec<ResultRow<'a>>, u64) {
+        let (records, seen) = self.results.of(campaign.number, number, steps);
+        let rows = records.into_iter().filter_map(|(n, record)| campaign.result(n, record));
+        (rows.collect(), seen)
     }
 
     /// Gives the number of the last result; 0 before the first.
@@ -149,23 +168,17 @@ impl State {
 
     /// Gives when the next hold is over if journal time goes on without a break; none without live holds.
     pub fn next_expiry(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(deadline, ..)| self.moment(*deadline))
+        if self.live_holds() == 0 {
+            return None;
+        }
+        let live = |due: &&(i64, u32, u32)| self.campaigns.contains_key(&due.1);
+        // Deadlines that went with their campaign may stand before: where there are many, one of them is looked at.
+        let first = self.deadlines.iter().take(CLEARED_DEADLINES).find(live);
+        first.or(self.deadlines.first()).map(|(deadline, ..)| self.moment(*deadline))
     }
 
     /// Gives the moment at which a service time comes, or came, if journal time goes on without a break.
     pub fn moment(&self, service: i64) -> Timestamp {
         self.at().plus_micros(service - self.service)
-    }
-
-    /// Gives how many holds are live.
-    pub fn live_holds(&self) -> usize {
-        self.deadlines.len()
-    }
-
-    /// Gives about how many bytes of memory the campaigns take.
-    pub fn memory(&self) -> usize {
-        self.campaigns.values().map(Campaign::memory).sum::<usize>()
-            + self.results.len() * size_of::<Record>()
-            + self.deadlines.len() * 32
     }
 }
