@@ -82,6 +82,8 @@ pub enum Mistake {
     PollWhileWaiting,
     /// In the intake, for those who wait in line.
     WaitForTickFirst,
+    /// In the wait queue, when an entry was applied.
+    FreedSeatsUnheard,
     /// In the journal in memory.
     AppendAnywhere,
     /// In the journal in memory.
@@ -138,7 +140,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 43] = {
+    pub const ALL: [Self; 44] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -166,7 +168,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 43] = [
+const TABLE: [(Mistake, &str, &str); 44] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -204,6 +206,7 @@ const TABLE: [(Mistake, &str, &str); 43] = [
     (Mistake::WaitQueueJumped, "wait_queue_jumped", "who waits for a seat takes it as soon as it is free, though others wait longer"),
     (Mistake::PollWhileWaiting, "poll_while_waiting", "the journal is asked for a seat again and again while somebody waits for it"),
     (Mistake::WaitForTickFirst, "wait_for_tick_first", "who waits for a seat asks for it once a tick has ended the hold, and others before"),
+    (Mistake::FreedSeatsUnheard, "freed_seats_unheard", "who waits for a seat is not told when somebody gives it back"),
     (Mistake::AppendAnywhere, "append_anywhere", "an append is taken whatever the entry is called that it rests on: only the height counts"),
     (Mistake::StoreTimeGoesBack, "store_time_goes_back", "an entry has the clock's time, even if that lies before the one of the entry before it"),
     (Mistake::BackfillAnywhere, "backfill_anywhere", "entries are put back wherever the journal ends"),

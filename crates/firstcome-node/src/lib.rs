@@ -26,6 +26,7 @@ mod metrics;
 mod node;
 mod pace;
 mod queue;
+mod remains;
 pub mod replica;
 mod request;
 mod retransmit;
@@ -33,7 +34,7 @@ mod says;
 mod signals;
 mod task;
 mod ticker;
-mod wait_queue;
+pub mod wait_queue;
 
 pub use clock::StoreClock;
 pub use failure::Failure;

@@ -118,7 +118,6 @@ impl Node {
             clock: Arc::clone(&clock),
             signals: Arc::clone(&signals),
             limits: given.limits,
-            wait_queue: Arc::default(),
             membership: membership.clone(),
         });
         let since = clock.now();

@@ -25,10 +25,14 @@ pub const COVERED: [(Mistake, &str); 4] = [
     ),
 ];
 
-/// Mistakes for which a real store is needed, somebody who counts what it is asked, or somebody who does not wait and
-/// comes at the right moment.
-const ELSEWHERE: [Mistake; 3] =
-    [Mistake::WaitOnOtherConnection, Mistake::PollWhileWaiting, Mistake::WaitForTickFirst];
+/// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
+/// comes at the right moment, or somebody who looks how long it takes until who waits is called.
+const ELSEWHERE: [Mistake; 4] = [
+    Mistake::WaitOnOtherConnection,
+    Mistake::PollWhileWaiting,
+    Mistake::WaitForTickFirst,
+    Mistake::FreedSeatsUnheard,
+];
 
 /// Gives every mistake that a simulated world can make and must notice.
 pub fn all() -> impl Iterator<Item = Mistake> {
