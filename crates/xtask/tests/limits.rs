@@ -21,8 +21,11 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-lock/src/keys.rs", &["*"]),
 ];
 
-/// Constants called as limits are which clients cannot multiply: they are about stores and other servers.
+/// Constants called as limits are which clients cannot multiply: they are pauses, or about stores and other servers.
 const NOT_OF_CLIENTS: &[&str] = &[
+    "ticker::AT_MOST_EVERY",
+    "divergence::AT_MOST_EVERY",
+    "heal::OTHERS_AT_MOST",
     "appender::MAX_AWAITING",
     "appender::MAX_TURNS",
     "retransmit::MAX_BYTES",
