@@ -201,24 +201,6 @@ impl Results {
             .flat_map(|(first, _, records)| (first..).zip(records.iter().copied()))
     }
 
-    /// Gives unsettled results of one campaign beyond a number, with their numbers, and up to which number was looked:
-    /// it looks at about `steps` results, of which a run of up to 8,192 without one of the campaign counts as one.
-    pub(crate) fn of(&self, campaign: u32, number: u64, steps: usize) -> (Vec<(u64, Record)>, u64) {
-        let (mut found, mut looked, mut seen) = (Vec::new(), 0, number.max(self.settled));
-        for (first, chunk, records) in self.chunks_after(number) {
-            if looked >= steps {
-                break;
-            }
-            if chunk.of.contains_key(&campaign) {
-                let numbered = (first..).zip(records.iter().copied());
-                found.extend(numbered.filter(|(_, record)| record.campaign == campaign));
-                looked += records.len();
-            }
-            (looked, seen) = (looked + 1, first - 1 + records.len() as u64);
-        }
-        (found, seen)
-    }
-
     /// Gives the chunks with unsettled results beyond a number: the number of the first such result, and all of them.
     fn chunks_after(&self, number: u64) -> impl Iterator<Item = (u64, &Chunk, &[Record])> {
         // The number is whatever a client asked for: beyond the last it is cut to the last.
@@ -276,13 +258,6 @@ mod tests {
         assert_eq!((results.last(), results.len()), (26_000, 26_000));
         let first = results.after(0).find(|(_, record)| record.campaign == 2);
         assert_eq!(first, Some((20_001, record(2, 1))));
-        let (found, seen) = results.of(2, 0, 2);
-        assert_eq!((found.len(), seen), (0, 2 * CHUNK as u64), "two steps passed over two chunks");
-        let (found, seen) = results.of(2, seen, 1);
-        assert_eq!((found[0], found.len(), seen), ((20_001, record(2, 1)), 4_576, 24_576));
-        assert_eq!(results.of(2, 25_999, 9), (vec![(26_000, record(2, 6_000))], 26_000));
-        assert_eq!(results.of(2, u64::MAX, 9), (vec![], u64::MAX));
-        assert_eq!(results.of(1, 0, 99), (vec![], 26_000));
         let mut settled = Vec::new();
         results.settle(25_000, |campaign, count| settled.push((campaign, count)));
         assert_eq!(settled, [(2, 4_576), (2, 424)]);

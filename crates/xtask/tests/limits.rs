@@ -15,6 +15,8 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/seats.rs", &["*"]),
     ("firstcome-http/src/results.rs", &["*"]),
     ("firstcome-http/src/seat_map.rs", &["*"]),
+    ("firstcome-http/src/seat_map/streams.rs", &[]),
+    ("firstcome-http/src/slots.rs", &[]),
     ("firstcome-http/src/guard/rate.rs", &["*"]),
     ("firstcome-http/src/guard/token.rs", &["*"]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
@@ -109,6 +111,13 @@ fn work_out(expression: &str, known: &BTreeMap<String, u64>) -> Option<u64> {
     }
 }
 
+/// Gives how the page writes a rate.
+fn rate(expression: &str) -> Option<String> {
+    let (count, burst) =
+        expression.strip_prefix("Rate::in_a_second(")?.strip_suffix(')')?.split_once(", ")?;
+    Some(format!("{count}/s burst {burst}"))
+}
+
 /// Gives every way in which the page may write a value.
 fn written(name: &str, expression: &str, value: u64) -> Vec<String> {
     let mut ways = vec![with_commas(value)];
@@ -123,6 +132,9 @@ fn written(name: &str, expression: &str, value: u64) -> Vec<String> {
         {
             unit(size, name);
         }
+    } else if name.ends_with("_PART") {
+        let words = ["a half of them", "a third of them", "a fourth of them"];
+        ways.extend(words.get(value as usize - 2).map(|word| (*word).to_owned()));
     } else if name.ends_with("_SECONDS") {
         unit(1, "s");
     } else {
@@ -150,11 +162,19 @@ fn the_page_says_what_the_code_has() {
     let (page, mut wrong, mut told) = (page(), Vec::new(), BTreeSet::new());
     for (path, exceptions) in FILES {
         let stem = Path::new(path).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let text = read(&format!("crates/{path}"));
         let (mut known, only_some) = (BTreeMap::new(), exceptions.contains(&"*"));
-        for (name, expression) in constants(&read(&format!("crates/{path}"))) {
+        for (name, expression) in constants(&text) {
+            let by = format!("{stem}::{name}");
+            if let (Some(rate), Some(says)) = (rate(&expression), page.get(&by)) {
+                if *says != rate {
+                    wrong.push(format!("`{by}` is {says} on the page, {rate} in {path}"));
+                }
+                told.insert(by);
+                continue;
+            }
             let Some(value) = work_out(&expression, &known) else { continue };
             known.insert(name.clone(), value);
-            let by = format!("{stem}::{name}");
             let Some(says) = page.get(&by) else {
                 if !only_some && !exceptions.contains(&&*name) {
                     wrong.push(format!("the page lacks `{by}` of {path}: {value}"));
@@ -212,6 +232,20 @@ fn settings() -> (BTreeMap<String, String>, BTreeSet<String>) {
     }
     assert!(limits.contains("queue"), "the sections of configuration.md have other names");
     (all, limits)
+}
+
+/// What the HTTP server shows as its limits is on the page.
+#[test]
+fn every_limit_of_the_server_is_on_the_page() {
+    let (page, text) = (page(), read("crates/firstcome-http/src/limits.rs"));
+    let shown = text.lines().filter(|line| line.starts_with("pub use ")).flat_map(|line| {
+        line.split(|c: char| !(c.is_ascii_uppercase() || c == '_')).filter(|name| name.len() > 3)
+    });
+    let shown: Vec<&str> = shown.collect();
+    assert!(shown.len() > 5, "{shown:?}");
+    let is_there = |name: &&str| page.keys().any(|by| by.ends_with(&format!("::{name}")));
+    let missing: Vec<_> = shown.into_iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "the page lacks {missing:?}");
 }
 
 /// A constant called as limits are is on the page, or said to be none.

@@ -13,6 +13,9 @@ const TABLE: usize = 100;
 /// How often each is measured: the least counts, which is not somebody else's turn on the core.
 const TIMES: usize = 3;
 
+/// The end of the name of what has no budget.
+pub(crate) const SHOWN: &str = "shown only";
+
 /// What was measured, and how long it took.
 pub(crate) type Worst = (String, Duration);
 
@@ -226,16 +229,16 @@ fn tables() -> Vec<Worst> {
     }
     let mut add = |what: String, mut measured: Vec<(Outcome, Duration)>| {
         measured.sort_by_key(|(_, took)| *took);
-        found.push((format!("{what}: {}", measured[0].0.as_str()), measured[0].1));
+        found.push((format!("{}: {what}", measured[0].0.as_str()), measured[0].1));
     };
     add(format!("hold, {HOLD_UNITS} seats by table"), held);
     add(format!("change, {HOLD_UNITS} seats for others"), changed);
-    add(format!("release naming {HOLD_UNITS} tables"), named);
+    add(format!("release naming {HOLD_UNITS} tables, refused before, {SHOWN}"), named);
     add(format!("release, {HOLD_UNITS} seats"), freed);
     let refused = |time| format!("r{time}");
     let ids: Vec<String> = (0..TIMES).map(refused).collect();
     let all: Vec<_> = ids.iter().map(|id| rules.run(&[hold(id, "ann", units(&many))])).collect();
-    add(format!("hold naming {HOLD_UNITS} tables"), all);
+    add(format!("hold naming {HOLD_UNITS} tables, refused before, {SHOWN}"), all);
     let block = |blocked| {
         let (units, order) = (units(&many), Order::default());
         Command::Block { campaign: "house", units, blocked, reason: "", order }

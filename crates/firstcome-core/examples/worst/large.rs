@@ -1,6 +1,6 @@
 //! The worst commands on a large campaign: leaving memory, being settled, holds that are over at once.
 
-use super::hall::{Rules, Worst};
+use super::hall::{Rules, SHOWN, Worst};
 use firstcome_core::Command;
 use firstcome_core::command::{Mark, Order, Pick, Steer};
 use firstcome_core::limits::BATCH_COMMANDS;
@@ -63,7 +63,7 @@ pub(crate) fn worst(claims: usize) -> Vec<Worst> {
             }
             let took = rules.run_after(15_000_000, &[Command::Tick { mark }]).1;
             assert_eq!(rules.0.live_holds(), 0);
-            found.push((format!("{what}: {DUE} (stays so, for exactness)"), took));
+            found.push((format!("{what}: {DUE}, {SHOWN}"), took));
         }
     }
     found

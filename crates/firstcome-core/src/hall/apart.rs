@@ -185,10 +185,14 @@ impl Hall {
         let mut later = patches;
         while missing > 0 {
             assert!(!later.is_empty(), "patches give what they can give together");
-            // Most of a large hall is too far away to be put in order.
+            // Most of a large hall is too far away to be put in order, and even to be compared exactly.
             near = near.min(later.len());
-            if near < later.len() {
-                later.select_nth_unstable_by_key(near, distance);
+            let some = bring_forward(later, near, self.rows.len() + 1, |patch| {
+                let rows = patch.row.abs_diff(anchor.row) as usize;
+                if patch.section == anchor.section { 0 } else { 1 + rows }
+            });
+            if near < some {
+                later[..some].select_nth_unstable_by_key(near, distance);
             }
             let (now, rest) = later.split_at_mut(near);
             now.sort_unstable_by_key(distance);
@@ -269,6 +273,33 @@ impl Hall {
     fn fits_at(&self, row: u32, index: usize, wanted: &Criteria) -> bool {
         wanted.fits(&self.seats[self.rows[row as usize].seats[index] as usize])
     }
+}
+
+/// Puts those of the lowest classes first, so many of them and whoever else is of the last such class; gives how many
+/// these are. Classes are below `classes`.
+fn bring_forward(
+    patches: &mut [Patch],
+    many: usize,
+    classes: usize,
+    class: impl Fn(&Patch) -> usize,
+) -> usize {
+    let mut counts = vec![0; classes];
+    for patch in &*patches {
+        counts[class(patch)] += 1;
+    }
+    let (mut last, mut found) = (0, counts[0]);
+    while found < many && last + 1 < classes {
+        last += 1;
+        found += counts[last];
+    }
+    let mut front = 0;
+    for at in 0..patches.len() {
+        if class(&patches[at]) <= last {
+            patches.swap(front, at);
+            front += 1;
+        }
+    }
+    front
 }
 
 /// How many seats can be taken of the rest of a stretch, by how many were left since its beginning or the last one taken.

@@ -68,21 +68,6 @@ impl State {
         })
     }
 
-    /// Gives results of one campaign that are not settled, beyond a number, in order, and the number up to which was
-    /// looked; at the end that is the last result, or the number that was given.
-    ///
-    /// It looks at about `steps` results, of which a run of 8,192 without one of the campaign counts as one.
-    pub fn results_of<'a>(
-        &'a self,
-        campaign: &'a Campaign,
-        number: u64,
-        steps: usize,
-    ) -> (Vec<ResultRow<'a>>, u64) {
-        let (records, seen) = self.results.of(campaign.number, number, steps);
-        let rows = records.into_iter().filter_map(|(n, record)| campaign.result(n, record));
-        (rows.collect(), seen)
-    }
-
     /// Gives the number of the last result; 0 before the first.
     pub fn last_result(&self) -> u64 {
         self.results.last()
