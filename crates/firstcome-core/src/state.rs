@@ -1,6 +1,8 @@
 //! The state of one shard as of a position; entries are applied here.
 
 mod count;
+#[cfg(test)]
+mod last_numbers;
 mod look;
 mod remains;
 
@@ -33,6 +35,8 @@ pub struct Stamp {
     pub node: NodeId,
     /// Which of the writer's batches the body is.
     pub number: u64,
+    /// The level the body was written at; of a state, the highest of all bodies applied so far.
+    pub level: u32,
 }
 
 /// A campaign that has left memory.
@@ -111,6 +115,7 @@ impl State {
                 epoch: 0,
                 node: NodeId::default(),
                 number: 0,
+                level: 1,
             },
             service: 0,
             digest: Digest::default(),
@@ -127,6 +132,18 @@ impl State {
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
+    }
+
+    /// Has an empty space begin at a level: that of the head of its store.
+    ///
+    /// # Panics
+    ///
+    /// It is not empty: from the first entry on its level is that of its highest entry.
+    #[must_use]
+    pub fn beginning_at(mut self, level: u32) -> Self {
+        assert_eq!(self.stamp.position, 0, "the level of a space follows from its entries");
+        self.stamp.level = level;
+        self
     }
 
     /// Applies one entry: time first, then its commands in order.
@@ -154,7 +171,7 @@ impl State {
                 step.min(SERVICE_STEP_US)
             };
         }
-        self.stamp = stamp;
+        self.stamp = Stamp { level: stamp.level.max(self.stamp.level), ..stamp };
         self.counts.begin();
         self.remains = Remains::default();
         self.scratch.clear();
@@ -195,7 +212,7 @@ impl State {
                     Err(refusal) => return refusal.into(),
                 };
                 let (outcome, changed) =
-                    campaign.cancel(at, pool, subject, *rank, (*by, reason, who));
+                    campaign.cancel(at, *pool, subject, *rank, (*by, reason, who));
                 if let Some(pool) = changed {
                     let number = campaign.number;
                     self.record(Kind::Cancel, number, pool as u16, *rank, subject);
@@ -214,8 +231,8 @@ impl State {
                 })
             }
             Command::Extend { step, by_us } => {
-                self.on_hold(command, step.campaign, None, |campaign, context, _| {
-                    campaign.extend(context, step, *by_us)
+                self.on_hold(command, step.campaign, None, |campaign, context, content| {
+                    campaign.extend(context, step, *by_us, content)
                 })
             }
             Command::Release { step, units } => {
@@ -254,6 +271,8 @@ impl State {
             }
             Command::Tick { .. } => Outcome::Ticked,
             Command::Settled { through, term, .. } => self.settle(*through, *term),
+            // Its body is of the level it raises to, so the space is there already.
+            Command::Raise { .. } => Outcome::Raised { level: self.stamp.level },
         }
     }
 
@@ -310,7 +329,11 @@ impl State {
         limit: Option<u32>,
         run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>, u64) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let mut level = 1;
+        if let Command::Extend { .. } = command {
+            level = self.campaign_mut(campaign).map_or(1, |found| found.level);
+        }
+        let content = command.content(level);
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         if let Some(limit) = limit {
@@ -354,14 +377,16 @@ impl State {
         order: Order<'_>,
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let content = command.content(self.stamp.level);
         // What an operator wanted shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
             return run(self);
         };
         self.orders.forget(self.service);
-        match self.orders.look_up(id, content) {
+        // The ids of different keys are apart; those of before the raise are still known to all.
+        let who = if self.stamp.level < 2 { "" } else { order.who };
+        match self.orders.look_up(who, id, content) {
             Known::Same(outcome) => return outcome,
             Known::Other => return Refusal::IdReused.into(),
             Known::No => {}
@@ -369,7 +394,7 @@ impl State {
         let outcome = run(self);
         if !outcome.is_refusal() {
             let answered = Answered { content, outcome: outcome.clone(), service: self.service };
-            self.orders.remember(id, answered);
+            self.orders.remember(who, id, answered);
         }
         outcome
     }
@@ -398,7 +423,7 @@ impl State {
             return Refusal::NotFound(Missing::Campaign).into();
         }
         let number = self.last_campaign + 1;
-        let campaign = match Campaign::create(number, name, at, wanted) {
+        let campaign = match Campaign::create(number, name, (at, self.stamp.level), wanted) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
@@ -430,33 +455,8 @@ impl State {
         if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
             return Refusal::Unsettled.into();
         }
-        let (number, version) = (campaign.number, campaign.version + 1);
-        let archived = Archived { at, title: campaign.title.clone() };
-        self.names.insert(name.into(), Named::Archived(archived));
-        let gone = self.campaigns.remove(&number).expect("it was just found");
-        // The deadlines of holds that were live go with later entries.
-        self.counts.forget(&gone);
-        let campaigns = &self.campaigns;
-        self.remains.results.extend(self.results.forget(|number| campaigns.contains_key(&number)));
-        self.remains.campaigns.push(gone);
-        Outcome::Changed { version, clamped: Vec::new() }
-    }
-
-    /// Drops results a ledger has. Refuses with `beyond_results` a number that was not given yet.
-    fn settle(&mut self, through: u64, term: u64) -> Outcome {
-        if through > self.results.last() {
-            return Refusal::BeyondResults.into();
-        }
-        let (campaigns, counts) = (&mut self.campaigns, &mut self.counts);
-        let freed = self.results.settle(through, |campaign, count| {
-            if let Some(campaign) = campaigns.get_mut(&campaign) {
-                campaign.unsettled -= count as u64;
-                counts.settle(count);
-            }
-        });
-        self.remains.results.extend(freed);
-        self.results.term = self.results.term.max(term);
-        Outcome::Settled { through: self.results.settled }
+        let number = campaign.number;
+        self.archive(number)
     }
 
     fn record(&mut self, kind: Kind, campaign: u32, pool: u16, rank: u32, subject: &str) {

@@ -180,6 +180,7 @@ impl Intake {
         if let Some(answer) = self.names_too_much(command) {
             return Ok(answer);
         }
+        self.check_level(encoded.level()).await?;
         self.enqueue(Request::Command(encoded)).await
     }
 
@@ -202,7 +203,7 @@ impl Intake {
     }
 
     /// Has the journal decide a request, whatever the node's condition.
-    async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
+    pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
         let (reply, answer) = oneshot::channel();
         let until = Instant::now() + self.limits.wait;
         self.queue.push(Pending { request, reply, until }).map_err(|not| match not {

@@ -26,6 +26,7 @@ mod metrics;
 mod node;
 mod pace;
 mod queue;
+pub mod raise;
 mod remains;
 pub mod replica;
 mod request;

@@ -3,4 +3,5 @@
 
 pub mod audit;
 pub mod entry_text;
+pub mod raise_level;
 pub mod rebuild;

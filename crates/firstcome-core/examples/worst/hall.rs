@@ -4,7 +4,7 @@ use firstcome_core::command::{BestPick, Expect, Late, Order, Pick, Step, Wanted}
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::limits::{BEST_PICKS, CHUNK_SEATS, HOLD_UNITS, POOLS, SEATS};
 use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
-use firstcome_core::{Command, NodeId, Outcome, Settings, SpaceId, Stamp, State, Timestamp};
+use firstcome_core::{Command, LEVEL, NodeId, Outcome, Settings, SpaceId, Stamp, State, Timestamp};
 use std::time::{Duration, Instant};
 
 /// Seats in a row, and at a table.
@@ -37,7 +37,7 @@ impl Rules {
         let (position, node) = (self.0.position() + 1, NodeId([1; 16]));
         let begun = Timestamp::from_micros(1_800_000_000_000_000);
         let at = self.0.at().max(begun).plus_micros(us);
-        let stamp = Stamp { position, at, epoch: 0, node, number: position };
+        let stamp = Stamp { position, at, epoch: 0, node, number: position, level: LEVEL };
         let mut outcomes = Vec::new();
         let began = Instant::now();
         self.0.apply(stamp, commands, &mut outcomes);

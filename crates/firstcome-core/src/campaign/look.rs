@@ -185,6 +185,7 @@ impl Campaign {
             | Command::Move { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => false,
         }

@@ -121,7 +121,7 @@ impl AbandonedBranch {
     fn note(&mut self, command: &Command<'_>, ours: &State) {
         let (campaign, pool, subject) = match *command {
             Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
-            Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+            Command::Cancel { campaign, pool, subject, .. } => (campaign, pool, subject),
             Command::Confirm { step, .. } => {
                 self.note_hold(step.campaign, step.hold, ours);
                 // The units of a hold may be of any pool.
@@ -175,7 +175,7 @@ impl AbandonedBranch {
                 let names = seats.chain(chunk.areas.iter().map(|area| area.name));
                 return self.note_units(campaign, pool, names, ours);
             }
-            Command::Tick { .. } | Command::Settled { .. } => return,
+            Command::Raise { .. } | Command::Tick { .. } | Command::Settled { .. } => return,
         };
         let found = ours.campaign(campaign);
         let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());

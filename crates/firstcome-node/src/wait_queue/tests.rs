@@ -2,7 +2,7 @@ use super::*;
 use firstcome_core::command::{Order, Pick, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, NodeId, Settings, SpaceId, Stamp};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Settings, SpaceId, Stamp};
 
 fn seats(campaign: u32, seats: &[u32]) -> Wanted {
     let units = seats.iter().map(|seat| (0, Unit::Seat(*seat))).collect();
@@ -133,7 +133,7 @@ impl House {
     fn runs(&mut self, command: Command<'_>) {
         let (position, node) = (self.0.position() + 1, NodeId([1; 16]));
         let at = self.0.at().plus_micros(1);
-        let stamp = Stamp { position, at, epoch: 0, node, number: position };
+        let stamp = Stamp { position, at, epoch: 0, node, number: position, level: LEVEL };
         let mut outcomes = Vec::new();
         self.0.apply(stamp, &[command], &mut outcomes);
         assert!(!outcomes[0].is_refusal(), "{outcomes:?}");

@@ -244,7 +244,7 @@ async fn who_waits_is_called_however_the_seat_comes_free() {
             confirm.clone(),
             Command::Cancel {
                 campaign: "hall",
-                pool: "main",
+                pool: Some("main"),
                 subject: "ann",
                 rank: 1,
                 by: By::Subject,
