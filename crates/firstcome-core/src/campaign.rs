@@ -110,6 +110,17 @@ pub struct Campaign {
     pub(crate) refunds: Vec<Refunded>,
     /// Seats that were exchanged, in order: results point at them by their number, from 1.
     pub(crate) moves: Vec<Moved>,
+    /// What the state counts for it.
+    pub(crate) counted: Counted,
+}
+
+/// What a state counts of each of its campaigns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// Bytes of memory.
+    pub(crate) memory: usize,
+    /// Units of counted pools, as the settings have it.
+    pub(crate) capacity: u64,
 }
 
 /// What a command to hold asks.
@@ -187,6 +198,7 @@ impl Campaign {
             holds: Holds::new(),
             refunds: Vec::new(),
             moves: Vec::new(),
+            counted: Counted::default(),
         })
     }
 
@@ -275,11 +287,31 @@ impl Campaign {
         self.claim_again
     }
 
-    /// Gives about how many bytes of memory the campaign takes.
+    /// Gives how many units its counted pools have together, as the settings have it.
+    pub fn capacity(&self) -> u64 {
+        self.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
+    }
+
+    /// Gives about how many bytes of memory the campaign takes: a sum over its pools.
     pub fn memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::memory).sum();
+        self.own_memory() + pools + self.holds.memory()
+    }
+
+    /// Gives [`Campaign::memory`] by looking at everything.
+    pub(crate) fn walked_memory(&self) -> usize {
+        let pools: usize = self.pools.iter().map(Pool::walked_memory).sum();
+        self.own_memory() + pools + self.holds.walked_memory()
+    }
+
+    /// Counts the bytes of its seats once more.
+    pub(crate) fn count_seats(&mut self) {
+        self.pools.iter_mut().for_each(Pool::count_seats);
+    }
+
+    fn own_memory(&self) -> usize {
         let refunds = self.refunds.len() * (size_of::<Refunded>() + 64);
-        512 + pools + self.holds.memory() + refunds + self.moves.len() * (size_of::<Moved>() + 128)
+        512 + refunds + self.moves.len() * (size_of::<Moved>() + 128)
     }
 
     fn has_opened(&self, at: Timestamp) -> bool {

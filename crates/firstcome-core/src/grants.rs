@@ -51,6 +51,10 @@ impl GrantRun {
         self.rows.push(Row { rank, unit, id: id as u32 });
     }
 
+    fn memory(&self) -> usize {
+        self.rows.capacity() * size_of::<Row>() + self.ends.capacity() * 4 + self.ids.capacity()
+    }
+
     /// Says whether it never changes again.
     pub(crate) fn is_full(&self) -> bool {
         self.rows.len() == TOGETHER
@@ -69,12 +73,15 @@ pub(crate) struct Grants {
     pub(crate) runs: Vec<Arc<GrantRun>>,
     /// Where a claim's unit is now, if it was moved.
     pub(crate) moved: BTreeMap<u32, UnitId>,
+    /// Bytes of all runs but the last.
+    full: usize,
 }
 
 impl Grants {
     /// Adds a grant of a rank above all before.
     pub(crate) fn push(&mut self, rank: u32, unit: UnitId, hold: &str) {
         if self.runs.last().is_none_or(|run| run.is_full()) {
+            self.full += self.runs.last().map_or(0, |run| run.memory());
             self.runs.push(Arc::default());
         }
         let last = self.runs.last_mut().expect("there is one");
@@ -100,11 +107,14 @@ impl Grants {
         self.moved.get(&rank).copied().or_else(|| self.of(rank).map(|grant| grant.unit))
     }
 
+    /// Gives the bytes they take. They are counted as they come: see [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
-        let run = |run: &Arc<GrantRun>| {
-            run.rows.capacity() * size_of::<Row>() + run.ends.capacity() * 4 + run.ids.capacity()
-        };
-        self.runs.iter().map(run).sum::<usize>() + self.moved.len() * 32
+        self.full + self.runs.last().map_or(0, |run| run.memory()) + self.moved.len() * 32
+    }
+
+    /// Gives [`Self::memory`] by looking at every run.
+    pub(crate) fn walked_memory(&self) -> usize {
+        self.runs.iter().map(|run| run.memory()).sum::<usize>() + self.moved.len() * 32
     }
 }
 
@@ -125,6 +135,7 @@ mod tests {
             assert_eq!(grants.of(rank), expected);
         }
         grants.moved.insert(4, UnitId::Seat(1));
+        assert_eq!(grants.memory(), grants.walked_memory());
         assert_eq!(
             (grants.unit(4), grants.unit(5)),
             (Some(UnitId::Seat(1)), Some(UnitId::Seat(10)))

@@ -12,6 +12,7 @@
 //! | [`best`] | the best seats there are |
 //! | [`orphan`] | the single seat nobody would want |
 //! | [`bytes`] | seats and areas in a command |
+//! | `freed` | the seats that came free last, for whoever waits |
 //! | [`pieces`] | the hall in a snapshot |
 //! | [`map`] | everything, for whoever draws it |
 //!
@@ -23,6 +24,7 @@ mod apart;
 pub mod best;
 pub mod bytes;
 mod criteria;
+mod freed;
 mod interned;
 pub mod map;
 pub mod orphan;
@@ -40,6 +42,7 @@ pub use standing::{Counts, Kind, Standing, Standings};
 
 use crate::index::SubjectIndex;
 use crate::names::PieceName;
+use freed::Freed;
 use interned::Interned;
 use row::Row;
 use run::SeatRun;
@@ -152,6 +155,9 @@ pub struct Hall {
     by_grade: Vec<Counts>,
     /// Where the last run came from while a hall is being restored.
     last_piece: Option<PieceName>,
+    freed: Freed,
+    /// Bytes of what only changes when seats are added.
+    added: usize,
 }
 
 impl Default for Hall {
@@ -180,6 +186,8 @@ impl Hall {
             counts: Counts::default(),
             by_grade: vec![Counts::default()],
             last_piece: None,
+            freed: Freed::default(),
+            added: 0,
         }
     }
 
@@ -290,8 +298,22 @@ impl Hall {
         let (after, for_sale) = (standing.kind(), known.is_for_sale());
         self.counts.shift(1, before, after, for_sale);
         self.by_grade[usize::from(known.grade)].shift(1, before, after, for_sale);
+        if after == Kind::Free && before != Kind::Free {
+            self.freed.push(seat);
+        }
         let open = after == Kind::Free && known.is_single();
         self.rows[known.row as usize].set_open(usize::from(known.index), open);
+    }
+
+    /// Gives how many seats came free since this node put the hall together: for [`Hall::freed_since`].
+    pub fn freed(&self) -> u64 {
+        self.freed.count()
+    }
+
+    /// Gives the seats that came free after [`Hall::freed`] gave a count, in that order; some may be taken again.
+    /// None if there were too many since, or the count is of another hall.
+    pub fn freed_since(&self, count: u64) -> Option<impl Iterator<Item = u32>> {
+        self.freed.since(count)
     }
 
     /// Gives how many units of an area stand how.
@@ -332,17 +354,31 @@ impl Hall {
         grades.filter(|(_, counts)| counts.all() > 0)
     }
 
-    /// Gives about how many bytes of memory the hall takes.
+    /// Gives about how many bytes of memory the hall takes, as of the last seats that were added.
     pub fn memory(&self) -> usize {
+        self.added + self.standings.memory() + self.names.memory()
+    }
+
+    /// Gives [`Hall::memory`] by looking at every row.
+    pub(crate) fn walked_memory(&self) -> usize {
+        self.added_memory() + self.standings.memory() + self.names.walked_memory()
+    }
+
+    /// Counts the bytes once more after seats were added.
+    pub(crate) fn count_memory(&mut self) {
+        self.added = self.added_memory();
+    }
+
+    fn added_memory(&self) -> usize {
         let runs: usize = self.runs.iter().map(|run| run.memory()).sum();
         let rows: usize = self.rows.iter().map(|row| row.memory() + size_of::<Row>()).sum();
         let groups: usize = self.groups.iter().map(|g| g.seats.capacity() * 4 + 64).sum();
         let areas: usize = self.areas.iter().map(|a| a.extra.len() + size_of::<Area>() + 64).sum();
-        let hot = self.seats.capacity() * size_of::<Seat>() + self.standings.memory();
+        let seats = self.seats.capacity() * size_of::<Seat>();
         let texts = self.sections.len() + self.grades.len() + self.channels.len();
         let interned = (texts + self.prices.len()) * 96 + self.by_grade.capacity() * 20;
         let rows_named = self.rows.len() * (4 + 48);
-        runs + rows + rows_named + groups + areas + hot + interned + self.names.memory()
+        runs + rows + rows_named + groups + areas + seats + interned
     }
 
     fn run(&self, seat: u32) -> &SeatRun {

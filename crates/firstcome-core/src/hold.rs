@@ -229,14 +229,20 @@ impl Hold {
         self.takes.sort_by_key(|take| (take.pool, take.unit));
     }
 
+    /// Gives about how many bytes it takes.
     pub(crate) fn memory(&self) -> usize {
         let steps: usize = self.steps.iter().map(|step| step.id.len() + 48).sum();
         size_of::<Self>()
             + self.id.len()
             + self.subject.len()
             + steps
-            + self.takes.capacity() * size_of::<Allocation>()
+            + room_for(self.takes.len()) * size_of::<Allocation>()
     }
+}
+
+/// Gives what a list of so many has room for, about: whether it was copied since shall not matter.
+pub(crate) fn room_for(len: usize) -> usize {
+    if len == 0 { 0 } else { len.next_power_of_two().max(4) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! All holds of a campaign, live or ended in the last 24 h, and the subjects that have them.
 
-use crate::hold::{Hold, UnitId};
+use crate::hold::{Hold, UnitId, room_for};
 use crate::index::SubjectIndex;
 use crate::limits::{HOLD_MEMORY, HOLD_MEMORY_US};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,6 +12,8 @@ const TOGETHER: u32 = 16;
 const HOLDERS_TOGETHER: u32 = 32;
 /// Ended holds that are forgotten at most with each command: two are for each that is added.
 const FORGET: usize = 2;
+/// Bytes of an entry in the list of ended holds, about.
+const ENDED_BYTES: usize = 24;
 /// An hour of service time.
 const HOUR_US: i64 = 3_600_000_000;
 
@@ -43,6 +45,12 @@ impl Holder {
         }
     }
 
+    fn memory(&self) -> usize {
+        let has = room_for(self.has.len()) * size_of::<(u16, UnitId)>();
+        let times = room_for(self.recent.len()) * 8;
+        size_of::<Self>() + self.subject.len() + times + room_for(self.live.len()) * 4 + has
+    }
+
     /// Gives how many holds began in the hour before `service`.
     pub(crate) fn recently(&self, service: i64) -> usize {
         let old = self.recent.partition_point(|began| *began <= service - HOUR_US);
@@ -65,6 +73,34 @@ pub(crate) struct Holds {
     subjects: SubjectIndex,
     len: usize,
     holder_count: usize,
+    hold_bytes: Bytes,
+    holder_bytes: Bytes,
+}
+
+/// Bytes of many things, counted as they change.
+///
+/// Whoever changes one gets a plain reference: what it takes then is counted when the next one is changed, or asked for.
+#[derive(Debug, Default)]
+struct Bytes {
+    /// Of all, that of the one under change as it was before.
+    sum: usize,
+    /// The number of the one that may have changed since, and what it took before.
+    changing: Option<(u32, usize)>,
+}
+
+impl Bytes {
+    /// Counts the one that was changed last; `now` gives what one takes.
+    fn count(&mut self, now: impl Fn(u32) -> Option<usize>) {
+        if let Some((number, before)) = self.changing.take() {
+            self.sum = self.sum + now(number).unwrap_or(0) - before;
+        }
+    }
+
+    /// Gives the bytes of all.
+    fn all(&self, now: impl Fn(u32) -> Option<usize>) -> usize {
+        let (number, before) = self.changing.unwrap_or_default();
+        self.sum + now(number).unwrap_or(0) - before
+    }
 }
 
 impl Holds {
@@ -79,6 +115,8 @@ impl Holds {
             subjects: SubjectIndex::new(),
             len: 0,
             holder_count: 0,
+            hold_bytes: Bytes::default(),
+            holder_bytes: Bytes::default(),
         }
     }
 
@@ -97,6 +135,7 @@ impl Holds {
     }
 
     pub(crate) fn at_mut(&mut self, number: u32) -> &mut Hold {
+        self.hold_changes(number);
         let chunk = self.chunks.get_mut(&(number / TOGETHER));
         // A snapshot under way may hold the chunk: then this copies it.
         let hold = chunk.and_then(|chunk| Arc::make_mut(chunk).get_mut(&number));
@@ -144,6 +183,7 @@ impl Holds {
         }
         let chunk = self.chunks.entry(number / TOGETHER).or_default();
         let id = hold.id.clone();
+        self.hold_bytes.sum += hold.memory();
         let before = Arc::make_mut(chunk).insert(number, hold);
         assert!(before.is_none(), "a number is given once");
         let before = self.ids.set(id.as_bytes(), number, |_| false);
@@ -170,6 +210,7 @@ impl Holds {
                 return;
             }
             self.ended.pop_first();
+            self.hold_changes(number);
             let chunk = self.chunks.get_mut(&(number / TOGETHER)).expect("an ended hold is there");
             let neighbours = Arc::make_mut(chunk);
             let hold = neighbours.remove(&number).expect("an ended hold is there");
@@ -192,6 +233,7 @@ impl Holds {
         let holders = &self.holders;
         let is = |known| holder_of(holders, known).is_some_and(|h| *h.subject == *subject);
         let number = self.subjects.remove(subject.as_bytes(), is).expect("it was just found");
+        self.holder_changes(number);
         let chunk = self.holders.get_mut(&(number / HOLDERS_TOGETHER)).expect("it was just found");
         let neighbours = Arc::make_mut(chunk);
         neighbours.remove(&number);
@@ -199,6 +241,28 @@ impl Holds {
             self.holders.remove(&(number / HOLDERS_TOGETHER));
         }
         self.holder_count -= 1;
+    }
+
+    /// Notes that a hold may take more or less from here on, or be gone.
+    fn hold_changes(&mut self, number: u32) {
+        if self.hold_bytes.changing.is_some_and(|(changing, _)| changing == number) {
+            return;
+        }
+        let chunks = &self.chunks;
+        let now = |number| Some(chunks.get(&(number / TOGETHER))?.get(&number)?.memory());
+        self.hold_bytes.count(now);
+        self.hold_bytes.changing = now(number).map(|before| (number, before));
+    }
+
+    /// Notes that a holder may take more or less from here on, or be gone.
+    fn holder_changes(&mut self, number: u32) {
+        if self.holder_bytes.changing.is_some_and(|(changing, _)| changing == number) {
+            return;
+        }
+        let holders = &self.holders;
+        let now = |number| holder_of(holders, number).map(Holder::memory);
+        self.holder_bytes.count(now);
+        self.holder_bytes.changing = now(number).map(|before| (number, before));
     }
 
     fn holder_number(&self, subject: &str) -> Option<u32> {
@@ -218,6 +282,7 @@ impl Holds {
             return None;
         }
         let number = self.holder_number(subject)?;
+        self.holder_changes(number);
         Arc::make_mut(self.holders.get_mut(&(number / HOLDERS_TOGETHER))?).get_mut(&number)
     }
 
@@ -228,6 +293,7 @@ impl Holds {
 
     /// Gives a holder by number, which a hold of its own knows.
     fn holder_at_mut(&mut self, number: u32) -> &mut Holder {
+        self.holder_changes(number);
         let chunk = self.holders.get_mut(&(number / HOLDERS_TOGETHER));
         let holder = chunk.and_then(|chunk| Arc::make_mut(chunk).get_mut(&number));
         holder.expect("whoever has a hold is known")
@@ -248,24 +314,32 @@ impl Holds {
     pub(crate) fn put_holder(&mut self, number: u32, holder: Holder) {
         let before = self.subjects.set(holder.subject.as_bytes(), number, |_| false);
         assert!(before.is_none());
+        self.holder_bytes.sum += holder.memory();
         let chunk = self.holders.entry(number / HOLDERS_TOGETHER).or_default();
         Arc::make_mut(chunk).insert(number, holder);
         self.holder_count += 1;
     }
 
+    /// Gives about how many bytes they take. They are counted as they change: see
+    /// [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
-        let holds: usize = self.iter().map(Hold::memory).sum();
+        let holds = self.hold_bytes.all(|number| self.get(number).map(Hold::memory));
+        let holder = |number| holder_of(&self.holders, number).map(Holder::memory);
+        holds
+            + self.holder_bytes.all(holder)
+            + self.ended.len() * ENDED_BYTES
+            + self.ids.memory()
+            + self.subjects.memory()
+    }
+
+    /// Gives [`Self::memory`] by looking at every hold and every holder.
+    pub(crate) fn walked_memory(&self) -> usize {
         let holders = self.holders.values().flat_map(|chunk| chunk.values());
-        let holders: usize = holders
-            .map(|h| {
-                size_of::<Holder>()
-                    + h.subject.len()
-                    + h.recent.capacity() * 8
-                    + h.live.capacity() * 4
-                    + h.has.capacity() * size_of::<(u16, UnitId)>()
-            })
-            .sum();
-        holds + holders + self.ended.len() * 24 + self.ids.memory() + self.subjects.memory()
+        self.iter().map(Hold::memory).sum::<usize>()
+            + holders.map(Holder::memory).sum::<usize>()
+            + self.ended.len() * ENDED_BYTES
+            + self.ids.walked_memory()
+            + self.subjects.walked_memory()
     }
 }
 

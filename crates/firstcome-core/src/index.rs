@@ -27,12 +27,15 @@ struct Known {
 pub(crate) struct SubjectIndex {
     tables: Vec<HashTable<Known>>,
     len: usize,
+    /// Bytes of the tables.
+    bytes: usize,
     key: RandomState,
 }
 
 impl SubjectIndex {
     pub(crate) fn new() -> Self {
-        Self { tables: vec![HashTable::new()], len: 0, key: RandomState::new() }
+        let tables = vec![HashTable::new()];
+        Self { bytes: bytes_of(&tables[0]), tables, len: 0, key: RandomState::new() }
     }
 
     /// Gives the latest rank of a subject; `is` says whether a rank is the subject's.
@@ -52,17 +55,23 @@ impl SubjectIndex {
         let hash = self.hash(subject);
         let same = |known: &Known| known.hash == hash && is(known.rank);
         let table = self.table(hash);
-        match self.tables[table].entry(spread(hash), same, |known| spread(known.hash)) {
+        let before = bytes_of(&self.tables[table]);
+        let known = match self.tables[table].entry(spread(hash), same, |known| spread(known.hash)) {
             Entry::Occupied(mut known) => Some(std::mem::replace(&mut known.get_mut().rank, rank)),
             Entry::Vacant(free) => {
                 free.insert(Known { hash, rank });
-                self.len += 1;
-                if self.len > self.tables.len() * TABLE_ENTRIES {
-                    self.split();
-                }
                 None
             }
+        };
+        // A table makes room before it knows whether it needs any.
+        self.bytes = self.bytes + bytes_of(&self.tables[table]) - before;
+        if known.is_none() {
+            self.len += 1;
+            if self.len > self.tables.len() * TABLE_ENTRIES {
+                self.split();
+            }
         }
+        known
     }
 
     /// Takes a subject out and gives the rank it had. Tables that were split stay so.
@@ -75,8 +84,14 @@ impl SubjectIndex {
         Some(found.remove().0.rank)
     }
 
+    /// Gives the bytes it takes. They are counted as it changes: see [`State::memory`](crate::State::memory).
     pub(crate) fn memory(&self) -> usize {
-        self.tables.iter().map(|t| size_of::<HashTable<Known>>() + t.allocation_size()).sum()
+        self.bytes
+    }
+
+    /// Gives [`Self::memory`] by looking at every table.
+    pub(crate) fn walked_memory(&self) -> usize {
+        self.tables.iter().map(bytes_of).sum()
     }
 
     fn hash(&self, subject: &[u8]) -> u32 {
@@ -99,11 +114,17 @@ impl SubjectIndex {
         let half = old.len() / 2;
         self.tables[split] = HashTable::with_capacity(half);
         self.tables.push(HashTable::with_capacity(half));
+        self.bytes -= bytes_of(&old);
         for known in old {
             let table = self.table(known.hash);
             self.tables[table].insert_unique(spread(known.hash), known, |k| spread(k.hash));
         }
+        self.bytes += bytes_of(&self.tables[split]) + bytes_of(&self.tables[added]);
     }
+}
+
+fn bytes_of(table: &HashTable<Known>) -> usize {
+    size_of::<HashTable<Known>>() + table.allocation_size()
 }
 
 /// Makes of 32 bits the 64 a table wants: its lowest choose the slot, its seven highest tell slots apart.
@@ -136,6 +157,7 @@ mod tests {
             assert_eq!(index.remove(&rank.to_le_bytes(), |known| known == latest), None);
         }
         assert_eq!(index.find(&2_u32.to_le_bytes(), |known| known == 2), Some(2));
+        assert_eq!(index.memory(), index.walked_memory());
         let largest = index.tables.iter().map(HashTable::len).max();
         assert!(largest < Some(3 * TABLE_ENTRIES), "tables are split evenly: {largest:?}");
     }

@@ -14,6 +14,8 @@ use std::sync::Arc;
 
 /// Ranks whose notes are kept, and written, together: with the longest reasons they fit one piece.
 const NOTE_RANKS: u32 = 1 << 9;
+/// Bytes of a note, about.
+const NOTE_BYTES: usize = 96;
 
 /// A claim that was undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +74,10 @@ pub struct Pool {
     pub(crate) notes: BTreeMap<u32, Arc<Notes>>,
     cancelled: u32,
     index: SubjectIndex,
+    /// Bytes of all segments but the last.
+    sealed: usize,
+    /// How many claims have a note.
+    noted: usize,
 }
 
 impl Pool {
@@ -89,6 +95,8 @@ impl Pool {
             notes: BTreeMap::new(),
             cancelled: 0,
             index: SubjectIndex::new(),
+            sealed: 0,
+            noted: 0,
         }
     }
 
@@ -165,11 +173,27 @@ impl Pool {
     }
 
     /// Gives about how many bytes of memory the pool takes.
+    /// They are counted as they come: see [`State::memory`](crate::State::memory).
     pub fn memory(&self) -> usize {
         let hall = self.hall().map_or(0, Hall::memory);
-        let segments: usize = self.segments.iter().map(|s| s.memory() + 112).sum();
-        let notes = self.notes.values().map(|notes| notes.len() * 96).sum::<usize>();
-        segments + notes + self.index.memory() + hall + self.grants.memory()
+        let open = self.segments.last().map_or(0, bytes_of);
+        let notes = self.noted * NOTE_BYTES;
+        self.sealed + open + notes + self.index.memory() + hall + self.grants.memory()
+    }
+
+    /// Gives [`Pool::memory`] by looking at everything.
+    pub(crate) fn walked_memory(&self) -> usize {
+        let hall = self.hall().map_or(0, Hall::walked_memory);
+        let segments: usize = self.segments.iter().map(bytes_of).sum();
+        let notes = self.notes.values().map(|notes| notes.len() * NOTE_BYTES).sum::<usize>();
+        segments + notes + self.index.walked_memory() + hall + self.grants.walked_memory()
+    }
+
+    /// Counts the bytes of its seats once more.
+    pub(crate) fn count_seats(&mut self) {
+        if let Some(hall) = &mut self.hall {
+            hall.count_memory();
+        }
     }
 
     /// Gives a subject a unit of a counted pool.
@@ -207,7 +231,7 @@ impl Pool {
         }
         segment.seal();
         let last = first - 1 + segment.len() as u32;
-        self.segments.push(Arc::new(segment));
+        self.add_segment(segment);
         for rank in first..=last {
             self.point(rank);
         }
@@ -235,12 +259,17 @@ impl Pool {
                         full.next()
                     },
                 );
-                self.segments.push(Arc::new(next));
+                self.add_segment(next);
                 self.segments.last_mut().expect("it was just added")
             }
         };
         // A snapshot under way may hold the open segment: then this copies it, 256 KiB at most.
         Arc::make_mut(open).push(subject, at);
+    }
+
+    fn add_segment(&mut self, segment: Segment) {
+        self.sealed += self.segments.last().map_or(0, bytes_of);
+        self.segments.push(Arc::new(segment));
     }
 
     /// Makes a rank in the last segment the latest of its subject, and gives the one before it.
@@ -262,6 +291,7 @@ impl Pool {
 
     fn note_mut(&mut self, rank: u32) -> &mut Note {
         let notes = self.notes.entry(rank / NOTE_RANKS).or_default();
+        self.noted += usize::from(!notes.contains_key(&rank));
         Arc::make_mut(notes).entry(rank).or_default()
     }
 
@@ -271,6 +301,10 @@ impl Pool {
         }
         self.note(rank)?.cancel.as_ref()
     }
+}
+
+fn bytes_of(segment: &Arc<Segment>) -> usize {
+    segment.memory() + 112
 }
 
 fn segment_of(segments: &[Arc<Segment>], rank: u32) -> Option<&Segment> {

@@ -1,6 +1,6 @@
 //! Results: numbered outcomes that leave the system, kept until a ledger has them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Results kept together.
@@ -57,6 +57,19 @@ pub(crate) struct Record {
     pub(crate) kind: Kind,
 }
 
+impl Record {
+    /// Stands where the result of a campaign was that left memory: no campaign has its number.
+    const GONE: Self = Self { campaign: 0, rank: 0, pool: 0, kind: Kind::Claim };
+}
+
+/// Neighbouring results.
+#[derive(Clone, Debug)]
+struct Chunk {
+    records: Arc<Vec<Record>>,
+    /// How many of those that are not settled belong to each campaign: of one that left memory none, once it is told.
+    of: BTreeMap<u32, usize>,
+}
+
 /// The results that no ledger is known to have, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Results {
@@ -64,10 +77,14 @@ pub(crate) struct Results {
     pub(crate) settled: u64,
     /// The term of the leader that settled it.
     pub(crate) term: u64,
-    chunks: VecDeque<Arc<Vec<Record>>>,
+    chunks: VecDeque<Chunk>,
     /// Records at the front of the first chunk that are settled already.
     skip: usize,
     len: usize,
+    /// Records in chunks of which some campaign is in memory.
+    kept: usize,
+    /// The records of every full chunk of which no campaign is in memory.
+    gone: Option<Arc<Vec<Record>>>,
 }
 
 impl Results {
@@ -79,66 +96,123 @@ impl Results {
         self.len
     }
 
+    /// Gives about how many bytes they take.
+    pub(crate) fn memory(&self) -> usize {
+        self.kept * size_of::<Record>()
+    }
+
     pub(crate) fn push(&mut self, record: Record) {
-        match self.chunks.back_mut() {
-            // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
-            Some(chunk) if chunk.len() < CHUNK => Arc::make_mut(chunk).push(record),
-            full => {
-                // The first chunk grows as it must; after a full one the next will be full, too.
-                let capacity = if full.is_some() { CHUNK } else { 0 };
-                let mut chunk = Vec::with_capacity(capacity);
-                chunk.push(record);
-                self.chunks.push_back(Arc::new(chunk));
-            }
+        let full = self.chunks.back().is_none_or(|chunk| chunk.records.len() == CHUNK);
+        if full {
+            // The first chunk grows as it must; after a full one the next will be full, too.
+            let capacity = if self.chunks.is_empty() { 0 } else { CHUNK };
+            let records = Arc::new(Vec::with_capacity(capacity));
+            self.chunks.push_back(Chunk { records, of: BTreeMap::new() });
         }
+        let chunk = self.chunks.back_mut().expect("there is one with room");
+        // A snapshot under way may hold the last chunk: then this copies it, 96 KiB at most.
+        Arc::make_mut(&mut chunk.records).push(record);
+        *chunk.of.entry(record.campaign).or_default() += 1;
         self.len += 1;
+        self.kept += 1;
     }
 
     /// Gives the unsettled results in runs, each with the number of its first records that are settled.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (Arc<Vec<Record>>, usize)> + use<> {
         let mut skip = self.skip;
-        self.chunks.clone().into_iter().map(move |chunk| (chunk, std::mem::take(&mut skip)))
+        let runs: Vec<_> = self.chunks.iter().map(|chunk| Arc::clone(&chunk.records)).collect();
+        runs.into_iter().map(move |run| (run, std::mem::take(&mut skip)))
     }
 
-    /// Drops the first unsettled result and gives it.
-    pub(crate) fn settle_one(&mut self) -> Option<Record> {
-        let front = self.chunks.front()?;
-        let record = *front.get(self.skip)?;
-        self.skip += 1;
-        if self.skip == front.len() {
-            self.chunks.pop_front();
-            self.skip = 0;
+    /// Drops the results up to a number, and gives what is to be freed. `settled` hears how many were of each campaign
+    /// in memory.
+    ///
+    /// Costs a step for each 8,192 results and campaign among them, and up to 8,191 more.
+    ///
+    /// # Panics
+    ///
+    /// The number is beyond the last result.
+    pub(crate) fn settle(
+        &mut self,
+        through: u64,
+        mut settled: impl FnMut(u32, usize),
+    ) -> Vec<Arc<Vec<Record>>> {
+        let mut freed = Vec::new();
+        while self.settled < through {
+            let chunk = self.chunks.front_mut().expect("it is not beyond the last result");
+            let left = chunk.records.len() - self.skip;
+            let count = usize::try_from(through - self.settled).map_or(left, |more| more.min(left));
+            if count == left {
+                chunk.of.iter().for_each(|(campaign, count)| settled(*campaign, *count));
+                let is_gone = self.is_gone(0);
+                let chunk = self.chunks.pop_front().expect("it is there");
+                self.kept -= if is_gone { 0 } else { chunk.records.len() };
+                freed.push(chunk.records);
+                self.skip = 0;
+            } else {
+                for run in chunk.records[self.skip..self.skip + count]
+                    .chunk_by(|a, b| a.campaign == b.campaign)
+                {
+                    let campaign = run[0].campaign;
+                    let Some(of) = chunk.of.get_mut(&campaign) else { continue };
+                    *of -= run.len();
+                    if *of == 0 {
+                        chunk.of.remove(&campaign);
+                    }
+                    settled(campaign, run.len());
+                }
+                self.skip += count;
+            }
+            self.settled += count as u64;
+            self.len -= count;
         }
-        self.settled += 1;
-        self.len -= 1;
-        Some(record)
+        freed
     }
 
-    /// Gives unsettled results beyond a number, with their numbers.
+    /// Takes note of which campaigns left memory, and gives what is to be freed of their results.
+    ///
+    /// Their numbers stay: they are what a ledger goes on from.
+    pub(crate) fn forget(&mut self, in_memory: impl Fn(u32) -> bool) -> Vec<Arc<Vec<Record>>> {
+        let mut freed = Vec::new();
+        for at in 0..self.chunks.len() {
+            if self.is_gone(at) {
+                continue;
+            }
+            let chunk = &mut self.chunks[at];
+            chunk.of.retain(|campaign, _| in_memory(*campaign));
+            if chunk.of.is_empty() && chunk.records.len() == CHUNK {
+                let gone = self.gone.get_or_insert_with(|| Arc::new(vec![Record::GONE; CHUNK]));
+                freed.push(std::mem::replace(&mut chunk.records, Arc::clone(gone)));
+                self.kept -= CHUNK;
+            }
+        }
+        freed
+    }
+
+    fn is_gone(&self, at: usize) -> bool {
+        self.gone.as_ref().is_some_and(|gone| Arc::ptr_eq(gone, &self.chunks[at].records))
+    }
+
+    /// Gives unsettled results beyond a number, with their numbers; those of campaigns that left memory are mostly
+    /// left out.
     pub(crate) fn after(&self, number: u64) -> impl Iterator<Item = (u64, Record)> {
-        let first = self.settled + 1;
+        self.chunks_after(number)
+            .filter(|(_, chunk, _)| !chunk.of.is_empty())
+            .flat_map(|(first, _, records)| (first..).zip(records.iter().copied()))
+    }
+
+    /// Gives the chunks with unsettled results beyond a number: the number of the first such result, and all of them.
+    fn chunks_after(&self, number: u64) -> impl Iterator<Item = (u64, &Chunk, &[Record])> {
         // The number is whatever a client asked for: beyond the last it is cut to the last.
         let given = number.saturating_sub(self.settled).min(self.len as u64);
-        let mut chunks = self.chunks.iter();
-        let mut begin = given as usize + self.skip;
-        let mut rows: &[Record] = &[];
-        let mut number = first + given;
-        std::iter::from_fn(move || {
-            loop {
-                if let [record, rest @ ..] = rows {
-                    rows = rest;
-                    let at = number;
-                    number += 1;
-                    return Some((at, *record));
-                }
-                let chunk = chunks.next()?;
-                if begin >= chunk.len() {
-                    begin -= chunk.len();
-                } else {
-                    rows = &chunk[begin..];
-                    begin = 0;
-                }
-            }
+        let mut before = given as usize + self.skip;
+        let mut next = self.settled + 1 + given;
+        self.chunks.iter().filter_map(move |chunk| {
+            let from = before.min(chunk.records.len());
+            before -= from;
+            let (first, records) = (next, &chunk.records[from..]);
+            next += records.len() as u64;
+            (!records.is_empty()).then_some((first, chunk, records))
         })
     }
 }
@@ -154,9 +228,10 @@ mod tests {
         for rank in 1..=20_000 {
             results.push(record(rank));
         }
-        for rank in 1..=9_000 {
-            assert_eq!(results.settle_one(), Some(record(rank)));
-        }
+        let mut settled = Vec::new();
+        results.settle(500, |campaign, count| settled.push((campaign, count)));
+        let freed = results.settle(9_000, |campaign, count| settled.push((campaign, count)));
+        assert_eq!((settled, freed.len()), (vec![(1, 500), (1, 7_692), (1, 808)], 1));
         assert_eq!((results.settled, results.last(), results.len()), (9_000, 20_000, 11_000));
         let from = |after| results.after(after).map(|(n, r)| (n, r.rank)).collect::<Vec<_>>();
         assert_eq!(from(0), (9_001..=20_000).map(|n| (n, n as u32)).collect::<Vec<_>>());
@@ -164,5 +239,31 @@ mod tests {
         assert_eq!(from(20_000), []);
         assert_eq!(from(30_000), []);
         assert_eq!(from(u64::MAX), []);
+    }
+
+    #[test]
+    fn what_left_memory_is_freed_and_keeps_its_numbers() {
+        let mut results = Results::default();
+        let record = |campaign, rank| Record { campaign, rank, pool: 0, kind: Kind::Claim };
+        // Two chunks of the first campaign, one of both, and a part of one.
+        for rank in 1..=20_000 {
+            results.push(record(1, rank));
+        }
+        for rank in 1..=6_000 {
+            results.push(record(2, rank));
+        }
+        let all = results.memory();
+        let freed = results.forget(|campaign| campaign == 2);
+        assert_eq!((freed.len(), all - results.memory()), (2, 2 * CHUNK * size_of::<Record>()));
+        assert_eq!((results.last(), results.len()), (26_000, 26_000));
+        let first = results.after(0).find(|(_, record)| record.campaign == 2);
+        assert_eq!(first, Some((20_001, record(2, 1))));
+        let mut settled = Vec::new();
+        results.settle(25_000, |campaign, count| settled.push((campaign, count)));
+        assert_eq!(settled, [(2, 4_576), (2, 424)]);
+        assert!(results.forget(|_| false).is_empty(), "a part of a chunk stays");
+        assert_eq!(results.after(0).next(), None);
+        results.settle(26_000, |_, _| panic!("nobody is left"));
+        assert_eq!((results.memory(), results.len(), results.last()), (0, 0, 26_000));
     }
 }

@@ -1,8 +1,10 @@
 //! The state of one shard as of a position; entries are applied here.
 
+mod count;
 #[cfg(test)]
 mod last_numbers;
 mod look;
+mod remains;
 
 use crate::campaign::{Campaign, HoldRequest};
 use crate::command::{Command, Expect, Order, Steer};
@@ -14,7 +16,9 @@ use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::{Kind, Record, Results};
 use crate::settings::Settings;
 use crate::time::Timestamp;
+use count::Counts;
 use firstcome_inject::{Mistake, inject};
+pub use remains::Remains;
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -50,6 +54,9 @@ pub(crate) enum Named {
     Live(u32),
     Archived(Archived),
 }
+
+/// Deadlines of holds that went with their campaign, taken out with one entry before they are due.
+const CLEARED_DEADLINES: usize = 4_096;
 
 /// The digest of everything decided so far: XXH3-64 of each part, seeded with the digest before it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,6 +95,10 @@ pub struct State {
     pub(crate) digests: VecDeque<u64>,
     /// Live holds by when their time is over.
     pub(crate) deadlines: Deadlines,
+    /// What is counted so that nobody has to walk the state for it.
+    counts: Counts,
+    /// What left the state and is to be freed.
+    remains: Remains,
     scratch: Vec<u8>,
     new_results: NewResults,
 }
@@ -116,6 +127,8 @@ impl State {
             campaigns: BTreeMap::new(),
             digests: VecDeque::new(),
             deadlines: Deadlines::new(),
+            counts: Counts::default(),
+            remains: Remains::default(),
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
@@ -159,6 +172,8 @@ impl State {
             };
         }
         self.stamp = Stamp { level: stamp.level.max(self.stamp.level), ..stamp };
+        self.counts.begin();
+        self.remains = Remains::default();
         self.scratch.clear();
         self.scratch.extend_from_slice(&stamp.position.to_le_bytes());
         self.scratch.extend_from_slice(&stamp.at.as_micros().to_le_bytes());
@@ -176,6 +191,7 @@ impl State {
                 outcomes.push(outcome);
             }
         }
+        self.count_touched();
         self.digest.fold(&self.scratch);
         if self.digests.len() == DIGESTS_KEPT {
             self.digests.pop_front();
@@ -285,12 +301,20 @@ impl State {
 
     /// Frees every unit whose hold is due at a service time, in the order of deadlines, then of campaigns and numbers.
     fn expire(&mut self, due: i64) {
+        let mut cleared = 0;
         while let Some(&(deadline, campaign, number)) = self.deadlines.first() {
-            if deadline > due {
+            let live = self.campaigns.get_mut(&campaign);
+            if deadline > due && (live.is_some() || cleared == CLEARED_DEADLINES) {
                 return;
             }
             self.deadlines.pop_first();
-            let live = self.campaigns.get_mut(&campaign).expect("a live hold has its campaign");
+            let Some(live) = live else {
+                // Its campaign was archived.
+                cleared += 1;
+                self.counts.forget_deadline();
+                continue;
+            };
+            self.counts.touch(campaign);
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());
@@ -404,6 +428,7 @@ impl State {
             Err(refusal) => return refusal.into(),
         };
         self.last_campaign = number;
+        self.counts.touch(number);
         self.names.insert(name.into(), Named::Live(number));
         self.campaigns.insert(number, campaign);
         Outcome::Created { version: 1 }
@@ -430,30 +455,8 @@ impl State {
         if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
             return Refusal::Unsettled.into();
         }
-        let live = campaign.holds().filter(|hold| hold.is_live());
-        let due: Vec<_> =
-            live.map(|hold| (hold.deadline(), campaign.number, hold.number())).collect();
-        let (number, version) = (campaign.number, campaign.version.saturating_add(1));
-        let archived = Archived { at, title: campaign.title.clone() };
-        due.iter().for_each(|hold| assert!(self.deadlines.remove(hold), "a live hold is due"));
-        self.campaigns.remove(&number);
-        self.names.insert(name.into(), Named::Archived(archived));
-        Outcome::Changed { version, clamped: Vec::new() }
-    }
-
-    /// Drops results a ledger has. Refuses with `beyond_results` a number that was not given yet.
-    fn settle(&mut self, through: u64, term: u64) -> Outcome {
-        if through > self.results.last() {
-            return Refusal::BeyondResults.into();
-        }
-        while self.results.settled < through {
-            let record = self.results.settle_one().expect("it is not beyond the last result");
-            if let Some(campaign) = self.campaigns.get_mut(&record.campaign) {
-                campaign.unsettled -= 1;
-            }
-        }
-        self.results.term = self.results.term.max(term);
-        Outcome::Settled { through: self.results.settled }
+        let number = campaign.number;
+        self.archive(number)
     }
 
     fn record(&mut self, kind: Kind, campaign: u32, pool: u16, rank: u32, subject: &str) {
@@ -466,12 +469,14 @@ impl State {
         self.scratch.extend_from_slice(subject.as_bytes());
         if let Some(campaign) = self.campaigns.get_mut(&campaign) {
             campaign.unsettled += 1;
+            self.counts.wait();
         }
     }
 
     fn campaign_mut(&mut self, name: &str) -> Result<&mut Campaign, Refusal> {
         match self.names.get(name) {
             Some(Named::Live(number)) => {
+                self.counts.touch(*number);
                 Ok(self.campaigns.get_mut(number).expect("a live name has its campaign"))
             }
             Some(Named::Archived(_)) => Err(Refusal::Archived),

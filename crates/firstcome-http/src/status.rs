@@ -166,17 +166,16 @@ impl App {
     fn settling(&self) -> Settling {
         let leading = self.leader.standing();
         let now = self.node.intake.now();
-        let (settled, last_result, oldest) = self.node.replica.look(|state: &State| {
-            let oldest = state.results_after(state.settled()).next();
-            let oldest = oldest.map(|result| Row::from(result).at);
-            (state.settled(), state.last_result(), oldest)
+        let (settled, last_result, lag, oldest) = self.node.replica.look(|state: &State| {
+            let oldest = state.oldest_waiting().map(|result| Row::from(result).at);
+            (state.settled(), state.last_result(), state.waiting() as u64, oldest)
         });
         let age = oldest.map_or(0, |oldest| now.micros_since(oldest).max(0).cast_unsigned());
         Settling {
             ledger: self.ledger.as_ref().map_or("none", Ledger::kind).into(),
             settled,
             last_result,
-            lag: last_result - settled,
+            lag,
             lag_ms: age / 1_000,
             term: leading.term,
             trouble: leading.trouble,

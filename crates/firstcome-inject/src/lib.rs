@@ -84,6 +84,8 @@ pub enum Mistake {
     PollWhileWaiting,
     /// In the intake, for those who wait in line.
     WaitForTickFirst,
+    /// In the wait queue, when an entry was applied.
+    FreedSeatsUnheard,
     /// In the journal in memory.
     AppendAnywhere,
     /// In the journal in memory.
@@ -215,6 +217,7 @@ const TABLE: [(Mistake, &str, &str); 48] = [
     (Mistake::WaitQueueJumped, "wait_queue_jumped", "who waits for a seat takes it as soon as it is free, though others wait longer"),
     (Mistake::PollWhileWaiting, "poll_while_waiting", "the journal is asked for a seat again and again while somebody waits for it"),
     (Mistake::WaitForTickFirst, "wait_for_tick_first", "who waits for a seat asks for it once a tick has ended the hold, and others before"),
+    (Mistake::FreedSeatsUnheard, "freed_seats_unheard", "who waits for a seat is not told when somebody gives it back"),
     (Mistake::AppendAnywhere, "append_anywhere", "an append is taken whatever the entry is called that it rests on: only the height counts"),
     (Mistake::StoreTimeGoesBack, "store_time_goes_back", "an entry has the clock's time, even if that lies before the one of the entry before it"),
     (Mistake::BackfillAnywhere, "backfill_anywhere", "entries are put back wherever the journal ends"),

@@ -1,7 +1,9 @@
 //! Where a command enters: the only place that may answer without the journal.
 //!
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
-//! past the position the caller brought; the table is `from_memory`.
+//! past the position the caller brought; the table is `from_memory`. Waiting for seats: `in_line`.
+
+mod in_line;
 
 use crate::clock::StoreClock;
 use crate::failure::Failure;
@@ -12,8 +14,7 @@ use crate::queue::{NotTaken, Queue};
 use crate::replica::Replica;
 use crate::request::{Answer, Decided, Pending, Request};
 use crate::signals::Signals;
-use crate::wait_queue::{SeatName, WaitQueue, Waiter};
-use firstcome_core::command::{BadCommand, Encoded, Wanted};
+use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
@@ -22,16 +23,13 @@ use firstcome_journal::shared::Membership;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 /// How long a reader waits for what it read to be durable.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// How long a hold must last still, in microseconds of service time, for this node to say by itself that it does.
 const LASTS_FOR_US: i64 = 2_000_000;
-
-/// How much later than a hold is over by this node's clock somebody in line asks for its seats.
-const A_LITTLE_LATER: Duration = Duration::from_millis(1);
 
 /// Bytes that all commands may have together that wait for the journal, unless told otherwise: 64 MiB.
 pub const QUEUE_BYTES: usize = 64 << 20;
@@ -63,8 +61,6 @@ pub struct Intake {
     pub(crate) signals: Arc<Signals>,
     /// How much this node takes on.
     pub limits: Limits,
-    /// The callers that wait for a seat.
-    pub(crate) wait_queue: Arc<WaitQueue>,
     /// The nodes that send heartbeats, where several share the journal.
     pub(crate) membership: watch::Receiver<Option<Membership>>,
 }
@@ -155,128 +151,9 @@ impl Intake {
         answer.await.transpose()
     }
 
-    /// Has the journal decide a hold, once the seats it names are free or `wait` is over.
-    ///
-    /// Those who wait here come in the order of their arrival, seat by seat; nothing is asked of the store
-    /// meanwhile. Where too many wait already, it is decided at once.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::decide`].
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`Self::decide`]; dropped before its turn, it does not happen.
-    ///
-    /// # Panics
-    ///
-    /// The command is not a hold.
-    pub async fn hold_in_line(
-        &self,
-        hold: &Command<'_>,
-        wait: Duration,
-    ) -> Result<Answer, Failure> {
-        let until = Instant::now() + wait;
-        let waiter = if wait.is_zero() { None } else { self.join_wait_queue(hold) };
-        let Some(waiter) = waiter else {
-            return self.decide(hold).await;
-        };
-        let mut tried = None;
-        loop {
-            if !self.comes_first(&waiter, hold, &mut tried, until).await {
-                // Still taken: that is an answer, from memory where that can be.
-                return self.hold(hold, None).await;
-            }
-            let answer = self.decide(hold).await?;
-            if answer.outcome.refusal() != Some(Refusal::UnitTaken) {
-                return Ok(answer);
-            }
-        }
-    }
-
     /// Gives the store's time, as far as this node knows it.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
-    }
-
-    /// Gives how many holds wait for a seat that somebody has.
-    pub fn in_line(&self) -> usize {
-        self.wait_queue.len()
-    }
-
-    /// Joins the wait queue of each seat that a hold names.
-    fn join_wait_queue(&self, hold: &Command<'_>) -> Option<Waiter> {
-        let Command::Hold { campaign, picks, .. } = hold else { panic!("it is not a hold") };
-        let only = self.replica.look(|state| match state.campaign(campaign).ok()?.pools() {
-            [only] => Some(only.name().to_owned()),
-            _ => None,
-        });
-        let mut seats = Vec::new();
-        for pick in picks {
-            let pool = pick.pool.or(only.as_deref()).unwrap_or_default();
-            if let Wanted::Units(names) = &pick.wanted {
-                seats.extend(names.iter().map(|name| SeatName::new(campaign, pool, name)));
-            }
-        }
-        if seats.is_empty() { None } else { self.wait_queue.join(seats) }
-    }
-
-    /// Waits until nobody is before this waiter and the seats are free; `false` if the time is over.
-    ///
-    /// Seats whose hold is due count as free, though no entry has said so yet: whoever came later and does not wait asks
-    /// for them at that moment. That may be a little early, so it is `tried` once for each deadline.
-    async fn comes_first(
-        &self,
-        waiter: &Waiter,
-        hold: &Command<'_>,
-        tried: &mut Option<i64>,
-        until: Instant,
-    ) -> bool {
-        let (mut applied, mut left) = (self.replica.watch(), self.wait_queue.watch());
-        loop {
-            applied.borrow_and_update();
-            left.borrow_and_update();
-            let mut due = None;
-            if waiter.is_first() {
-                match self.free_in(hold) {
-                    Some((Duration::ZERO, _)) => return true,
-                    Some((time, deadline))
-                        if *tried != Some(deadline) && !inject(Mistake::WaitForTickFirst) =>
-                    {
-                        due = Some((Instant::now() + time, deadline));
-                    }
-                    Some(_) | None => {}
-                }
-            }
-            if inject(Mistake::PollWhileWaiting) && Instant::now() < until {
-                return true;
-            }
-            let due = due.filter(|(due, _)| *due < until);
-            tokio::select! {
-                _ = applied.changed() => {}
-                _ = left.changed() => {}
-                () = sleep_until(due.map_or(until, |(due, _)| due)) => {
-                    *tried = due.map(|(_, deadline)| deadline);
-                    return due.is_some();
-                }
-            }
-        }
-    }
-
-    /// Gives how long it is until the seats that a hold names are free by this node's clock, and the service time of
-    /// that; no time at all where they are, and none where they stay taken.
-    fn free_in(&self, hold: &Command<'_>) -> Option<(Duration, i64)> {
-        let now = self.clock.now();
-        self.replica.look(|state| {
-            let campaign = hold.campaign().and_then(|name| state.campaign(name).ok());
-            let from = campaign.map_or(Some(i64::MIN), |campaign| campaign.free_from(hold))?;
-            if from <= state.service() {
-                return Some((Duration::ZERO, from));
-            }
-            let since = now.micros_since(state.at()).clamp(0, SERVICE_STEP_US);
-            let more = u64::try_from(from - state.service() - since).unwrap_or(0);
-            Some((Duration::from_micros(more) + A_LITTLE_LATER, from))
-        })
     }
 
     /// Has the journal decide a command.
@@ -299,6 +176,9 @@ impl Intake {
         }
         if self.makes_results_beyond_the_outbox(command) {
             return Err(Failure::OutboxFull);
+        }
+        if let Some(answer) = self.names_too_much(command) {
+            return Ok(answer);
         }
         self.check_level(encoded.level()).await?;
         self.enqueue(Request::Command(encoded)).await
@@ -475,6 +355,18 @@ impl Intake {
         let now = Instant::now();
         self.signals.look();
         timeout_at(until, self.health.catches_up_with(now)).await.ok()
+    }
+
+    /// Refuses what names more seats, groups multiplied out, than a hold can have: a group never gets smaller.
+    fn names_too_much(&self, command: &Command<'_>) -> Option<Answer> {
+        self.replica.look(|state| {
+            let campaign = state.campaign(command.campaign()?).ok()?;
+            campaign.names_too_much(command).then(|| Answer {
+                outcome: Refusal::TooManyUnits.into(),
+                position: state.token(),
+                decided: Decided::Replica,
+            })
+        })
     }
 
     fn makes_results_beyond_the_outbox(&self, command: &Command<'_>) -> bool {

@@ -29,6 +29,7 @@ mod node;
 mod pace;
 mod queue;
 pub mod raise;
+mod remains;
 pub mod replica;
 mod request;
 mod retransmit;
@@ -37,7 +38,7 @@ mod signals;
 mod slow;
 mod task;
 mod ticker;
-mod wait_queue;
+pub mod wait_queue;
 
 pub use clock::StoreClock;
 pub use event::Event;

@@ -119,7 +119,6 @@ impl Node {
             clock: Arc::clone(&clock),
             signals: Arc::clone(&signals),
             limits: given.limits,
-            wait_queue: Arc::default(),
             membership: membership.clone(),
         });
         let since = clock.now();

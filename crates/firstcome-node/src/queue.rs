@@ -68,11 +68,17 @@ impl Queue {
         }
     }
 
-    /// Takes the requests at the front whose time is over.
+    /// Takes the requests whose time is over, wherever they stand: those that may wait longer are no reason for
+    /// others behind them to.
     pub(crate) fn take_overdue(&self, now: Instant) -> Vec<Pending> {
         let mut content = self.lock();
-        let overdue = content.pending.iter().take_while(|pending| pending.until <= now).count();
-        let overdue: Vec<Pending> = content.pending.drain(..overdue).collect();
+        let is_over = |pending: &Pending| pending.until <= now;
+        if !content.pending.iter().any(is_over) {
+            return Vec::new();
+        }
+        let all = std::mem::take(&mut content.pending);
+        let (overdue, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_over);
+        content.pending = left.into();
         content.bytes -= overdue.iter().map(|pending| pending.request.size()).sum::<usize>();
         overdue
     }
@@ -132,6 +138,21 @@ mod tests {
         let (reply, _) = oneshot::channel();
         let since = Instant::now();
         Pending { request, reply, since, until: since + Duration::from_secs(1) }
+    }
+
+    /// A tick waits for five seconds, whatever callers were told that a command waits.
+    #[tokio::test(start_paused = true)]
+    async fn who_waits_longer_keeps_nobody_behind_it_from_hearing_in_time() {
+        let queue = Queue::new(10, 1 << 20);
+        let (reply, _) = oneshot::channel();
+        let until = Instant::now() + Duration::from_secs(5);
+        queue.push(Pending { request: Request::Tick, reply, until }).unwrap();
+        queue.push(claim("ann")).unwrap();
+        queue.push(claim("bob")).unwrap();
+        assert_eq!(queue.take_overdue(Instant::now()).len(), 0);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(queue.take_overdue(Instant::now()).len(), 2);
+        assert_eq!((queue.len(), queue.lock().bytes), (1, 0));
     }
 
     #[tokio::test(start_paused = true)]

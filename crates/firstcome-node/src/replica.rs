@@ -1,5 +1,7 @@
 //! This node's state, and the one place where entries are applied to it.
 
+use crate::remains;
+use crate::wait_queue::WaitQueue;
 use firstcome_core::command::Mark;
 use firstcome_core::names::Position;
 use firstcome_core::state::Applied as Became;
@@ -8,7 +10,7 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Entry, Name};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
 
 /// The state as of what was applied last.
@@ -22,6 +24,8 @@ pub struct Replica {
     at_once: bool,
     /// Bytes of all bodies applied since the start.
     bytes: AtomicU64,
+    /// The callers that wait for a seat: an entry may free it.
+    pub(crate) wait_queue: Arc<WaitQueue>,
 }
 
 #[derive(Debug)]
@@ -109,6 +113,7 @@ impl Replica {
             durable: watch::Sender::new(Durable { branch: 0, position }),
             at_once,
             bytes: AtomicU64::new(0),
+            wait_queue: Arc::default(),
         }
     }
 
@@ -212,6 +217,7 @@ impl Replica {
             durable.position = if self.at_once { stamp.position } else { 0 };
         });
         drop(current);
+        self.wait_queue.switched_branch();
         self.applied.send_replace(stamp.position);
         over
     }
@@ -257,7 +263,11 @@ impl Replica {
         debug_assert!(ran == Became::Ran || outcomes.len() == before);
         current.name = name;
         let token = current.state.token();
+        let calls = self.wait_queue.freed(&current.state);
+        let remains = current.state.take_remains();
         drop(current);
+        calls.make();
+        remains::free(remains);
         let branch = self.durable().branch;
         self.confirm(branch, if self.at_once { position } else { durable.min(position) });
         self.bytes.fetch_add(entry.body.len() as u64, Ordering::Relaxed);

@@ -26,13 +26,15 @@ pub const COVERED: [(Mistake, &str); 4] = [
 ];
 
 /// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
-/// comes at the right moment, or a command of a megabyte.
-const ELSEWHERE: [Mistake; 5] = [
+/// comes at the right moment, a command of a megabyte, or somebody who looks how long
+/// it takes until who waits is called.
+const ELSEWHERE: [Mistake; 6] = [
     // No older build takes part in a world.
     Mistake::RaiseUnread,
     Mistake::WaitOnOtherConnection,
     Mistake::PollWhileWaiting,
     Mistake::WaitForTickFirst,
+    Mistake::FreedSeatsUnheard,
     Mistake::CommandNotMeasured,
 ];
 

@@ -96,6 +96,11 @@ impl Campaign {
             };
             let index = usize::from(*pool);
             let hall = self.pools[index].hall().expect("the best of a seated pool was asked for");
+            // A look at the counts spares looking for what cannot be there.
+            let counts = best.grade.map_or(hall.counts(), |grade| hall.grade_counts(grade));
+            if counts.left < best.count {
+                return Err(Refusal::SoldOut.into());
+            }
             let seats = hall.best(&wanted).map_err(|why| match why {
                 NoBest::TooFew { .. } | NoBest::Apart => Refusal::SoldOut,
                 NoBest::Orphan => Refusal::OrphanLeft,

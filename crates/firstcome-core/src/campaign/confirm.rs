@@ -1,6 +1,6 @@
 //! Rules of confirming and releasing units of a hold.
 
-use super::hold::held_of;
+use super::hold::{held_of, of_unit};
 use super::select::{Reach, Selection};
 use super::{Campaign, Refunded};
 use crate::command::{Late, Pick, Step};
@@ -10,6 +10,7 @@ use crate::outcome::{Outcome, Refusal};
 use crate::pool::Pool;
 use crate::results::Kind;
 use firstcome_inject::{Mistake, inject};
+use std::collections::BTreeSet;
 
 impl Campaign {
     /// Makes units of a hold the subject's for good, each with the next rank of its pool.
@@ -241,16 +242,13 @@ impl Campaign {
         repeated: bool,
     ) -> Result<Vec<usize>, Outcome> {
         let mut found = if repeated { Vec::new() } else { held_of(hold, selection) };
+        let got: BTreeSet<usize> = found.iter().copied().collect();
         let mut missing = Vec::new();
         let wanted = selection.seats.iter().map(|(pool, seat)| (*pool, UnitId::Seat(*seat), 1));
         for (pool, unit, count) in wanted.chain(selection.quantities.iter().copied()) {
-            let is = |index: &usize| {
-                let take = &hold.takes[*index];
-                (take.pool, take.unit) == (pool, unit)
-            };
-            let got = found.iter().filter(|index| is(index)).count();
-            let others = (0..hold.takes.len())
-                .filter(|index| is(index) && hold.takes[*index].fate != Fate::Held);
+            let of_unit = of_unit(&hold.takes, pool, unit);
+            let got = of_unit.clone().filter(|index| got.contains(index)).count();
+            let others = of_unit.filter(|index| hold.takes[*index].fate != Fate::Held);
             // A repeated step may show more than it did: which of a quantity it was is not remembered.
             let most = if repeated { usize::MAX } else { count as usize - got };
             let others: Vec<usize> = others.take(most).collect();

@@ -12,6 +12,8 @@ use crate::outcome::{
 use crate::settings::HoldsEach;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 impl Campaign {
     /// Sets units aside for a subject until a deadline.
@@ -128,7 +130,7 @@ impl Campaign {
             self.check_claims_again(request.subject, self.pool_of(pick)?)?;
         }
         self.admit(context.at, request.subject)?;
-        let selection = self.select(request.picks, Reach::ForSale);
+        let selection = self.select_for_hold(request.picks, Reach::ForSale);
         let live = self.holds.holder(request.subject).map_or(&[][..], |holder| &holder.live);
         if let Ok(selection) = &selection
             && let Some(same) =
@@ -195,21 +197,22 @@ impl Campaign {
         }
         let dropped = self.select(drop, Reach::Any)?;
         let gone = held_of(hold, &dropped);
+        let is_gone: BTreeSet<usize> = gone.iter().copied().collect();
         let stays: Vec<Allocation> = hold
             .takes
             .iter()
             .enumerate()
-            .filter(|(index, _)| !gone.contains(index))
+            .filter(|(index, _)| !is_gone.contains(index))
             .map(|t| *t.1)
             .collect();
         let before: Vec<Allocation> = gone.iter().map(|index| hold.takes[*index]).collect();
-        let mut added = self.select(add, Reach::Any)?;
+        let mut added = self.select_for_hold(add, Reach::Any)?;
         added.seats.retain(|(pool, seat)| {
-            let same = |take: &Allocation| (take.pool, take.unit) == (*pool, UnitId::Seat(*seat));
-            !stays.iter().any(|take| same(take) && take.fate == Fate::Held)
+            let same = &stays[of_unit(&stays, *pool, UnitId::Seat(*seat))];
+            !same.iter().any(|take| take.fate == Fate::Held)
         });
         // Only what is really new must be for sale now.
-        let new = self.select(add, Reach::ForSale);
+        let new = self.select_for_hold(add, Reach::ForSale);
         if added.units() > 0 {
             new?;
         }
@@ -411,9 +414,8 @@ fn has_exactly(hold: &Hold, selection: &Selection<'_>) -> bool {
     let mut quantities = selection.quantities.iter().map(|(_, _, count)| *count as usize);
     let units = selection.seats.len() + quantities.by_ref().sum::<usize>();
     let held = |pool: u16, unit: UnitId| {
-        let is =
-            |take: &&Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
-        hold.takes.iter().filter(is).count()
+        let takes = &hold.takes[of_unit(&hold.takes, pool, unit)];
+        takes.iter().filter(|take| take.fate == Fate::Held).count()
     };
     selection.only_names
         && hold.held() as usize == units
@@ -421,14 +423,19 @@ fn has_exactly(hold: &Hold, selection: &Selection<'_>) -> bool {
         && selection.quantities.iter().all(|(pool, unit, n)| held(*pool, *unit) == *n as usize)
 }
 
+/// Gives the indices of a unit among units that are in order.
+pub(super) fn of_unit(takes: &[Allocation], pool: u16, unit: UnitId) -> Range<usize> {
+    let key = |take: &Allocation| (take.pool, take.unit);
+    let first = takes.partition_point(|take| key(take) < (pool, unit));
+    first..first + takes[first..].partition_point(|take| key(take) == (pool, unit))
+}
+
 /// Gives the indices of a hold's units that are held and selected, as far as there are.
 pub(super) fn held_of(hold: &Hold, selection: &Selection<'_>) -> Vec<usize> {
     let mut found = Vec::new();
     let mut pick = |pool: u16, unit: UnitId, count: usize| {
-        let is =
-            |take: &Allocation| (take.pool, take.unit) == (pool, unit) && take.fate == Fate::Held;
-        let takes = hold.takes.iter().enumerate().filter(|(_, take)| is(take));
-        found.extend(takes.map(|(index, _)| index).take(count));
+        let held = |index: &usize| hold.takes[*index].fate == Fate::Held;
+        found.extend(of_unit(&hold.takes, pool, unit).filter(held).take(count));
     };
     selection.seats.iter().for_each(|(pool, seat)| pick(*pool, UnitId::Seat(*seat), 1));
     selection.quantities.iter().for_each(|(pool, unit, n)| pick(*pool, *unit, *n as usize));

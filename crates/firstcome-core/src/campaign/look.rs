@@ -1,10 +1,10 @@
 //! Reads a campaign: its holds, its results, and when seats become free.
 
-use super::select::Reach;
 use super::{Campaign, Moved, ResultRow};
-use crate::command::Command;
-use crate::hall::Standing;
+use crate::command::{Command, Pick, Wanted};
+use crate::hall::{Standing, Unit};
 use crate::hold::Hold;
+use crate::limits::{GROUP_SEATS, HOLD_UNITS};
 use crate::outcome::UnitName;
 use crate::pool::Claim;
 use crate::results::{Kind, Record};
@@ -19,6 +19,11 @@ impl Campaign {
     /// Gives a hold by its id, live or ended in the last 24 h.
     pub fn hold_of(&self, id: &str) -> Option<&Hold> {
         self.holds.find(id)
+    }
+
+    /// Gives a hold by the number that its seats have.
+    pub fn hold_numbered(&self, number: u32) -> Option<&Hold> {
+        self.holds.get(number)
     }
 
     /// Gives all holds, live or ended in the last 24 h, in the order they began.
@@ -100,21 +105,120 @@ impl Campaign {
         self.pools.get(usize::from(moved.pool))?.unit_name(moved.from)
     }
 
-    /// Gives the service time, in microseconds, from which on every seat a command names is free if nobody does
-    /// anything until then: long ago where all are. None where one is somebody's for good, or blocked.
+    /// Gives the seats and groups that a hold names, with the index of the pool of each: what can be waited for.
+    ///
+    /// None if it names no seat, one that is not there or not had by itself, or more seats than a hold can have:
+    /// then waiting changes nothing.
     ///
     /// # Panics
     ///
     /// The command is not a hold.
-    pub fn free_from(&self, command: &Command<'_>) -> Option<i64> {
-        let Command::Hold { picks, .. } = command else { panic!("only a hold is judged") };
-        let Ok(selection) = self.select(picks, Reach::Any) else { return Some(i64::MIN) };
-        let mut deadlines = self.taken(&selection).into_iter().map(|(pool, seat)| {
-            match self.pools[usize::from(pool)].hall()?.standing(seat) {
-                Standing::Held(number) => Some(self.holds.at(number).deadline),
-                Standing::Free | Standing::Confirmed(_) | Standing::Blocked => None,
+    pub fn waits_for(&self, command: &Command<'_>) -> Option<Vec<(u16, Unit)>> {
+        let Command::Hold { picks, .. } = command else { panic!("only a hold waits") };
+        let (mut units, mut seats) = (Vec::new(), 0);
+        for pick in picks {
+            let Wanted::Units(names) = &pick.wanted else { continue };
+            let index = self.pool_of(pick).ok()?;
+            let hall = self.pools[index].hall()?;
+            for name in names {
+                match hall.find(name)? {
+                    Unit::Area(_) => continue,
+                    Unit::Seat(seat) if hall.group_of(seat).is_some() => return None,
+                    unit @ Unit::Seat(_) => {
+                        seats += 1;
+                        units.push((index as u16, unit));
+                    }
+                    unit @ Unit::Group(group) => {
+                        seats += hall.group(group).len();
+                        units.push((index as u16, unit));
+                    }
+                }
+                if seats > HOLD_UNITS {
+                    return None;
+                }
             }
-        });
-        deadlines.try_fold(i64::MIN, |latest, deadline| Some(latest.max(deadline?)))
+        }
+        units.sort_unstable();
+        units.dedup();
+        (!units.is_empty()).then_some(units)
+    }
+
+    /// Says whether the groups that a command names have more seats, with what else it names, than a hold can have.
+    ///
+    /// Costs a look-up for each name, of those commands that can name as many: they are about a hold.
+    pub fn names_too_much(&self, command: &Command<'_>) -> bool {
+        let beyond = |picks: &[Pick<'_>]| {
+            let names = |pick: &Pick<'_>| match &pick.wanted {
+                Wanted::Units(names) => names.len(),
+                Wanted::Quantity { .. } | Wanted::Best(_) => 0,
+            };
+            // Most name a few: these are none too much, whatever they are.
+            if picks.iter().map(names).sum::<usize>() * GROUP_SEATS <= HOLD_UNITS {
+                return false;
+            }
+            let mut seats = 0;
+            for pick in picks {
+                let Wanted::Units(names) = &pick.wanted else { continue };
+                let pool = self.pool_of(pick).ok().and_then(|index| self.pools[index].hall());
+                let Some(hall) = pool else { continue };
+                for name in names {
+                    seats += match hall.find(name) {
+                        Some(Unit::Group(group)) => hall.group(group).len(),
+                        Some(Unit::Seat(_) | Unit::Area(_)) | None => 1,
+                    };
+                    if seats > HOLD_UNITS {
+                        return true;
+                    }
+                }
+            }
+            false
+        };
+        match command {
+            Command::Hold { picks, .. } => beyond(picks),
+            Command::Change { add, drop, .. } => beyond(add) || beyond(drop),
+            Command::Confirm { units, .. } | Command::Release { units, .. } => beyond(units),
+            Command::Claim { .. }
+            | Command::Cancel { .. }
+            | Command::Extend { .. }
+            | Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::Put { .. }
+            | Command::Steer { .. }
+            | Command::Raise { .. }
+            | Command::Tick { .. }
+            | Command::Settled { .. } => false,
+        }
+    }
+
+    /// Gives the service time, in microseconds, from which on all these units are free if nobody does anything until
+    /// then: long ago where all are. None where one is somebody's for good, or blocked.
+    ///
+    /// Units are those of [`Campaign::waits_for`], in this state or in an earlier one.
+    pub fn free_from(&self, units: &[(u16, Unit)]) -> Option<i64> {
+        let mut latest = i64::MIN;
+        for (pool, unit) in units {
+            let Some(hall) = self.pools.get(usize::from(*pool)).and_then(|pool| pool.hall()) else {
+                return Some(i64::MIN);
+            };
+            let one;
+            let seats = match unit {
+                Unit::Seat(seat) if *seat < hall.seats() => {
+                    one = [*seat];
+                    &one[..]
+                }
+                Unit::Group(group) if *group < hall.groups() => hall.group(*group),
+                Unit::Seat(_) | Unit::Group(_) => return Some(i64::MIN),
+                Unit::Area(_) => continue,
+            };
+            for seat in seats {
+                match hall.standing(*seat) {
+                    Standing::Free => {}
+                    Standing::Held(number) => latest = latest.max(self.holds.at(number).deadline),
+                    Standing::Confirmed(_) | Standing::Blocked => return None,
+                }
+            }
+        }
+        Some(latest)
     }
 }

@@ -6,6 +6,7 @@ use crate::hall::{Hall, Standing, Unit};
 use crate::hold::UnitId;
 use crate::limits::{BEST_PICKS, HOLD_UNITS};
 use crate::outcome::{Missing, Outcome, Refusal, UnitName};
+use std::collections::BTreeSet;
 
 /// What picks ask for.
 #[derive(Clone, Debug, Default)]
@@ -86,8 +87,29 @@ impl Campaign {
         picks: &[Pick<'a>],
         reach: Reach,
     ) -> Result<Selection<'a>, Outcome> {
+        self.select_at_most(picks, reach, usize::MAX)
+    }
+
+    /// Gives what picks ask for, for a hold to have: refused and ordered as [`Campaign::select`] does. Of more seats
+    /// than any hold can get with what it has already, some are left out: it is too many units all the same.
+    pub(super) fn select_for_hold<'a>(
+        &self,
+        picks: &[Pick<'a>],
+        reach: Reach,
+    ) -> Result<Selection<'a>, Outcome> {
+        self.select_at_most(picks, reach, 2 * HOLD_UNITS)
+    }
+
+    /// Gives what picks ask for; once groups gave more seats than `most`, no more of them are added.
+    fn select_at_most<'a>(
+        &self,
+        picks: &[Pick<'a>],
+        reach: Reach,
+        most: usize,
+    ) -> Result<Selection<'a>, Outcome> {
         let mut selection = Selection { only_names: true, ..Selection::default() };
         let (mut unknown, mut not_sold) = (Vec::new(), Vec::new());
+        let (mut groups, mut of_groups) = (BTreeSet::new(), 0);
         for pick in picks {
             let index = self.pool_of(pick)?;
             let (pool, index) = (&self.pools[index], index as u16);
@@ -111,9 +133,12 @@ impl Campaign {
                         match unit {
                             Unit::Seat(seat) => selection.seats.push((index, seat)),
                             Unit::Group(group) => {
-                                selection
-                                    .seats
-                                    .extend(hall.group(group).iter().map(|s| (index, *s)));
+                                // No seat is in two groups.
+                                if of_groups <= most && groups.insert((index, group)) {
+                                    let seats = hall.group(group).iter().map(|seat| (index, *seat));
+                                    selection.seats.extend(seats);
+                                    of_groups += hall.group(group).len();
+                                }
                             }
                             Unit::Area(area) => selection.add(index, UnitId::Area(area), 1),
                         }

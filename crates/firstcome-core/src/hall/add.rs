@@ -51,6 +51,7 @@ impl Hall {
         self.rows_by_best.extend(new);
         // What was in order already costs little to sort again.
         self.rows_by_best.sort_by_key(|row| (self.rows[*row as usize].best, first(*row)));
+        self.count_memory();
         Ok(())
     }
 

@@ -1,8 +1,7 @@
 //! Chooses seats that are not next to each other, as near as is reasonable.
 
 use super::criteria::Criteria;
-use super::{ACCESSIBLE, Hall};
-use std::collections::BTreeMap;
+use super::{ACCESSIBLE, Hall, Seat};
 use std::ops::Range;
 
 /// How many seats can be taken: bit *t* is set if *t* can. There is room for 127, and nobody asks for more.
@@ -14,6 +13,8 @@ struct Patch {
     section: u32,
     row: u32,
     range: Range<usize>,
+    /// The number of its first seat.
+    first: u32,
     can_give: Amounts,
 }
 
@@ -51,24 +52,27 @@ impl Hall {
                 return Some(self.gather(&mut patches, wanted, strict));
             }
         }
-        let mut sections: BTreeMap<u32, (u32, Vec<u32>)> = BTreeMap::new();
-        for (number, row) in self.rows.iter().enumerate().filter(|(_, row)| row.left > 0) {
-            let (left, rows) = sections.entry(row.section).or_default();
-            *left += row.left;
-            rows.push(number as u32);
+        // Rows with their section's first one, so that sections come in the order of adding.
+        let mut firsts = vec![u32::MAX; self.sections.len() + 1];
+        let mut rows: Vec<(u32, u32)> = Vec::new();
+        for (number, row) in (0..).zip(&self.rows).filter(|(_, row)| row.left > 0) {
+            let first = &mut firsts[row.section as usize];
+            *first = number.min(*first);
+            rows.push((*first, number));
         }
-        let mut sections: Vec<(u32, Vec<u32>)> = sections.into_values().collect();
-        sections.sort_unstable_by_key(|(_, rows)| rows[0]);
+        rows.sort_unstable();
         let mut all = Vec::new();
-        for (left, rows) in &sections {
-            patches.clear();
-            for row in rows {
-                self.patches(*row, wanted, strict, &mut patches);
+        for section in rows.chunk_by(|a, b| a.0 == b.0) {
+            let begins = all.len();
+            let mut left = 0;
+            for (_, row) in section {
+                left += self.rows[*row as usize].left as usize;
+                self.patches(*row, wanted, strict, &mut all);
             }
-            if *left as usize >= wanted.quantity && reach(&patches, wanted.quantity) {
-                return Some(self.gather(&mut patches, wanted, strict));
+            let patches = &mut all[begins..];
+            if left >= wanted.quantity && reach(patches, wanted.quantity) {
+                return Some(self.gather(patches, wanted, strict));
             }
-            all.append(&mut patches);
         }
         reach(&all, wanted.quantity).then(|| self.gather(&mut all, wanted, strict))
     }
@@ -108,28 +112,46 @@ impl Hall {
         let mut from = 0;
         while let Some(run) = row.next_run(from) {
             from = run.end;
+            // Every seat of a run is open: it is in a stretch if it is ordinary.
+            let grade = |seat: &Seat| seat.is_ordinary().then_some(seat.grade);
             let mut start = run.start;
             while start < run.end {
-                let grade = self.stretch(number, start);
-                let other = |index: &usize| self.stretch(number, *index) != grade;
-                let end = (start + 1..run.end).find(other).unwrap_or(run.end);
+                let first = row.seats[start];
+                let begins = &self.seats[first as usize];
+                let (of, mut fitting, mut end) =
+                    (grade(begins), usize::from(wanted.fits(begins)), start + 1);
+                while let Some(seat) = row.seats[..run.end].get(end) {
+                    let seat = &self.seats[*seat as usize];
+                    if grade(seat) != of {
+                        break;
+                    }
+                    fitting += usize::from(wanted.fits(seat));
+                    end += 1;
+                }
                 let range = start..end;
                 start = end;
-                let can_give = match grade {
-                    Some(_) => self.can_give(number, range.clone(), wanted, strict),
-                    None => 1,
-                };
+                if of.is_none() || fitting == 0 {
+                    continue;
+                }
+                let can_give = self.can_give(number, range.clone(), fitting, wanted, strict);
                 if can_give != 1 {
-                    found.push(Patch { section: row.section, row: number, range, can_give });
+                    let section = row.section;
+                    found.push(Patch { section, row: number, range, first, can_give });
                 }
             }
         }
     }
 
-    /// Gives how many seats a stretch can give.
-    fn can_give(&self, row: u32, range: Range<usize>, wanted: &Criteria, strict: bool) -> Amounts {
+    /// Gives how many seats a stretch can give, of which so many fit.
+    fn can_give(
+        &self,
+        row: u32,
+        range: Range<usize>,
+        fitting: usize,
+        wanted: &Criteria,
+        strict: bool,
+    ) -> Amounts {
         let many = range.len();
-        let fitting = range.clone().filter(|index| self.fits_at(row, *index, wanted)).count();
         if !strict || fitting == 0 {
             return up_to(fitting);
         }
@@ -148,26 +170,29 @@ impl Hall {
     /// Takes as many as are wanted from patches that can give as many together.
     fn gather(&self, patches: &mut [Patch], wanted: &Criteria, strict: bool) -> Vec<u32> {
         let quantity = wanted.quantity;
-        let first = |patch: &Patch| self.rows[patch.row as usize].seats[patch.range.start];
         let anchor = patches
             .iter()
-            .max_by_key(|patch| (patch.most(quantity), std::cmp::Reverse(first(patch))))
+            .max_by_key(|patch| (patch.most(quantity), std::cmp::Reverse(patch.first)))
             .expect("patches that give something are some")
             .clone();
         let distance = |patch: &Patch| {
             let itself = (patch.row, patch.range.start) != (anchor.row, anchor.range.start);
             let rows = patch.row.abs_diff(anchor.row);
             let apart = patch.range.start.abs_diff(anchor.range.start);
-            (itself, patch.section != anchor.section, rows, apart, first(patch))
+            (itself, patch.section != anchor.section, rows, apart, patch.first)
         };
         let (mut taken, mut missing, mut near) = (Vec::with_capacity(quantity), quantity, NEAR);
         let mut later = patches;
         while missing > 0 {
             assert!(!later.is_empty(), "patches give what they can give together");
-            // Most of a large hall is too far away to be put in order.
+            // Most of a large hall is too far away to be put in order, and even to be compared exactly.
             near = near.min(later.len());
-            if near < later.len() {
-                later.select_nth_unstable_by_key(near, distance);
+            let some = bring_forward(later, near, self.rows.len() + 1, |patch| {
+                let rows = patch.row.abs_diff(anchor.row) as usize;
+                if patch.section == anchor.section { 0 } else { 1 + rows }
+            });
+            if near < some {
+                later[..some].select_nth_unstable_by_key(near, distance);
             }
             let (now, rest) = later.split_at_mut(near);
             now.sort_unstable_by_key(distance);
@@ -248,6 +273,33 @@ impl Hall {
     fn fits_at(&self, row: u32, index: usize, wanted: &Criteria) -> bool {
         wanted.fits(&self.seats[self.rows[row as usize].seats[index] as usize])
     }
+}
+
+/// Puts those of the lowest classes first, so many of them and whoever else is of the last such class; gives how many
+/// these are. Classes are below `classes`.
+fn bring_forward(
+    patches: &mut [Patch],
+    many: usize,
+    classes: usize,
+    class: impl Fn(&Patch) -> usize,
+) -> usize {
+    let mut counts = vec![0; classes];
+    for patch in &*patches {
+        counts[class(patch)] += 1;
+    }
+    let (mut last, mut found) = (0, counts[0]);
+    while found < many && last + 1 < classes {
+        last += 1;
+        found += counts[last];
+    }
+    let mut front = 0;
+    for at in 0..patches.len() {
+        if class(&patches[at]) <= last {
+            patches.swap(front, at);
+            front += 1;
+        }
+    }
+    front
 }
 
 /// How many seats can be taken of the rest of a stretch, by how many were left since its beginning or the last one taken.

@@ -80,7 +80,7 @@ impl Hall {
     pub fn best(&self, ask: &Best<'_>) -> Result<Vec<u32>, NoBest> {
         let Some(wanted) = self.wanted(ask) else { return Err(NoBest::TooFew { left: 0 }) };
         if wanted.quantity == 0 || wanted.quantity > BEST_SEATS {
-            return Err(NoBest::TooFew { left: self.left(&wanted) });
+            return Err(NoBest::TooFew { left: self.left(&wanted, usize::MAX) });
         }
         let strict = ask.orphans != Orphans::Allowed;
         let lenient = ask.orphans != Orphans::Never;
@@ -99,7 +99,7 @@ impl Hall {
         if let Some(found) = found {
             return Ok(found);
         }
-        let left = self.left(&wanted);
+        let left = self.left(&wanted, wanted.quantity);
         if (left as usize) < wanted.quantity {
             return Err(NoBest::TooFew { left });
         }
@@ -123,9 +123,10 @@ impl Hall {
         Some(Criteria { quantity, grade, price, channel, accessible: ask.accessible })
     }
 
-    /// Gives how many seats fit and can be taken; none, if one must be accessible and none is.
-    fn left(&self, wanted: &Criteria) -> u32 {
-        let (mut left, mut accessible) = (0, false);
+    /// Gives how many seats fit and can be taken, counted up to `enough` or a little beyond; none, if one must be
+    /// accessible and none is.
+    fn left(&self, wanted: &Criteria, enough: usize) -> u32 {
+        let (mut left, mut accessible) = (0, !wanted.accessible);
         for row in &self.rows {
             let mut from = 0;
             while let Some(run) = row.next_run(from) {
@@ -137,9 +138,12 @@ impl Hall {
                         accessible |= seat.marks & ACCESSIBLE != 0;
                     }
                 }
+                if accessible && left as usize >= enough {
+                    return left;
+                }
             }
         }
-        if wanted.accessible && !accessible { 0 } else { left }
+        if accessible { left } else { 0 }
     }
 
     /// Gives the best seats next to each other; with `strict`, of those that leave no orphan.

@@ -181,6 +181,8 @@ impl Standings {
     }
 
     pub(super) fn memory(&self) -> usize {
-        self.runs.iter().map(|run| run.kinds.capacity() + run.numbers.capacity() * 4 + 64).sum()
+        let full = self.runs.len().saturating_sub(1) * RUN;
+        let seats = full + self.runs.last().map_or(0, |run| run.kinds.len());
+        seats * 5 + self.runs.len() * 64
     }
 }

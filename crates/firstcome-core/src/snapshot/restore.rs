@@ -2,7 +2,7 @@
 
 use super::finish::{finish, units_fit};
 use super::{BadSnapshot, Manifest, counted, field, service_time};
-use crate::campaign::Campaign;
+use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
 use crate::holds::Holds;
 use crate::names::{NodeId, PieceName};
@@ -99,6 +99,7 @@ impl Restore {
         if !units_fit(&state) {
             return Err(BadSnapshot::Unfit("a result about a unit that is none"));
         }
+        state.count_all();
         Ok(state)
     }
 
@@ -190,6 +191,7 @@ impl Restore {
             holds: Holds::new(),
             refunds: Vec::new(),
             moves: Vec::new(),
+            counted: Counted::default(),
         };
         (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
         for (index, (wanted, (taken, last_rank, held))) in

@@ -1,12 +1,11 @@
 //! Reads the state.
 
-use super::{Archived, Named, Stamp, State};
+use super::{Archived, CLEARED_DEADLINES, Named, Stamp, State};
 use crate::campaign::{Campaign, HoldRequest, ResultRow};
 use crate::command::{Command, Mark};
 use crate::context::{ApplyContext, Deadlines, NewResults};
 use crate::names::{NodeId, Position, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
-use crate::results::Record;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
 
@@ -41,6 +40,11 @@ impl State {
         campaign
             .judge_hold(&context, &request, margin_us)
             .map(|outcome| (outcome, campaign.claim_again))
+    }
+
+    /// Gives a campaign in memory by its number.
+    pub fn campaign_numbered(&self, number: u32) -> Option<&Campaign> {
+        self.campaigns.get(&number)
     }
 
     /// Gives the campaigns in memory, in order of creation.
@@ -155,23 +159,17 @@ impl State {
 
     /// Gives when the next hold is over if journal time goes on without a break; none without live holds.
     pub fn next_expiry(&self) -> Option<Timestamp> {
-        self.deadlines.first().map(|(deadline, ..)| self.moment(*deadline))
+        if self.live_holds() == 0 {
+            return None;
+        }
+        let live = |due: &&(i64, u32, u32)| self.campaigns.contains_key(&due.1);
+        // Deadlines that went with their campaign may stand before: where there are many, one of them is looked at.
+        let first = self.deadlines.iter().take(CLEARED_DEADLINES).find(live);
+        first.or(self.deadlines.first()).map(|(deadline, ..)| self.moment(*deadline))
     }
 
     /// Gives the moment at which a service time comes, or came, if journal time goes on without a break.
     pub fn moment(&self, service: i64) -> Timestamp {
         self.at().plus_micros(service - self.service)
-    }
-
-    /// Gives how many holds are live.
-    pub fn live_holds(&self) -> usize {
-        self.deadlines.len()
-    }
-
-    /// Gives about how many bytes of memory the campaigns take.
-    pub fn memory(&self) -> usize {
-        self.campaigns.values().map(Campaign::memory).sum::<usize>()
-            + self.results.len() * size_of::<Record>()
-            + self.deadlines.len() * 32
     }
 }

@@ -173,7 +173,7 @@ fn the_ids_of_one_key_are_nothing_to_another() {
 #[test]
 fn from_level_2_on_the_rules_bound_what_one_hold_may_look_for() {
     let seats = (0..20).map(|n| format!("A{n}")).collect::<Vec<_>>().join("; ");
-    let five = vec!["best 1"; 5].join(" + ");
+    let five = ["best 1"; 5].join(" + ");
     let half = vec!["A7"; 251].join(" ");
     for (raise, best, named) in [
         ("", "held A0 A1 A2 A3 A4 until 480s", "held A7 until 480s"),

@@ -254,6 +254,12 @@ fn invariants(state: &State) {
         assert_eq!(campaign.unsettled(), unsettled(campaign.name()));
     }
     assert_eq!(state.unsettled() as u64, state.last_result() - state.settled());
+    assert_eq!(state.waiting(), state.results_after(0).count());
+    let oldest = state.oldest_waiting().map(|row| row.number);
+    assert_eq!(oldest, state.results_after(0).next().map(|row| row.number));
+    assert_eq!(state.memory(), state.walked_memory(), "what is counted is what there is");
+    let pools = state.campaigns().flat_map(|campaign| campaign.settings().pools);
+    assert_eq!(state.capacity(), pools.map(|pool| u64::from(pool.capacity)).sum::<u64>());
     assert_eq!(state.digest_at(state.position()), Some(state.digest()));
 }
 

@@ -102,8 +102,7 @@ fn fits_memory(app: &App, name: &str, wanted: &Settings) -> Result<(), Problem> 
         settings.pools.iter().map(|pool| u64::from(pool.capacity)).sum()
     };
     let others: u64 = app.node.replica.look(|state: &State| {
-        let others = state.campaigns().filter(|campaign| campaign.name() != name);
-        others.map(|campaign| units(&campaign.settings())).sum()
+        state.capacity() - state.campaign(name).map_or(0, |campaign| campaign.capacity())
     });
     let limit = app.node.intake.memory_limit();
     let (ours, others) = (units(wanted) * BYTES_PER_UNIT, others * BYTES_PER_UNIT);

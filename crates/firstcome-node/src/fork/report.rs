@@ -1,13 +1,16 @@
 //! The report of a fork: what was true on the abandoned branch, and what became of it.
 
+mod unit;
+
 use super::orphan::Orphan;
-use firstcome_core::command::{Body, Command};
+use firstcome_core::command::{Body, Command, Wanted};
 use firstcome_core::hold::Fate;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
 use firstcome_core::state::State;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use unit::{UnitAt, UnitStanding};
 
 /// Bytes of a report.
 const REPORT: usize = 1 << 20;
@@ -24,6 +27,8 @@ pub(super) struct AbandonedBranch {
     forgotten: BTreeSet<Whose>,
     /// The holds that the lost entries are about, with what they had; none for one that was not there.
     holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
+    /// The units that an operator's lost words were about, with how each stood.
+    units: BTreeMap<UnitAt, BTreeSet<UnitStanding>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
     /// The state it had, where what was lost is not known.
@@ -98,6 +103,7 @@ impl AbandonedBranch {
             claimed: BTreeMap::new(),
             forgotten: BTreeSet::new(),
             holds: BTreeMap::new(),
+            units: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             whole: None,
             too_old: 0,
@@ -138,12 +144,38 @@ impl AbandonedBranch {
             | Command::Release { step, .. } => {
                 return self.note_hold(step.campaign, step.hold, ours);
             }
-            Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Raise { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => return,
+            Command::Move { campaign, pool, from, to, .. } => {
+                self.note_units(campaign, pool, [from, to], ours);
+                let stands = UnitStanding::of(&(campaign.into(), pool.into(), to.into()), ours);
+                // What the move did to whom shows in their hold.
+                if let Some(hold) = stands.and_then(|stands| stands.hold) {
+                    self.note_hold(campaign, &hold, ours);
+                }
+                return;
+            }
+            Command::Block { campaign, ref units, .. } => {
+                let pools = ours.campaign(campaign).map(|campaign| campaign.pools());
+                let only = pools.ok().and_then(|pools| pools.first()).map(|pool| pool.name());
+                for pick in units {
+                    let Some(pool) = pick.pool.or(only) else { continue };
+                    match &pick.wanted {
+                        Wanted::Units(names) => {
+                            self.note_units(campaign, pool, names.iter().copied(), ours);
+                        }
+                        Wanted::Quantity { area, .. } => {
+                            self.note_units(campaign, pool, *area, ours)
+                        }
+                        Wanted::Best(_) => {}
+                    }
+                }
+                return;
+            }
+            Command::Seats { campaign, pool, ref chunk, .. } => {
+                let seats = chunk.seats.iter().map(|seat| seat.name);
+                let names = seats.chain(chunk.areas.iter().map(|area| area.name));
+                return self.note_units(campaign, pool, names, ours);
+            }
+            Command::Raise { .. } | Command::Tick { .. } | Command::Settled { .. } => return,
         };
         let found = ours.campaign(campaign);
         let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());
@@ -164,6 +196,21 @@ impl AbandonedBranch {
         self.holds.entry(name).or_default().insert(had);
     }
 
+    fn note_units<'a>(
+        &mut self,
+        campaign: &str,
+        pool: &str,
+        names: impl IntoIterator<Item = &'a str>,
+        ours: &State,
+    ) {
+        for name in names {
+            let unit = (campaign.into(), pool.into(), name.into());
+            if let Some(stood) = UnitStanding::of(&unit, ours) {
+                self.units.entry(unit).or_default().insert(stood);
+            }
+        }
+    }
+
     /// Adds what was true in another history that is over.
     pub(super) fn extend(&mut self, later: Self) {
         for (whose, claimed) in later.claimed {
@@ -172,6 +219,9 @@ impl AbandonedBranch {
         self.forgotten.extend(later.forgotten);
         for (name, had) in later.holds {
             self.holds.entry(name).or_default().extend(had);
+        }
+        for (unit, stood) in later.units {
+            self.units.entry(unit).or_default().extend(stood);
         }
         self.whole = self.whole.take().or(later.whole);
         for (campaign, version) in later.campaigns {
@@ -196,6 +246,9 @@ impl AbandonedBranch {
         }
         for (name, had) in &self.holds {
             had.iter().flatten().for_each(|had| list.hold(name, had));
+        }
+        for (unit, stood) in &self.units {
+            stood.iter().for_each(|stood| list.unit(unit, stood));
         }
         for (campaign, had) in &self.campaigns {
             list.campaign(campaign, *had);
@@ -235,6 +288,12 @@ impl AbandonedBranch {
                 had.iter().for_each(|had| list.hold(&name, had));
             }
             for pool in campaign.pools() {
+                for name in unit::names(pool) {
+                    let unit = (campaign.name().into(), pool.name().into(), name.into());
+                    let stood = UnitStanding::of(&unit, whole);
+                    let stood = stood.filter(|_| !self.units.contains_key(&unit));
+                    stood.iter().for_each(|stood| list.unit(&unit, stood));
+                }
                 for claim in (1..=pool.last_rank()).filter_map(|rank| pool.claim(rank)) {
                     let whose = Whose {
                         campaign: campaign.name().into(),
@@ -324,6 +383,17 @@ impl List<'_> {
             Some(_) | None => format!("is gone, it had {had}"),
         };
         self.lines.push_str(&format!("{campaign} hold {id:?} of {:?} {what}\n", had.subject));
+    }
+
+    /// Says what became of a unit that stands otherwise than it did.
+    fn unit(&mut self, unit: &UnitAt, stood: &UnitStanding) {
+        let stands = UnitStanding::of(unit, self.now);
+        if stands.as_ref() == Some(stood) {
+            return;
+        }
+        let (campaign, pool, name) = unit;
+        let now = stands.map_or_else(|| "is gone".to_owned(), |stands| format!("is {stands}"));
+        self.lines.push_str(&format!("{campaign}/{pool} unit {name:?} {now}, it was {stood}\n"));
     }
 
     /// Says that a campaign is gone, or went back.

@@ -2,9 +2,10 @@
 //!
 //! Time is the runtime's own, paused: waiting for something that only time brings is done at once.
 
+use crate::holding::{holds, opens, units};
 use crate::several::{Seat, agree, store, store_head};
 use firstcome_core::Outcome;
-use firstcome_core::command::{BodyWriter, Command, Late, Pick, Step};
+use firstcome_core::command::{BodyWriter, Command, Late, Order, Pick, Step};
 use firstcome_core::names::NodeId;
 use firstcome_core::outcome::By;
 use firstcome_journal::faulty::{Call, Fault};
@@ -148,6 +149,46 @@ async fn whoever_held_something_that_a_fork_took_or_changed_is_on_the_list() {
     ] {
         assert!(text.contains(line), "{line} is missing from: {text}");
     }
+}
+
+/// An operator says something about seats, ann's among them; then a copy that had only her hold gave `B1` to zed. Gives
+/// the report.
+async fn is_undone(said: &Command<'_>) -> String {
+    let store = store();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    opens(&one, Duration::from_secs(600)).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let kept = one.position().position;
+    let done = one.node.intake.decide(said).await.unwrap().outcome;
+    assert!(!done.is_refusal(), "{done:?}");
+    two.reaches(kept + 1).await;
+    let stranger = NodeId([9; 16]);
+    let mut body = BodyWriter::new(stranger, 1, 0);
+    let (picks, limit) = (units(&["B1"]), None);
+    assert!(body.push(&Command::Hold { campaign: "hall", id: "z", subject: "zed", picks, limit }));
+    store.fork(kept, [(Name { node: stranger, number: 1 }, body.finish())]);
+    sleep(Duration::from_secs(20)).await;
+    agree(&[&one, &two]).await;
+    let reports = Journal::Memory(store.clone()).shared().unwrap().reports().await.unwrap();
+    reports.iter().map(|(_, _, text)| text.as_str()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_operator_said_about_seats_and_a_fork_undid_is_on_the_list() {
+    let order = Order { id: None, who: "desk" };
+    let (campaign, pool, from, to, reason) = ("hall", "main", "A1", "B1", "a broken seat");
+    let text = is_undone(&Command::Move { campaign, pool, from, to, reason, order }).await;
+    for line in [
+        "hall/main unit \"B1\" is held by \"zed\" in hold \"z\", it was held by \"ann\" in hold \"h1\"\n",
+        "hall/main unit \"A1\" is held by \"ann\" in hold \"h1\", it was free\n",
+        "hall hold \"h1\" of \"ann\" has main/A1, it had main/B1\n",
+    ] {
+        assert!(text.contains(line), "{line} is missing from: {text}");
+    }
+    let (units, blocked, reason) = (units(&["B1"]), true, "wet paint");
+    let text = is_undone(&Command::Block { campaign, units, blocked, reason, order }).await;
+    let line = "hall/main unit \"B1\" is held by \"zed\" in hold \"z\", it was blocked\n";
+    assert!(text.contains(line), "{line} is missing from: {text}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,9 @@
 use crate::holding::{holds, opens, units};
 use crate::mistakes::shows;
 use crate::several::{Seat, store};
-use firstcome_core::command::{Encoded, Step};
+use firstcome_core::command::{Encoded, Late, Order, Steer, Step};
+use firstcome_core::hall::{Chunk, SeatSettings};
+use firstcome_core::outcome::By;
 use firstcome_core::{Command, State};
 use firstcome_inject::Mistake;
 use firstcome_node::{Answer, Decided};
@@ -187,4 +189,169 @@ async fn who_goes_home_leaves_the_line_and_the_next_one_is_not_kept_waiting() {
     assert_eq!(short.await.unwrap().outcome.as_str(), "unit_taken");
     assert_eq!(dan.await.unwrap().outcome.as_str(), "held");
     assert_eq!((had(&one), one.node.intake.in_line()), (vec!["ann".into(), "dan".into()], 0));
+}
+
+const OPS: Order<'_> = Order { id: None, who: "ops" };
+
+fn step(subject: &str, hold: &'static str) -> Step<'static> {
+    let subject = if subject == "ann" { "ann" } else { "bob" };
+    Step { campaign: "hall", hold, subject, id: None }
+}
+
+async fn does(seat: &Seat, command: Command<'_>) {
+    let done = seat.node.intake.decide(&command).await.unwrap().outcome;
+    assert!(!done.is_refusal(), "{command:?}: {done:?}");
+}
+
+/// Ann has both seats for ten minutes, and bob waits for `A1`; says how long it takes him once `frees` was done.
+async fn is_called(frees: impl AsyncFn(&Seat)) -> (Answer, Duration) {
+    let one = Seat::at(&store()).await;
+    opens(&one, 600 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let bob = waits(&one, "bob", &["A1"], 300 * SECOND).await;
+    sleep(5 * SECOND).await;
+    let begun = tokio::time::Instant::now();
+    frees(&one).await;
+    (bob.await.unwrap(), begun.elapsed())
+}
+
+/// Says whether somebody whose seat is given back hears nothing of it.
+async fn is_left_waiting() -> bool {
+    let release = Command::Release { step: step("ann", "h1"), units: Vec::new() };
+    let (said, took) = is_called(async |one| does(one, release.clone()).await).await;
+    assert_eq!(said.outcome.as_str(), "held");
+    took > SECOND
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_called_when_the_seat_is_given_back() {
+    shows(Mistake::FreedSeatsUnheard, is_left_waiting).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_is_called_however_the_seat_comes_free() {
+    let confirm =
+        Command::Confirm { step: step("ann", "h1"), units: Vec::new(), late: Late::Refuse };
+    let ways: Vec<Vec<Command<'_>>> = vec![
+        vec![Command::Release { step: step("ann", "h1"), units: units(&["A1"]) }],
+        vec![Command::Change {
+            step: step("ann", "h1"),
+            add: units(&["B1"]),
+            drop: units(&["A1"]),
+            limit: None,
+        }],
+        vec![
+            confirm.clone(),
+            Command::Cancel {
+                campaign: "hall",
+                pool: Some("main"),
+                subject: "ann",
+                rank: 1,
+                by: By::Subject,
+                reason: "",
+                who: "",
+            },
+        ],
+        vec![Command::Move {
+            campaign: "hall",
+            pool: "main",
+            from: "A1",
+            to: "B1",
+            reason: "",
+            order: OPS,
+        }],
+    ];
+    for way in ways {
+        let (said, took) = is_called(async |one| {
+            for command in &way {
+                does(one, command.clone()).await;
+            }
+        })
+        .await;
+        assert_eq!(said.outcome.as_str(), "held", "{way:?}");
+        assert!(took < SECOND, "{took:?} after {way:?}");
+    }
+    // Nothing is left to wait for.
+    let (said, took) = is_called(async |one| {
+        let campaign = "hall";
+        does(one, Command::Steer { campaign, steer: Steer::Close, order: OPS }).await;
+        let steer = Steer::Archive { drop_unsettled: true };
+        does(one, Command::Steer { campaign, steer, order: OPS }).await;
+    })
+    .await;
+    assert_eq!(said.outcome.as_str(), "archived");
+    assert!(took < SECOND, "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_blocked_seat_is_called_when_it_is_unblocked() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 600 * SECOND).await;
+    let block = |blocked| {
+        let (campaign, units, reason) = ("hall", units(&["A1"]), "");
+        Command::Block { campaign, units, blocked, reason, order: OPS }
+    };
+    does(&one, block(true)).await;
+    // A blocked seat is not for sale: nobody is kept waiting for it.
+    assert_eq!(holds(&one, "h1", "ann", &["A1"]).await.outcome.as_str(), "not_for_sale");
+    let waits = waits(&one, "bob", &["A1"], 300 * SECOND).await;
+    does(&one, block(false)).await;
+    let begun = tokio::time::Instant::now();
+    assert_eq!(waits.await.unwrap().outcome.as_str(), "held");
+    assert!(begun.elapsed() < SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_hold_that_is_extended_asks_at_its_new_end() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let bob = waits(&one, "bob", &["A1"], 60 * SECOND).await;
+    sleep(8 * SECOND).await;
+    does(&one, Command::Extend { step: step("ann", "h1"), by_us: None }).await;
+    let (before, begun) = (one.journal.appends(), tokio::time::Instant::now());
+    sleep(5 * SECOND).await;
+    // A tick may be due in five seconds, but nobody asked for the seat when its hold would have been over.
+    assert!(one.journal.appends() <= before + 2);
+    assert_eq!(bob.await.unwrap().outcome.as_str(), "held");
+    let took = begun.elapsed();
+    assert!((10 * SECOND..11 * SECOND).contains(&took), "{took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subject_waits_once_in_a_campaign_and_is_answered_at_once_the_second_time() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 10 * SECOND).await;
+    holds(&one, "h1", "ann", &["A1"]).await;
+    let bob = waits(&one, "bob", &["A1"], 60 * SECOND).await;
+    let (picks, id) = (units(&["A1"]), "again");
+    let again = Command::Hold { campaign: "hall", id, subject: "bob", picks, limit: None };
+    let begun = tokio::time::Instant::now();
+    let said = one.node.intake.hold_in_line(&again, 60 * SECOND).await.unwrap();
+    assert_eq!((said.outcome.as_str(), one.node.intake.in_line()), ("unit_taken", 1));
+    assert!(begun.elapsed() < SECOND);
+    assert_eq!(bob.await.unwrap().outcome.as_str(), "held");
+    assert_eq!(one.node.intake.in_line(), 0, "and may wait again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn groups_that_make_too_many_seats_are_refused_before_they_are_written() {
+    let one = Seat::at(&store()).await;
+    opens(&one, 600 * SECOND).await;
+    let names: Vec<(String, String)> =
+        (0..600).map(|n| (format!("S{n}"), format!("T{}", n / 100))).collect();
+    let seats =
+        names.iter().map(|(name, group)| SeatSettings { group, ..SeatSettings::named(name) });
+    let chunk = Chunk { seats: seats.collect(), areas: Vec::new() };
+    does(&one, Command::Seats { campaign: "hall", pool: "main", chunk, order: OPS }).await;
+    let six = ["T0", "T1", "T2", "T3", "T4", "T5"];
+    let before = one.position();
+    let release = Command::Release { step: step("ann", "h1"), units: units(&six) };
+    let said = one.node.intake.decide(&release).await.unwrap();
+    assert_eq!((said.outcome.as_str(), said.decided), ("too_many_units", Decided::Replica));
+    let said = holds(&one, "h2", "bob", &six).await;
+    assert_eq!((said.outcome.as_str(), said.decided), ("too_many_units", Decided::Replica));
+    assert_eq!(one.position(), before, "nothing was written");
+    let said = holds(&one, "h2", "bob", &six[..5]).await;
+    assert_eq!(said.outcome.as_str(), "held", "five hundred are not too many");
 }

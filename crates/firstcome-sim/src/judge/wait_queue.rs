@@ -15,7 +15,22 @@ struct Waiting<'h> {
     /// The seats it named, with their pools.
     seats: Vec<(&'h str, &'h str)>,
     campaign: &'h str,
+    subject: &'h str,
     wait: Duration,
+}
+
+impl Waiting<'_> {
+    /// Says whether its subject waited at that node already: then it is decided at once, as if there were no queue.
+    fn is_second(&self, all: &[Self]) -> bool {
+        let began = self.queue_wait.began;
+        all.iter().any(|other| {
+            other.exchange.node_run == self.exchange.node_run
+                && (other.campaign, other.subject) == (self.campaign, self.subject)
+                && other.queue_wait.exchange != self.queue_wait.exchange
+                && other.queue_wait.began <= began
+                && other.queue_wait.left.is_none_or(|left| left >= began)
+        })
+    }
 }
 
 /// Checks every wait.
@@ -23,6 +38,9 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
     let all: Vec<Waiting<'_>> =
         history.queue_waits.iter().filter_map(|queue_wait| waiting(history, *queue_wait)).collect();
     for (number, later) in all.iter().enumerate() {
+        if later.is_second(&all) {
+            continue;
+        }
         if let (true, Some(left)) = (was_refused(later.exchange), later.queue_wait.left)
             && left < later.queue_wait.began + later.wait
         {
@@ -35,13 +53,14 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
         if later.queue_wait.left.is_some_and(|left| left >= later.queue_wait.began + later.wait) {
             continue;
         }
-        let before = all[..number].iter().find(|earlier| {
-            let same = |seat: &&(&str, &str)| later.seats.contains(seat);
-            earlier.exchange.node_run == later.exchange.node_run
-                && earlier.campaign == later.campaign
-                && earlier.seats.iter().any(|seat| same(&seat))
-                && earlier.queue_wait.left.is_some_and(|left| left > moment)
-        });
+        let before =
+            all[..number].iter().filter(|earlier| !earlier.is_second(&all)).find(|earlier| {
+                let same = |seat: &&(&str, &str)| later.seats.contains(seat);
+                earlier.exchange.node_run == later.exchange.node_run
+                    && earlier.campaign == later.campaign
+                    && earlier.seats.iter().any(|seat| same(&seat))
+                    && earlier.queue_wait.left.is_some_and(|left| left > moment)
+            });
         if let Some(before) = before {
             let what = format!(
                 "{}, held at {}, when {} was before them in line, from {} on",
@@ -58,7 +77,7 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
 fn waiting(history: &History, queue_wait: QueueWait) -> Option<Waiting<'_>> {
     let exchange = history.exchanges.get(queue_wait.exchange)?;
     let Asked::On { command, wait } = &exchange.asked else { return None };
-    let Command::Hold { campaign, picks, .. } = command.command() else { return None };
+    let Command::Hold { campaign, subject, picks, .. } = command.command() else { return None };
     let mut seats = Vec::new();
     for pick in picks {
         if let Wanted::Units(names) = &pick.wanted {
@@ -66,7 +85,8 @@ fn waiting(history: &History, queue_wait: QueueWait) -> Option<Waiting<'_>> {
             seats.extend(names.iter().map(|name| (pool, *name)));
         }
     }
-    (!seats.is_empty()).then_some(Waiting { exchange, queue_wait, seats, campaign, wait: *wait })
+    let wait = *wait;
+    (!seats.is_empty()).then_some(Waiting { exchange, queue_wait, seats, campaign, subject, wait })
 }
 
 fn was_refused(exchange: &Exchange) -> bool {

@@ -177,6 +177,28 @@ fn somebody_who_is_sent_away_before_their_time() {
     passes(&history);
 }
 
+/// Bob stands in line, and asks once more beside it.
+fn asked_twice(first: &'static str) -> History {
+    let mut story = taken_once();
+    story.at(11.0);
+    story.hears(waits("h3", first, &["A1"]), Reply::Nothing);
+    story.at(12.0);
+    story.decides(waits("h2", "bob", &["A1"]), taken(&["A1"]));
+    let mut history = story.ends();
+    let (exchange, at) = (history.exchanges.len() - 1, Duration::from_secs);
+    history.queue_waits = vec![
+        QueueWait { exchange: exchange - 1, began: at(10), left: Some(at(13)) },
+        QueueWait { exchange, began: at(11), left: Some(at(12)) },
+    ];
+    history
+}
+
+#[test]
+fn somebody_who_waits_already_is_answered_at_once_and_others_are_not() {
+    passes(&asked_twice("bob"));
+    is_broken(&asked_twice("cid"), "line_waits");
+}
+
 /// Ann held a seat; the store lost that, bob came first there, and a node brought what was lost.
 fn forked(lines: &[&str]) -> History {
     let mut story = venue();

@@ -64,13 +64,13 @@ fn commits(folder: &Path, batch: usize) -> Result<f64> {
 }
 
 /// A node on the embedded store, and the campaigns it was given.
-struct Embedded {
-    node: Node,
+pub(crate) struct Embedded {
+    pub(crate) node: Node,
     store: Sqlite,
 }
 
 impl Embedded {
-    async fn start(folder: &Path) -> Result<Self> {
+    pub(crate) async fn start(folder: &Path) -> Result<Self> {
         let folder = DataFolder::take(folder.join("data"))?;
         let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
         let limits = Limits {
@@ -97,14 +97,14 @@ impl Embedded {
         Ok(Self { node, store })
     }
 
-    async fn stop(self) -> Result<()> {
+    pub(crate) async fn stop(self) -> Result<()> {
         self.node.stop().await?;
         self.store.close().await;
         Ok(())
     }
 
-    async fn open(&self, campaign: &str, capacity: u32) -> Result<()> {
-        let settings = Settings {
+    pub(crate) fn settings(pools: Vec<PoolSettings>) -> Settings {
+        Settings {
             title: "".into(),
             opens: Opens::Now,
             closes_at: None,
@@ -112,8 +112,12 @@ impl Embedded {
             claim_again: false,
             units_return: true,
             holding: HoldSettings::default(),
-            pools: vec![PoolSettings::counted("main", capacity)],
-        };
+            pools,
+        }
+    }
+
+    pub(crate) async fn open(&self, campaign: &str, capacity: u32) -> Result<()> {
+        let settings = Self::settings(vec![PoolSettings::counted("main", capacity)]);
         let (expect, order) = (Expect::Anything, Order::default());
         let put = Command::Put { campaign, settings, expect, order };
         self.node.intake.decide(&put).await.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
@@ -122,7 +126,13 @@ impl Embedded {
 
     /// Claims for so many new subjects at once, in one task: what is measured is the node, not the
     /// scheduling of callers.
-    async fn claim(&self, campaign: &str, group: &str, first: usize, callers: usize) -> Result<()> {
+    pub(crate) async fn claim(
+        &self,
+        campaign: &str,
+        group: &str,
+        first: usize,
+        callers: usize,
+    ) -> Result<()> {
         let round = (first..first + callers).map(|n| {
             let (subject, intake) = (format!("{group}-{n:08}"), &self.node.intake);
             async move { intake.claim(campaign, Some("main"), &subject, None).await }
@@ -215,7 +225,7 @@ pub(crate) fn growth(table: &mut Table) -> Result<()> {
 }
 
 /// Gives the processor time this process used so far, in microseconds.
-fn cpu_us() -> Result<f64> {
+pub(crate) fn cpu_us() -> Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
     // USER_HZ, the unit of these fields, is 100 on Linux.

@@ -15,12 +15,13 @@ mod nodes;
 mod rules;
 mod seats;
 mod table;
+mod worst;
 
 use anyhow::Result;
 use table::Table;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|seats|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
+usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
 
   --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
                   /trouble, /http; of locks: locks/redis, /shedlock;
@@ -80,6 +81,9 @@ fn main() -> Result<()> {
     let mut table = Table::default();
     if wanted("rules") {
         rules::run(&mut table)?;
+    }
+    if wanted("worst") {
+        worst::run(&mut table)?;
     }
     if wanted("embedded") {
         embedded::run(&mut table)?;

@@ -28,6 +28,7 @@ pub(super) fn invariants(state: &State) {
         }
     }
     assert_eq!((live, live), (campaign.live_holds(), state.live_holds()));
+    assert_eq!(state.memory(), state.walked_memory(), "what is counted is what there is");
     for subject in SUBJECTS {
         let of = campaign.holds_of(subject).count();
         assert!(of <= 1 || settings.holding.each == HoldsEach::Many, "{subject} has {of} holds");
