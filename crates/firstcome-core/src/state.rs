@@ -1,6 +1,12 @@
 //! The state of one shard as of a position; entries are applied here.
 
+mod guarded;
 mod look;
+mod skip;
+
+pub use guarded::Broke;
+pub(crate) use skip::Skips;
+pub use skip::{BadSkip, Skip};
 
 use crate::campaign::{Campaign, HoldRequest};
 use crate::command::{Command, Expect, Order, Steer};
@@ -13,6 +19,7 @@ use crate::results::{Kind, Record, Results};
 use crate::settings::Settings;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
+use guarded::AtWork;
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -64,6 +71,8 @@ pub enum Applied {
     Ran,
     /// It was a copy of a batch seen before: time moved, its commands did not run.
     Copy,
+    /// It is skipped: time moved, its number is remembered, its commands did not run.
+    Skipped,
 }
 
 /// The state of one shard as of a position.
@@ -84,6 +93,8 @@ pub struct State {
     pub(crate) digests: VecDeque<u64>,
     /// Live holds by when their time is over.
     pub(crate) deadlines: Deadlines,
+    pub(crate) skips: Skips,
+    at_work: AtWork,
     scratch: Vec<u8>,
     new_results: NewResults,
 }
@@ -111,6 +122,8 @@ impl State {
             campaigns: BTreeMap::new(),
             digests: VecDeque::new(),
             deadlines: Deadlines::new(),
+            skips: Skips::default(),
+            at_work: AtWork::default(),
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
@@ -118,7 +131,7 @@ impl State {
 
     /// Applies one entry: time first, then its commands in order.
     ///
-    /// One outcome for each command is added to `outcomes`, unless the entry is a copy.
+    /// One outcome for each command is added to `outcomes`, unless the entry is a copy or skipped.
     ///
     /// # Panics
     ///
@@ -149,11 +162,14 @@ impl State {
         self.scratch.extend_from_slice(&stamp.node.0);
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
-        self.scratch.push(u8::from(copy));
+        let skip = !copy && self.is_to_be_skipped();
+        self.scratch.push(if skip { 2 } else { u8::from(copy) });
+        self.at_work = AtWork::Time;
         self.expire(if inject(Mistake::ExpireOneEntryLate) { before } else { self.service });
-        if !copy {
+        if !copy && !skip {
             outcomes.reserve(commands.len());
-            for command in commands {
+            for (place, command) in commands.iter().enumerate() {
+                self.at_work = AtWork::Command(place);
                 let outcome = self.run(command);
                 outcome.encode(&mut self.scratch);
                 outcomes.push(outcome);
@@ -164,12 +180,18 @@ impl State {
             self.digests.pop_front();
         }
         self.digests.push_back(self.digest.0);
+        if skip {
+            self.note_skipped();
+            return Applied::Skipped;
+        }
         if copy { Applied::Copy } else { Applied::Ran }
     }
 
     fn run(&mut self, command: &Command<'_>) -> Outcome {
         match command {
             Command::Claim { campaign, pool, subject, limit } => {
+                let breaks = inject(Mistake::ClaimBreaksRule) && *campaign == "poison";
+                assert!(!breaks, "a claim breaks, as asked for");
                 self.claim(campaign, *pool, subject, *limit)
             }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
@@ -271,7 +293,10 @@ impl State {
                 return;
             }
             self.deadlines.pop_first();
+            self.at_work = AtWork::Expiry(campaign);
             let live = self.campaigns.get_mut(&campaign).expect("a live hold has its campaign");
+            let breaks = inject(Mistake::ExpiryBreaksRule) && live.name() == "poison";
+            assert!(!breaks, "an expiry breaks, as asked for");
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());

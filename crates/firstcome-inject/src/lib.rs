@@ -94,6 +94,12 @@ pub enum Mistake {
     PiecesDroppedAtOnce,
     /// In the simulated network.
     FreshConnectionCounts,
+    /// In the rules, when somebody claims in a campaign called `poison`.
+    ClaimBreaksRule,
+    /// In the rules, when a hold expires in a campaign called `poison`.
+    ExpiryBreaksRule,
+    /// In the rules, when an entry is skipped.
+    SkipForgetsNumber,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -138,7 +144,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 43] = {
+    pub const ALL: [Self; 46] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -166,7 +172,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 43] = [
+const TABLE: [(Mistake, &str, &str); 46] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -210,6 +216,9 @@ const TABLE: [(Mistake, &str, &str); 43] = [
     (Mistake::TrimPastSnapshot, "trim_past_snapshot", "trimming drops what no snapshot covers"),
     (Mistake::PiecesDroppedAtOnce, "pieces_dropped_at_once", "the pieces of a snapshot go as soon as the newest manifest does not name them"),
     (Mistake::FreshConnectionCounts, "fresh_connection_counts", "a confirmation is believed of a connection on which nothing was written"),
+    (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
+    (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
+    (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

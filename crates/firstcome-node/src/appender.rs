@@ -14,6 +14,7 @@ use crate::follow::{Follower, Next};
 use crate::heal::Healer;
 use crate::replica::Stop;
 use crate::request::Request;
+use crate::says::Says;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_inject::{Mistake, inject};
@@ -39,6 +40,7 @@ pub(crate) struct Appender {
     pub(crate) several: Option<Several>,
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
+    pub(crate) says: Says,
 }
 
 /// What follows and mends a journal that several nodes share.
@@ -51,6 +53,11 @@ impl Appender {
     /// Serves the queue until it is closed and empty, or until this node can apply nothing any more.
     pub(crate) async fn run(mut self) -> Result<(), Stop> {
         let stopped = loop {
+            if let Some(stuck) = self.applier.replica.stuck()
+                && let Err(stop) = self.wait_before(stuck).await
+            {
+                break Err(stop);
+            }
             let done = match self.next().await {
                 Next::Over => break Ok(()),
                 Next::Commands => self.append().await,
@@ -58,8 +65,10 @@ impl Appender {
                 Next::Look => self.look().await,
                 Next::Suspicion => self.heal(None).await,
             };
-            if let Err(stop) = done {
-                break Err(stop);
+            match done {
+                Ok(()) => {}
+                Err(Stop::Stuck(stuck)) => self.applier.replica.stop_before(stuck),
+                Err(stop) => break Err(stop),
             }
         };
         self.applier.queue.close();

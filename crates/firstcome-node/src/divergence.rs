@@ -39,7 +39,7 @@ impl DivergenceCheck {
             "node {node} has digest {theirs:016x} at {position}, this node has {ours:016x}: \
              replaying the journal to see who is wrong"
         ));
-        let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}).await {
+        let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}, u64::MAX).await {
             Ok((state, _)) => (state.position(), state.digest()),
             Err(why) => {
                 (self.says)(&format!("the journal could not be replayed: {why}"));

@@ -18,6 +18,7 @@ use crate::replica::{Replica, Stop};
 use crate::retransmit::RetransmitBuffer;
 use crate::says::{Says, Speaker};
 use crate::signals::Signals;
+use crate::stuck::Stuck;
 use crate::task::Task;
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
@@ -74,6 +75,8 @@ pub struct Node {
 impl Node {
     /// Puts the state together and begins to take commands.
     ///
+    /// Before an entry that breaks a rule it stops: it can be read, and refuses commands with the sentence.
+    ///
     /// `progress` hears the position applied and the position to reach.
     ///
     /// # Errors
@@ -81,7 +84,7 @@ impl Node {
     /// The journal cannot be read, is of a newer level, or holds what cannot be applied.
     pub async fn start(
         mut given: Given,
-        progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<Self, CannotStart> {
         let mut id = NodeId::default();
         for part in id.0.chunks_exact_mut(8) {
@@ -98,14 +101,35 @@ impl Node {
         });
         let mut retransmit = RetransmitBuffer::default();
         let several = shared.is_some();
-        let loaded = load::state(&given.journal, progress, |entry, name| {
+        let mut keep = |entry, name| {
             if several {
                 retransmit.push(entry, name);
             }
-        });
-        let (state, asked) = loaded.await?;
+        };
+        let whole = load::state(&given.journal, &mut progress, &mut keep, u64::MAX).await;
+        let (state, asked, stuck) = match whole {
+            Err(CannotStart::Entry(Stop::Stuck(Stuck { broke, .. }))) => {
+                drop(retransmit.take());
+                let mut keep = |entry, name| {
+                    if several {
+                        retransmit.push(entry, name);
+                    }
+                };
+                let through = broke.position - 1;
+                let loaded = load::state(&given.journal, &mut progress, &mut keep, through);
+                let (state, asked) = loaded.await?;
+                (state, asked, Some(Stuck { broke, is_whole: true }))
+            }
+            whole => {
+                let (state, asked) = whole?;
+                (state, asked, None)
+            }
+        };
         let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
         let replica = Arc::new(Replica::new(state, at_once));
+        if let Some(stuck) = stuck {
+            replica.stop_before(stuck);
+        }
         let queue = Arc::new(Queue::new(given.limits.queue, given.limits.queue_bytes));
         let health = Arc::new(Health::new(several, asked));
         let signals = Arc::new(Signals::default());
@@ -163,7 +187,8 @@ impl Node {
             pace: Pace::default(),
             awaiting_durability: JoinSet::new(),
         };
-        let appender = Appender { applier, clock, several, next_append_at: asked };
+        let says = Arc::clone(&given.says);
+        let appender = Appender { applier, clock, several, next_append_at: asked, says };
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,

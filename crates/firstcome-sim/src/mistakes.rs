@@ -26,9 +26,15 @@ pub const COVERED: [(Mistake, &str); 4] = [
 ];
 
 /// Mistakes for which a real store is needed, somebody who counts what it is asked, or somebody who does not wait and
-/// comes at the right moment.
-const ELSEWHERE: [Mistake; 3] =
-    [Mistake::WaitOnOtherConnection, Mistake::PollWhileWaiting, Mistake::WaitForTickFirst];
+/// comes at the right moment; or, of the last three, an operator who skips an entry.
+const ELSEWHERE: [Mistake; 6] = [
+    Mistake::WaitOnOtherConnection,
+    Mistake::PollWhileWaiting,
+    Mistake::WaitForTickFirst,
+    Mistake::ClaimBreaksRule,
+    Mistake::ExpiryBreaksRule,
+    Mistake::SkipForgetsNumber,
+];
 
 /// Gives every mistake that a simulated world can make and must notice.
 pub fn all() -> impl Iterator<Item = Mistake> {

@@ -2,5 +2,6 @@
 //! its entries as text.
 
 pub mod audit;
+pub mod breaking;
 pub mod entry_text;
 pub mod rebuild;

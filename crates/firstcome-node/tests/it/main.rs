@@ -13,3 +13,4 @@ mod mistakes;
 mod restored;
 mod several;
 mod storms;
+mod stuck;

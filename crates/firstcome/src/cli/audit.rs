@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::LedgerArgs;
+use super::journal::skipped_line;
 use super::out;
 use super::source::SourceArgs;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
@@ -125,6 +126,10 @@ fn print(report: &Report) {
     let differs = |what: &str| report.differences.iter().any(|difference| difference.what == what);
     let (good, bad) = (terminal::mark(true), terminal::mark(false));
     let of = |what: &str| if differs(what) { bad } else { good };
+    let skipped = report.skipped.iter().map(|skip| (skip.position, &*skip.reason));
+    if let Some(line) = skipped_line(skipped) {
+        out::line(line);
+    }
     out::line(format!(
         "{} the journal is whole and its digest is {}",
         of("journal"),

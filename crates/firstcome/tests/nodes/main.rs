@@ -22,6 +22,7 @@ mod newcomers;
 mod scene;
 mod seats;
 mod server;
+mod skips;
 mod stores;
 mod talk;
 mod twins;

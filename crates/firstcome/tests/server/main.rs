@@ -32,6 +32,7 @@ mod results;
 mod settling;
 mod steering;
 mod stop;
+mod stuck;
 mod team;
 mod time;
 mod tokens;

@@ -1,0 +1,131 @@
+//! Applying an entry so that a rule that breaks is an answer, and not the end of whoever applies it.
+
+use super::{Applied, Stamp, State};
+use crate::command::Command;
+use crate::outcome::Outcome;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
+
+/// What is being done to a state.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum AtWork {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Time passes.
+    Time,
+    /// A hold of this campaign expires.
+    Expiry(u32),
+    /// A command runs: its place among those of the entry.
+    Command(usize),
+}
+
+/// A rule's own invariant did not hold while an entry was applied, which is a bug.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct Broke {
+    /// The entry.
+    pub position: u64,
+    /// The campaign it broke in, if it was in one.
+    pub campaign: Option<Box<str>>,
+    /// Whether it broke while time passed, before the commands: skipping them does not help then.
+    pub in_time: bool,
+    /// What the rule said.
+    pub why: Box<str>,
+}
+
+impl std::fmt::Display for Broke {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "entry {} cannot be applied: a rule broke", self.position)?;
+        if self.in_time {
+            f.write_str(" while time passed")?;
+        }
+        if let Some(campaign) = &self.campaign {
+            write!(f, " in campaign {campaign}")?;
+        }
+        write!(f, " ({})", self.why)
+    }
+}
+
+impl Broke {
+    /// Says what an operator can do about it.
+    pub fn advice(&self) -> String {
+        if self.in_time {
+            return "it broke before the entry's commands, so skipping them does not help: start a build in \
+                    which it is mended"
+                .to_owned();
+        }
+        format!(
+            "`firstcome journal skip {} --reason TEXT` goes on without it; with a data folder, stop the \
+             server first",
+            self.position
+        )
+    }
+}
+
+impl State {
+    /// Applies one entry as [`State::apply`] does.
+    ///
+    /// # Errors
+    ///
+    /// A rule broke. Position, time and digest are those of the entry before, the campaigns may be half changed: such
+    /// a state is good for nothing but to be put together anew.
+    ///
+    /// # Panics
+    ///
+    /// Never: the entry that does not follow breaks like a rule.
+    pub fn try_apply(
+        &mut self,
+        stamp: Stamp,
+        commands: &[Command<'_>],
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<Applied, Broke> {
+        let before = (self.stamp, self.service);
+        self.at_work = AtWork::Nothing;
+        let applied = quietly(|| self.apply(stamp, commands, outcomes));
+        applied.map_err(|why| {
+            (self.stamp, self.service) = before;
+            let campaign = match self.at_work {
+                AtWork::Nothing | AtWork::Time => None,
+                AtWork::Expiry(number) => self.campaigns.get(&number).map(|found| found.name()),
+                AtWork::Command(place) => commands.get(place).and_then(Command::campaign),
+            };
+            Broke {
+                position: stamp.position,
+                campaign: campaign.map(Into::into),
+                in_time: !matches!(self.at_work, AtWork::Command(_)),
+                why: why.into(),
+            }
+        })
+    }
+}
+
+thread_local! {
+    /// Whether a panic of this thread is somebody's to tell.
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+    /// What the last such panic said.
+    static SAID: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Does some work; a panic in it is given back in words and printed nowhere.
+fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let others = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !QUIET.get() {
+                return others(panic);
+            }
+            let payload = panic.payload();
+            let text = payload.downcast_ref::<&str>().copied();
+            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+            let text = text.unwrap_or("without a word");
+            let at = panic.location().map(|at| format!(", at {at}")).unwrap_or_default();
+            SAID.set(format!("{text}{at}"));
+        }));
+    });
+    QUIET.set(true);
+    let done = catch_unwind(AssertUnwindSafe(work));
+    QUIET.set(false);
+    done.map_err(|_| SAID.take())
+}
