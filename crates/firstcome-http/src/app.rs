@@ -61,9 +61,7 @@ impl App {
     /// Refuses to read the campaign this node is stuck in, and any other while the state is half changed.
     pub(crate) fn readable(&self, campaign: &str) -> Result<(), Problem> {
         match self.node.replica.stuck() {
-            Some(stuck)
-                if !stuck.is_whole || stuck.broke.campaign.as_deref() == Some(campaign) =>
-            {
+            Some(stuck) if !stuck.is_whole || stuck.broke.campaign.as_deref() == Some(campaign) => {
                 let why = stuck.to_string();
                 let position = self.node.replica.look(State::token);
                 Err(Problem::failed(&Failure::Unavailable(why)).at(position, Decided::Replica))

@@ -110,9 +110,8 @@ impl Appender {
             }
         }
         let newest = journal.newest_snapshot().await?.map(|bytes| Manifest::decode(&bytes));
-        let beyond = newest.is_some_and(|newest| {
-            newest.is_ok_and(|newest| newest.stamp.position >= position)
-        });
+        let beyond = newest
+            .is_some_and(|newest| newest.is_ok_and(|newest| newest.stamp.position >= position));
         Ok(beyond.then_some(GoOn::Snapshot))
     }
 

@@ -3,6 +3,7 @@
 use super::{Applied, Stamp, State};
 use crate::command::Command;
 use crate::outcome::Outcome;
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
@@ -82,7 +83,7 @@ impl State {
     ) -> Result<Applied, Broke> {
         let before = (self.stamp, self.service);
         self.at_work = AtWork::Nothing;
-        let applied = quietly(|| self.apply(stamp, commands, outcomes));
+        let applied = caught(|| self.apply(stamp, commands, outcomes));
         applied.map_err(|why| {
             (self.stamp, self.service) = before;
             let campaign = match self.at_work {
@@ -101,31 +102,42 @@ impl State {
 }
 
 thread_local! {
-    /// Whether a panic of this thread is somebody's to tell.
-    static QUIET: Cell<bool> = const { Cell::new(false) };
-    /// What the last such panic said.
+    /// Whether an entry is being applied on this thread.
+    static APPLYING: Cell<bool> = const { Cell::new(false) };
+    /// What the rule that broke last said, and where it stands.
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Does some work; a panic in it is given back in words and printed nowhere.
-fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    static HOOK: Once = Once::new();
-    HOOK.call_once(|| {
-        let others = take_hook();
+/// Has a rule that breaks in [`State::try_apply`] told by [`Broke`] alone, with its place in the code: it prints nothing.
+///
+/// For a program, which calls it once, before it applies anything. Other panics are printed as before.
+pub fn silence_broken_rules() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = take_hook();
         set_hook(Box::new(move |panic| {
-            if !QUIET.get() {
-                return others(panic);
+            if !APPLYING.get() {
+                return usual(panic);
             }
-            let payload = panic.payload();
-            let text = payload.downcast_ref::<&str>().copied();
-            let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-            let text = text.unwrap_or("without a word");
             let at = panic.location().map(|at| format!(", at {at}")).unwrap_or_default();
-            SAID.set(format!("{text}{at}"));
+            SAID.set(format!("{}{at}", text_of(panic.payload())));
         }));
     });
-    QUIET.set(true);
+}
+
+fn text_of(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a word")
+}
+
+/// Does some work; a panic in it is given back in words.
+fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    APPLYING.set(true);
     let done = catch_unwind(AssertUnwindSafe(work));
-    QUIET.set(false);
-    done.map_err(|_| SAID.take())
+    APPLYING.set(false);
+    done.map_err(|payload| match SAID.take() {
+        said if said.is_empty() => text_of(&*payload).to_owned(),
+        said => said,
+    })
 }

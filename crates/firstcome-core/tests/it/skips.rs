@@ -25,8 +25,7 @@ fn settings() -> Settings {
 fn entries() -> Vec<(Stamp, Vec<u8>)> {
     let (expect, order) = (Expect::Anything, Order { id: None, who: "op" });
     let put = Command::Put { campaign: "drop", settings: settings(), expect, order };
-    let (ann, bob) =
-        (Command::claim("drop", None, "ann"), Command::claim("drop", None, "bob"));
+    let (ann, bob) = (Command::claim("drop", None, "ann"), Command::claim("drop", None, "bob"));
     let batches = [(1, 1, put), (2, 1, ann.clone()), (2, 1, ann), (2, 2, bob)];
     let entry = |(place, (by, number, command)): (usize, (u8, u64, Command<'_>))| {
         let mut body = BodyWriter::new(node(by), number, 0);
@@ -113,10 +112,9 @@ fn a_snapshot_says_what_was_skipped_and_one_without_has_the_bytes_it_had() {
     pieces.iter().for_each(|piece| restore.take(piece).unwrap());
     let again = restore.finish().unwrap();
     assert_eq!((again.skipped(), again.mark()), (state.skipped(), state.mark()));
-    let (plain, _) = snapshot(&replayed(&[]));
-    let bytes = plain.encode();
-    let without = Manifest { skipped: Vec::new(), ..manifest.clone() };
-    assert_eq!(bytes.len(), without.encode().len());
+    assert_eq!(snapshot(&replayed(&[])).0.skipped, []);
+    let mut without = manifest.clone();
+    without.skipped.clear();
     let record = skip(2, 2, 1).encode().len();
     // One more field: its key is two bytes, its length one.
     assert_eq!(manifest.encode().len(), without.encode().len() + 3 + record);

@@ -15,10 +15,7 @@ impl Redis {
         let (step, keys) = (&self.inner.scripts.skip, &self.inner.keys);
         let name = Name { node: skip.node, number: skip.number };
         let command = self
-            .call(
-                step,
-                &[&keys.head, &keys.nodes, &keys.manifests, &keys.skips, &keys.journal],
-            )
+            .call(step, &[&keys.head, &keys.nodes, &keys.manifests, &keys.skips, &keys.journal])
             .arg(skip.position)
             .arg(&name_bytes(name)[..])
             .arg(skip.encode())

@@ -19,8 +19,8 @@ use super::complaint::{Complaint, Exit};
 use super::out;
 use super::source::{SourceArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
-use skip::SkipArgs;
 use firstcome_rush::terminal;
+use skip::SkipArgs;
 
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]

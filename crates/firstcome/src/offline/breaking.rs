@@ -3,7 +3,7 @@
 use crate::offline::audit::restore;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Broke;
-use firstcome_core::{Outcome, State};
+use firstcome_core::{Outcome, State, Timestamp};
 use firstcome_journal::{Name, Reading};
 
 /// An entry that breaks a rule.
@@ -11,6 +11,8 @@ use firstcome_journal::{Name, Reading};
 pub struct Breaks {
     /// Its name.
     pub name: Name,
+    /// Its time.
+    pub at: Timestamp,
     /// The number of the last result of the entries before.
     pub last_result: u64,
 }
@@ -87,7 +89,7 @@ pub fn find(
             Ok(_) => Refused::Applies(position),
             Err(broke) if entry.position < position => Refused::Earlier(broke),
             Err(broke) if broke.in_time => Refused::InTime(broke),
-            Err(_) => return Ok(Ok(Breaks { name, last_result })),
+            Err(_) => return Ok(Ok(Breaks { name, at: entry.at, last_result })),
         };
         return Ok(Err(refused));
     }

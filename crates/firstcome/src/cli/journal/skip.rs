@@ -8,6 +8,7 @@ use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Head, Journal};
 use firstcome_node::ledger::Look;
 use serde_json::{Value, json};
+use std::time::Duration;
 
 use super::super::audit::progress_bar;
 use super::super::complaint::{Complaint, Exit};
@@ -20,6 +21,8 @@ use firstcome_core::names::check_text;
 
 /// The longest reason and name, in bytes.
 const TEXT_BYTES: usize = 255;
+/// How old an entry of a shared journal is at least before it is skipped, in microseconds: three heartbeats.
+const HEARD_OF_US: i64 = 3_000_000;
 
 /// Options of `journal skip`.
 #[derive(Debug, Args)]
@@ -42,7 +45,13 @@ pub(in crate::cli) struct SkipArgs {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Who decides it, 1 to 255 bytes; kept with the journal.
-    #[arg(long, env = "USER", hide_env_values = true, default_value = "unknown", value_name = "NAME")]
+    #[arg(
+        long,
+        env = "USER",
+        hide_env_values = true,
+        default_value = "unknown",
+        value_name = "NAME"
+    )]
     who: String,
     #[command(flatten)]
     source: SourceArgs,
@@ -98,6 +107,13 @@ pub(super) fn run(args: &SkipArgs, json: bool) -> Result<Exit, Complaint> {
         who: args.who.as_str().into(),
     };
     drop(journal);
+    // Who applied it says so within a second; who has not by then, has not.
+    let young = HEARD_OF_US - head.now.micros_since(found.at);
+    if folder.is_none()
+        && let Ok(young) = u64::try_from(young)
+    {
+        std::thread::sleep(Duration::from_micros(young));
+    }
     write(args, folder, &head, skip.clone())?;
     say(&skip, json, "is skipped");
     Ok(Exit::Yes)
@@ -106,7 +122,9 @@ pub(super) fn run(args: &SkipArgs, json: bool) -> Result<Exit, Complaint> {
 fn check(option: &str, text: &str) -> Result<(), Complaint> {
     if text.is_empty() || text.len() > TEXT_BYTES {
         let bytes = text.len();
-        return Err(Complaint::usage(format!("{option} has {bytes} bytes: give 1 to {TEXT_BYTES}")));
+        return Err(Complaint::usage(format!(
+            "{option} has {bytes} bytes: give 1 to {TEXT_BYTES}"
+        )));
     }
     check_text(text).map_err(|why| Complaint::usage(format!("{option}: {why}")))
 }
@@ -185,7 +203,8 @@ pub(in crate::cli) fn skipped_line<'a>(
         1 => "1 entry skipped".to_owned(),
         more => format!("{more} entries skipped"),
     };
-    let each: Vec<String> = skips.map(|(position, reason)| format!("{position}, {reason}")).collect();
+    let each: Vec<String> =
+        skips.map(|(position, reason)| format!("{position}, {reason}")).collect();
     Some(format!("- {count}: {}", each.join("; ")))
 }
 
