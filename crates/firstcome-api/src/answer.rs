@@ -84,6 +84,8 @@ pub enum Code {
     TooManyConnections,
     /// A subject, a key or an address asks more often than it may.
     TooManyRequests,
+    /// A subject, a key or this server has as many streams of events open as may be.
+    TooManyStreams,
 }
 
 /// How a code looks on the wire and what it means for the caller.
@@ -139,6 +141,7 @@ impl Code {
             Self::MethodNotAllowed,
             Self::TooManyConnections,
             Self::TooManyRequests,
+            Self::TooManyStreams,
         ])
     }
 
@@ -175,6 +178,7 @@ impl Code {
             Self::MethodNotAllowed     => ("method_not_allowed",     S::METHOD_NOT_ALLOWED,     NO,     Nothing,      "The route does not take this method"),
             Self::TooManyConnections   => ("too_many_connections",   S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "As many connections are open as may be"),
             Self::TooManyRequests      => ("too_many_requests",      S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "More requests came than may come in a while"),
+            Self::TooManyStreams       => ("too_many_streams",       S::TOO_MANY_REQUESTS,      IN_1_S, Nothing,      "As many streams of events are open as may be"),
         };
         Row { outcome, status, retry, retry_after, effect, title }
     }

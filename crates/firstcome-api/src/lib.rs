@@ -17,3 +17,4 @@ pub mod seat;
 pub mod seat_map;
 pub mod subject;
 pub mod token;
+pub mod unseen;

@@ -3,40 +3,44 @@
 use crate::app::App;
 use crate::guard::eligibility::{Down, Question, Verdict};
 use crate::problem::Problem;
-use axum::http::HeaderMap;
+use crate::serves::OPERATIONS;
+use crate::slots::network;
 use firstcome_api::answer::Code;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Paths of those who monitor the server: their requests are never too many.
-const MONITORED: [&str; 3] = ["/livez", "/readyz", "/metrics"];
-
 impl App {
     /// Refuses a request from an address that asks too often.
     ///
     /// Costs a look at one pointer where addresses are not limited.
-    pub(crate) fn check_address_rate(
-        &self,
-        peer: IpAddr,
-        path: &str,
-        headers: &HeaderMap,
-    ) -> Result<(), Problem> {
+    pub(crate) fn check_address_rate(&self, address: IpAddr, path: &str) -> Result<(), Problem> {
         let Some(limiter) = &self.guards.addresses else {
             return Ok(());
         };
-        if MONITORED.contains(&path) {
+        if OPERATIONS.contains(&path) {
             return Ok(());
         }
-        let address = self.guards.proxies.origin(peer, headers);
-        let checked = match address {
-            IpAddr::V4(v4) => limiter.check(&u64::from(u32::from(v4))),
-            // A caller that has one address of a /64 has all of them: they share one key.
-            IpAddr::V6(v6) => limiter.check(&(u128::from(v6) | u128::from(u64::MAX))),
-        };
-        checked.map_err(|wait| {
+        limiter.check(&network(address)).map_err(|wait| {
             let who = format_args!("address {address}");
             Problem::too_many(who, "address", limiter.rate(), wait)
+        })
+    }
+
+    /// Counts a request of an address that came with a key or a token nobody gave out, or asked for a hold that is not
+    /// its own; refuses to say so where there are too many of them.
+    ///
+    /// Whoever shows a good key, and asks for what is its own, never waits for this.
+    pub(crate) fn check_misses(&self, address: IpAddr) -> Result<(), Problem> {
+        let Some(limiter) = &self.guards.misses else {
+            return Ok(());
+        };
+        limiter.check(&network(address)).map_err(|wait| {
+            let rate = limiter.rate();
+            let detail = format!(
+                "address {address} may try {rate} keys, tokens and hold ids that are not known; nothing changed"
+            );
+            Problem::new(Code::TooManyRequests, detail).after(wait).with("limit", json!("misses"))
         })
     }
 

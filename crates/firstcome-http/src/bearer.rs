@@ -68,7 +68,7 @@ impl App {
 
     /// Accepts a request of this bearer about this subject; what a token asks was counted when it was read.
     pub(crate) fn may_ask_about(&self, bearer: &Bearer<'_>, subject: &str) -> Result<(), Problem> {
-        request::subject(subject)?;
+        request::subject(&self.options, subject)?;
         bearer.acts_for(subject)?;
         match bearer {
             Bearer::Key(_) => self.check_subject_rate(subject),
@@ -94,6 +94,15 @@ impl Bearer<'_> {
                 Err(Problem::new(Code::Forbidden, detail))
             }
             Self::Subject(_) | Self::Key(_) => Ok(()),
+        }
+    }
+
+    /// Gives a problem about a hold as its bearer is told it: a token, which may be guessing ids, is not told that somebody
+    /// else has the hold, and what it misses is counted.
+    pub(crate) fn told(&self, problem: Problem, campaign: &str) -> Problem {
+        match self {
+            Self::Key(_) => problem,
+            Self::Subject(_) => problem.without_owner(campaign),
         }
     }
 

@@ -61,6 +61,8 @@ where
     }
     let min = Query::parse(query, &[])?.min_position()?;
     let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
+    // Once it is decided the campaign may leave memory, and its pools with it.
+    let only = if pool.is_none() { only_pool(app, campaign) } else { None };
     let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
         Some(answer) => answer,
         None => {
@@ -79,7 +81,7 @@ where
     };
     let pool = match ask.pool {
         Some(pool) => pool,
-        None => only_pool(app, campaign).into(),
+        None => only.or_else(|| only_pool(app, campaign)).unwrap_or_default().into(),
     };
     app.metrics.decided(&answer.outcome);
     let won = Won {
@@ -96,10 +98,10 @@ where
 }
 
 /// Gives the name of the campaign's pool; a claim that named none was decided because there is one.
-fn only_pool(app: &App, campaign: &str) -> String {
+fn only_pool(app: &App, campaign: &str) -> Option<String> {
     app.node.replica.look(|state| {
-        let pool = state.campaign(campaign).ok().and_then(|campaign| campaign.pools().first());
-        pool.map_or_else(String::new, |pool| pool.name().to_owned())
+        let campaign = state.campaign(campaign).ok()?;
+        campaign.pools().first().map(|pool| pool.name().to_owned())
     })
 }
 

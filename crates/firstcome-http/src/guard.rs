@@ -22,6 +22,8 @@ pub struct Guards {
     pub subjects: Option<Limiter>,
     /// How often an address may ask.
     pub addresses: Option<Limiter>,
+    /// How often an address may come with a key or a token that is not known, or ask for a hold that is not its own.
+    pub misses: Option<Limiter>,
     /// The proxies that are believed when they say where a request came from.
     pub proxies: Proxies,
     /// Which pages a browser may call from.

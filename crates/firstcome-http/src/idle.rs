@@ -1,7 +1,9 @@
-//! The timeout of a connection: for a request's head, and for being idle between requests.
+//! The timeouts of a connection: for a request's head, between requests, for an answer that nobody reads, and for the end
+//! of a stream.
 //!
 //! Each connection is checked once a second, in place of a timer set and cleared for each request.
 
+use hyper::body::{Body, Frame, SizeHint};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use tokio::time::{Instant, sleep};
 /// How often a connection is checked.
 const CHECK_EVERY: Duration = Duration::from_secs(1);
 
+/// How long the last words of a stream whose time is over may take; then it is cut.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 const HEAD: u64 = 0;
 const IDLE: u64 = 1;
 const ANSWERING: u64 = 2;
@@ -24,21 +29,38 @@ const ANSWERING: u64 = 2;
 pub(super) struct IdleTimer {
     begun: Instant,
     state: AtomicU64,
+    /// Since when bytes wait to leave, in milliseconds from 1; 0 if none do.
+    stalled: AtomicU64,
+    /// When the answer under way is cut, in milliseconds from 1; 0 if it may take as long as it moves.
+    until: AtomicU64,
 }
 
 impl IdleTimer {
     /// Begins with a connection that owes a request's head.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { begun: Instant::now(), state: AtomicU64::new(HEAD) })
+        Arc::new(Self {
+            begun: Instant::now(),
+            state: AtomicU64::new(HEAD),
+            stalled: AtomicU64::new(0),
+            until: AtomicU64::new(0),
+        })
     }
 
     /// Notes that a request's head is there.
     pub(super) fn answering(&self) {
+        self.until.store(0, Ordering::Relaxed);
         self.state.store(ANSWERING, Ordering::Relaxed);
     }
 
-    /// Notes that the request is answered.
-    pub(super) fn idle(&self) {
+    /// Notes when the answer under way ends by itself, at the latest.
+    pub(super) fn ends_at(&self, end: Instant) {
+        let millis = (end + LAST_WORDS).saturating_duration_since(self.begun).as_millis() as u64;
+        self.until.store(millis.max(1), Ordering::Relaxed);
+    }
+
+    /// Notes that the answer has been handed over, to its last byte.
+    fn answered(&self) {
+        self.until.store(0, Ordering::Relaxed);
         self.set(IDLE);
     }
 
@@ -49,12 +71,33 @@ impl IdleTimer {
         }
     }
 
-    fn set(&self, state: u64) {
-        let millis = self.begun.elapsed().as_millis() as u64;
-        self.state.store(millis << 2 | state, Ordering::Relaxed);
+    /// Notes what became of an attempt to write: whoever waits for an answer's last bytes is not idle while they move.
+    fn wrote(&self, polled: &Poll<io::Result<usize>>) {
+        match polled {
+            Poll::Ready(Ok(0) | Err(_)) => {}
+            Poll::Ready(Ok(_)) => {
+                self.stalled.store(0, Ordering::Relaxed);
+                if self.state.load(Ordering::Relaxed) & 3 == IDLE {
+                    self.set(IDLE);
+                }
+            }
+            Poll::Pending if self.stalled.load(Ordering::Relaxed) == 0 => {
+                self.stalled.store(self.millis().max(1), Ordering::Relaxed);
+            }
+            Poll::Pending => {}
+        }
     }
 
-    /// Waits until the head takes longer than `head`, or the connection is idle for longer than `idle`.
+    fn millis(&self) -> u64 {
+        self.begun.elapsed().as_millis() as u64
+    }
+
+    fn set(&self, state: u64) {
+        self.state.store(self.millis() << 2 | state, Ordering::Relaxed);
+    }
+
+    /// Waits until the head takes longer than `head`, nothing happens for longer than `idle`, bytes wait to leave for longer
+    /// than that, or the time of the answer under way is over.
     ///
     /// # Cancel safety
     ///
@@ -62,22 +105,65 @@ impl IdleTimer {
     pub(super) async fn ends(&self, head: Duration, idle: Duration) {
         loop {
             sleep(CHECK_EVERY.min(head)).await;
-            let state = self.state.load(Ordering::Relaxed);
-            let since = Duration::from_millis(state >> 2);
-            let lasted = self.begun.elapsed().saturating_sub(since);
-            let over = match state & 3 {
-                HEAD => lasted > head,
-                IDLE => lasted > idle,
-                _ => false,
+            let now = self.millis();
+            let longer = |since: u64, most: Duration| {
+                Duration::from_millis(now.saturating_sub(since)) > most
             };
-            if over {
+            let (state, stalled) =
+                (self.state.load(Ordering::Relaxed), self.stalled.load(Ordering::Relaxed));
+            let until = self.until.load(Ordering::Relaxed);
+            let over = match state & 3 {
+                HEAD => longer(state >> 2, head),
+                IDLE => longer(state >> 2, idle),
+                _ => until != 0 && now > until,
+            };
+            if over || stalled != 0 && longer(stalled, idle) {
                 return;
             }
         }
     }
 }
 
-/// A stream that notes in its [`IdleTimer`] when bytes are read.
+/// The body of an answer, which notes in the connection's [`IdleTimer`] when it has been handed over.
+#[derive(Debug)]
+pub(super) struct Answer<B> {
+    body: B,
+    timer: Arc<IdleTimer>,
+}
+
+impl<B> Answer<B> {
+    pub(super) fn new(body: B, timer: Arc<IdleTimer>) -> Self {
+        Self { body, timer }
+    }
+}
+
+impl<B: Body + Unpin> Body for Answer<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B> Drop for Answer<B> {
+    fn drop(&mut self) {
+        self.timer.answered();
+    }
+}
+
+/// A stream that notes in its [`IdleTimer`] when bytes are read, and when they are written.
 #[derive(Debug)]
 pub(super) struct Timed {
     pub(super) stream: TcpStream,
@@ -105,7 +191,9 @@ impl AsyncWrite for Timed {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        self.timer.wrote(&polled);
+        polled
     }
 
     fn poll_write_vectored(
@@ -113,7 +201,9 @@ impl AsyncWrite for Timed {
         cx: &mut Context<'_>,
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, slices)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, slices);
+        self.timer.wrote(&polled);
+        polled
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -2,15 +2,18 @@
 //!
 //! Limits, keys and counts of the claim route sit in the accept loop and in the handlers, not in layers around them.
 
+mod accepting;
 mod admission;
 mod app;
 pub mod auth;
 mod bearer;
 mod campaigns;
 mod claims;
+mod frames;
 pub mod guard;
 mod holds;
 mod idle;
+pub mod limits;
 mod memory;
 pub mod metrics;
 mod nodes;
@@ -24,12 +27,15 @@ mod routes;
 mod seat_map;
 mod seats;
 pub mod server;
+mod serves;
+mod slots;
 mod status;
 mod subjects;
 mod tokens;
 
 pub use app::App;
 pub use auth::{Key, Keys};
-pub use options::{Options, WithoutKey};
+pub use options::Options;
 pub use routes::{openapi, router};
 pub use seat_map::SeatMaps;
+pub use serves::Serves;

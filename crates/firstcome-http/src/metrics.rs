@@ -23,8 +23,10 @@ pub struct Metrics {
     pub connections_refused: Counter,
     /// Connections ended because what they sent was no request this server reads.
     pub connections_unreadable: Counter,
-    /// Connections ended because a request's head, or the next request, took too long.
+    /// Connections ended because a request's head or the next request took too long, or nobody read an answer.
     pub connections_too_slow: Counter,
+    /// Attempts to accept a connection that the operating system refused, for want of files for example.
+    pub accept_failures: Counter,
     /// Requests turned away because a subject, a key or an address asked too often.
     pub rate_limited: RateLimited,
     /// What came of checks with the teams' own services.
@@ -43,6 +45,8 @@ pub struct RateLimited {
     pub key: Counter,
     /// An address.
     pub address: Counter,
+    /// An address that tries keys, tokens or hold ids.
+    pub misses: Counter,
 }
 
 /// Gauges that are set when the counts are read: name, help.
@@ -87,14 +91,17 @@ impl Metrics {
         let connections_refused = counter("connections_refused", help);
         let help = "Connections ended because what they sent was no request that can be read";
         let connections_unreadable = counter("connections_unreadable", help);
-        let help = "Connections ended because a head, or the next request, took too long";
+        let help = "Connections ended because a head or the next request took too long, or nobody read an answer";
         let connections_too_slow = counter("connections_too_slow", help);
+        let help = "Attempts to accept a connection that failed, for want of files for example";
+        let accept_failures = counter("accept_failures", help);
         let by_limit = ByLabel::default();
         let limited = |limit| by_limit.get_or_create(&vec![("limit", limit)]).clone();
         let rate_limited = RateLimited {
             subject: limited("subject"),
             key: limited("key"),
             address: limited("address"),
+            misses: limited("misses"),
         };
         registry.register("rate_limited", "Requests turned away as too many", by_limit);
         let eligibility = CountsOfAll::default();
@@ -113,6 +120,7 @@ impl Metrics {
             connections_refused,
             connections_unreadable,
             connections_too_slow,
+            accept_failures,
             rate_limited,
             eligibility,
             connections,

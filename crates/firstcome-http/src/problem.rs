@@ -31,6 +31,8 @@ pub(crate) struct Problem {
     retry_after: Option<u64>,
     /// Whether an earlier part of the same request was done.
     partly: bool,
+    /// Whether it was asked for by a key, a token or an id that is not known: see `App::check_misses`.
+    missed: bool,
 }
 
 impl Problem {
@@ -43,6 +45,7 @@ impl Problem {
             extra: Vec::new(),
             retry_after: code.row().retry_after,
             partly: false,
+            missed: code == Code::Unauthorized,
         }
     }
 
@@ -175,6 +178,22 @@ impl Problem {
         self
     }
 
+    /// Gives the problem as a subject token is told it, whose bearer may be guessing ids: somebody else's hold is as one
+    /// that is not there, and what is not there counts.
+    pub(crate) fn without_owner(mut self, campaign: &str) -> Self {
+        if self.code == Code::Refused(Refusal::NotYours) {
+            let (position, decided) = (self.position, self.decided);
+            self = Self { position, decided, ..Self::refused(Refusal::NoSuchHold, campaign) };
+        }
+        self.missed |= self.code == Code::Refused(Refusal::NoSuchHold);
+        self
+    }
+
+    /// Says whether it answers what may be a guess.
+    pub(crate) fn is_missed(&self) -> bool {
+        self.missed
+    }
+
     /// Gives the sentence for people.
     pub(crate) fn detail(&self) -> &str {
         &self.detail
@@ -217,14 +236,19 @@ impl Problem {
     }
 }
 
-/// The outcome of a problem that a handler gave: the router counts a response by it.
+/// What is to be counted of a problem that a handler gave.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ToCount(pub(crate) &'static str);
+pub(crate) struct ToCount {
+    pub(crate) outcome: &'static str,
+    /// As [`Problem::is_missed`].
+    pub(crate) missed: bool,
+}
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response<Body> {
         let mut response = self.response().map(Body::new);
-        response.extensions_mut().insert(ToCount(self.outcome()));
+        let counted = ToCount { outcome: self.outcome(), missed: self.missed };
+        response.extensions_mut().insert(counted);
         response
     }
 }

@@ -7,6 +7,7 @@ use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, header};
 use firstcome_api::answer::Code;
+use firstcome_api::unseen::is_format;
 use firstcome_core::hall::Price;
 use firstcome_core::names::{Position, check_command_id, check_name, check_subject};
 use firstcome_core::outcome::Missing;
@@ -99,10 +100,23 @@ pub(crate) fn pool(campaign: &str, name: &str) -> Result<(), Problem> {
     check_name(name).map_err(|_| Problem::refused(missing, campaign))
 }
 
-/// Accepts a subject.
-pub(crate) fn subject(subject: &str) -> Result<(), Problem> {
-    check_subject(subject)
-        .map_err(|why| Problem::new(Code::InvalidSubject, format!("the subject {why}")))
+/// Accepts a subject; where subjects are strict, only one that looks like no other.
+pub(crate) fn subject(options: &Options, subject: &str) -> Result<(), Problem> {
+    let wrong = |why: &str| Problem::new(Code::InvalidSubject, format!("the subject {why}"));
+    check_subject(subject).map_err(|why| wrong(&why.to_string()))?;
+    if !options.strict_subjects {
+        return Ok(());
+    }
+    if subject.starts_with(char::is_whitespace) || subject.ends_with(char::is_whitespace) {
+        return Err(wrong("begins or ends with white space (subjects = \"strict\")"));
+    }
+    match subject.chars().find(|letter| is_format(*letter)) {
+        Some(letter) => {
+            let code = u32::from(letter);
+            Err(wrong(&format!("has U+{code:04X}, which nobody sees (subjects = \"strict\")")))
+        }
+        None => Ok(()),
+    }
 }
 
 /// Reads a price: both of its parts, or neither.

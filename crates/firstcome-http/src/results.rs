@@ -21,6 +21,9 @@ const ROWS: usize = 1_000;
 const MOST_ROWS: usize = 10_000;
 /// Unsettled results read under one lock: entries wait meanwhile.
 const LOOK: usize = 20_000;
+/// Unsettled results, of all campaigns, that one request looks through: some milliseconds of one core. Where there are more,
+/// the page ends there, short or empty, and `next` says from where to go on.
+pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
 
 #[derive(Clone, Copy)]
 enum Format {
@@ -97,30 +100,42 @@ pub(crate) async fn results(
     app.reach(&query).await?;
     app.readable(&campaign)?;
     // One more than asked for, to know whether there is anything to come back for.
-    let rows = rows(&app, &campaign, after, limit + 1).await?;
+    let found = rows(&app, &campaign, after, limit + 1).await?;
     let position = app.node.replica.look(State::token);
     let durable = app.node.intake.endures(position).await;
-    Ok(write(&app, format, rows, limit, durable))
+    Ok(write(&app, format, found, limit, durable))
+}
+
+/// Results of a campaign, as far as one request looks.
+struct Found {
+    rows: Vec<Row>,
+    /// The number that was looked at last, where there are more.
+    looked_to: Option<u64>,
 }
 
 /// Gives up to `limit` results of a campaign beyond a number.
 ///
 /// The state is looked at first: whatever is settled meanwhile is in the ledger by then.
-async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec<Row>, Problem> {
-    let settled = app.node.replica.look(|state| {
+async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Found, Problem> {
+    let (settled, waiting) = app.node.replica.look(|state| {
         let refused =
             |refusal| Problem::refused(refusal, campaign).at(state.token(), Decided::Replica);
-        let known = state.campaign(campaign).map(drop);
+        let known = state.campaign(campaign).map(firstcome_core::campaign::Campaign::unsettled);
         let archived_with_ledger =
             known == Err(firstcome_core::Refusal::Archived) && app.ledger.is_some();
-        if !archived_with_ledger {
-            known.map_err(refused)?;
-        }
-        Ok::<_, Problem>(state.settled())
+        // Of one that has left memory some may wait still.
+        let waiting = if archived_with_ledger { u64::MAX } else { known.map_err(refused)? };
+        Ok::<_, Problem>((state.settled(), waiting))
     })?;
     let mut unsettled: Vec<Row> = Vec::new();
     let mut from = after.max(settled);
-    while unsettled.len() < limit {
+    let (mut looked, mut looked_to) = (0, None);
+    while unsettled.len() < limit && (unsettled.len() as u64) < waiting {
+        if looked >= RESULTS_LOOKED_THROUGH {
+            looked_to = Some(from);
+            break;
+        }
+        looked += LOOK;
         let (rows, seen) = app.node.replica.look(|state: &State| {
             let mut seen = from;
             let rows = state.results_after(from).take(LOOK).inspect(|row| seen = row.number);
@@ -144,20 +159,22 @@ async fn rows(app: &App, campaign: &str, after: u64, limit: usize) -> Result<Vec
     };
     let last = rows.last().map_or(0, |row| row.number);
     rows.extend(unsettled.into_iter().filter(|row| row.number > last));
+    // A page that is full says itself from where to go on.
+    let looked_to = looked_to.filter(|_| rows.len() < limit);
     rows.truncate(limit);
-    Ok(rows)
+    Ok(Found { rows, looked_to })
 }
 
 fn write(
     app: &App,
     format: Format,
-    mut rows: Vec<Row>,
+    Found { mut rows, looked_to }: Found,
     limit: usize,
     durable: bool,
 ) -> Response<Body> {
     let more = rows.len() > limit;
     rows.truncate(limit);
-    let next = if more { rows.last().map(|row| row.number) } else { None };
+    let next = if more { rows.last().map(|row| row.number) } else { looked_to };
     let (last, position) = app.node.replica.look(|state| (state.last_result(), state.token()));
     let results: Vec<ResultLine> = rows.into_iter().map(line).collect();
     let body = match format {

@@ -92,7 +92,7 @@ pub fn router(app: Arc<App>) -> Router {
 
 /// Counts the problem that a handler gave, if it gave one.
 async fn count_problem(app: Extract, response: Response<Body>) -> Response<Body> {
-    if let Some(ToCount(outcome)) = response.extensions().get() {
+    if let Some(ToCount { outcome, .. }) = response.extensions().get() {
         app.metrics.answered(outcome);
     }
     response

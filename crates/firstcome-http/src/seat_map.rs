@@ -8,6 +8,7 @@ pub(crate) mod events;
 mod gzip;
 pub(crate) mod layout;
 pub(crate) mod show;
+pub(crate) mod streams;
 
 use axum::body::Bytes;
 use firstcome_core::hall::Standings;
@@ -20,6 +21,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+use streams::Streams;
 use tokio::sync::{OnceCell, broadcast, watch};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -34,7 +36,11 @@ const BEHIND: usize = 256;
 
 /// The campaigns that are watched on this node, by name.
 #[derive(Debug, Default)]
-pub struct SeatMaps(Mutex<BTreeMap<String, Arc<Watched>>>);
+pub struct SeatMaps {
+    watched: Mutex<BTreeMap<String, Arc<Watched>>>,
+    /// The streams that are open.
+    streams: Streams,
+}
 
 /// One campaign that is watched.
 #[derive(Debug)]
@@ -90,9 +96,9 @@ pub(super) struct Seats {
     /// Free and for sale, held, confirmed, blocked, of each area.
     areas: Vec<[u32; 4]>,
     layout: Arc<Layout>,
-    /// A letter for each seat, once somebody asked.
-    letters: OnceLock<String>,
-    /// The members of the map that give the status of all, compressed, once somebody asked.
+    /// The members of the map that give the status of all, once somebody asked.
+    status_members: OnceLock<Bytes>,
+    /// The same, compressed.
     packed_status: OnceCell<Deflated>,
     /// The whole map, compressed, once somebody asked for it, and the tag it goes by.
     packed: OnceCell<Bytes>,
@@ -125,7 +131,7 @@ impl Seen {
                     Some(layout) if layout.is_of(campaign, hall) => Arc::clone(layout),
                     Some(_) | None => Arc::new(Layout::of(campaign, index, hall)),
                 },
-                letters: OnceLock::new(),
+                status_members: OnceLock::new(),
                 packed_status: OnceCell::new(),
                 packed: OnceCell::new(),
                 tag: OnceLock::new(),
@@ -208,7 +214,7 @@ fn put(text: &mut String, words: std::fmt::Arguments<'_>) {
 impl SeatMaps {
     /// Gives how many streams of events are open.
     pub(super) fn watchers(&self) -> usize {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.values().map(|watched| watched.shared.events.receiver_count()).sum()
     }
 
@@ -218,7 +224,7 @@ impl SeatMaps {
         intake: &Arc<Intake>,
         campaign: &str,
     ) -> Result<Arc<Watched>, (Refusal, Position)> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|_, watched| !watched.task.has_ended());
         if let Some(watched) = all.get(campaign) {
             let mut past = watched.shared.past();

@@ -58,14 +58,8 @@ pub(crate) async fn import(
     let rows = rows::read(kind, &bytes)?;
     let chunk = chunk(&rows)?;
     fits_memory(&app, &rows)?;
-    let answer = add(&app, &campaign, &pool, chunk, order).await.map_err(|bad| match bad {
-        Bad::Seat { index, area, problem } => {
-            let line = rows::line(&rows, index, area);
-            let errors = json!([{"line": line, "why": problem.detail()}]);
-            problem.with("errors", errors)
-        }
-        Bad::Other(problem) => problem,
-    })?;
+    let answer = add(&app, &campaign, &pool, chunk, order).await;
+    let answer = answer.map_err(|bad| bad.problem(&rows))?;
     let Outcome::Imported { seats, areas } = answer.outcome else {
         unreachable!("an import is not answered with {}", answer.outcome.as_str())
     };
@@ -153,6 +147,20 @@ enum Bad {
     Other(Problem),
 }
 
+impl Bad {
+    /// Gives the problem, with the line of the row that cannot be.
+    fn problem(self, rows: &[Row]) -> Problem {
+        match self {
+            Self::Seat { index, area, problem } => {
+                let line = rows::line(rows, index, area);
+                let errors = json!([{"line": line, "why": problem.detail()}]);
+                problem.with("errors", errors)
+            }
+            Self::Other(problem) => problem,
+        }
+    }
+}
+
 async fn add(
     app: &App,
     campaign: &str,
@@ -189,11 +197,11 @@ pub(crate) async fn add_all(
             Ok(Answer { outcome, .. }) => {
                 changed |= outcome != Outcome::Imported { seats: 0, areas: 0 };
             }
-            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) if changed => {
+            Err(bad) => {
+                let problem = bad.problem(rows).with("pool", json!(pool));
                 let what = format!("the rest is done, the seats of pool {pool:?} are not added");
-                return Err(problem.partly(&what));
+                return Err(if changed { problem.partly(&what) } else { problem });
             }
-            Err(Bad::Seat { problem, .. } | Bad::Other(problem)) => return Err(problem),
         }
     }
     Ok(())

@@ -1,11 +1,14 @@
 //! The accept loop: connections with their limits, from accept to a clean end.
 
+use crate::accepting::Accepting;
 use crate::app::App;
 use crate::guard::cors::Allowed;
-use crate::idle::{IdleTimer, Timed};
-use crate::problem::Problem;
+use crate::idle::{Answer, IdleTimer, Timed};
+use crate::problem::{Problem, ToCount};
 use crate::routes::router;
-use crate::seat_map::events;
+use crate::seat_map::events::EndsAt;
+use crate::serves::{ForOperations, Serves};
+use crate::slots::{self, Admission, KEPT_LIFE, Slot};
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -20,13 +23,12 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
-use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tower_service::Service;
@@ -35,8 +37,6 @@ use tower_service::Service;
 const HEAD_BYTES: usize = 32 << 10;
 /// Headers a request may have.
 const HEADERS: usize = 64;
-/// The pause after the operating system refused to accept, for want of file handles for example.
-const AFTER_REFUSAL: Duration = Duration::from_millis(50);
 /// How long a refused connection may take to read its answer.
 const REFUSING: Duration = Duration::from_secs(1);
 
@@ -50,33 +50,34 @@ const REFUSING: Duration = Duration::from_secs(1);
 /// Dropped, it cuts every connection at its next await.
 pub async fn serve(
     app: Arc<App>,
-    listener: TcpListener,
+    (listener, serves): (TcpListener, Serves),
     mut stop: watch::Receiver<bool>,
     drain: Duration,
 ) -> usize {
-    let slots = Arc::new(Semaphore::new(app.options.connections));
+    let slots = serves.slots(app.options.connections);
     let router = router(Arc::clone(&app));
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let mut accepting = Accepting::new(Arc::clone(&app.metrics));
     loop {
         let (stream, peer) = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, peer)) => (stream, peer.ip()),
-                Err(why) if is_about_one_connection(&why) => continue,
-                Err(_) => {
-                    sleep(AFTER_REFUSAL).await;
-                    continue;
-                }
-            },
+            accepted = accepting.next(&listener) => accepted,
             // Only its memory is to be given back.
             Some(_) = connections.join_next() => continue,
             () = stopped(&mut stop) => break,
         };
-        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+        let address = (!app.guards.proxies.trusts(peer)).then_some(peer);
+        let slot = slots.admit(address);
+        let admission = slot.as_ref().map(|slot| slot.admission);
+        let Some((slot, admission)) = slot.zip(admission) else {
             app.metrics.connections_refused.inc();
-            connections.spawn(refuse(stream));
             continue;
         };
+        if let Admission::Refusal(full) = admission {
+            app.metrics.connections_refused.inc();
+            connections.spawn(refuse(stream, full, slot));
+            continue;
+        }
         // Small answers must not wait for more to send.
         if stream.set_nodelay(true).is_err() {
             continue;
@@ -85,25 +86,29 @@ pub async fn serve(
         let stream = Timed { stream, timer: Arc::clone(&timer) };
         let (router, of_requests) = (router.clone(), Arc::clone(&app));
         let timer_of_requests = Arc::clone(&timer);
+        let place = Place { peer, serves, admission };
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, router) = (Arc::clone(&of_requests), router.clone());
             let timer = Arc::clone(&timer_of_requests);
             async move {
                 timer.answering();
-                let answer = answer(&app, router, peer, request).await;
-                // A stream of events is not idle while nothing happens.
-                let kind = answer.headers().get(header::CONTENT_TYPE);
-                if kind.is_none_or(|kind| kind != events::MEDIA_TYPE) {
-                    timer.idle();
+                let answer = answer(&app, router, place, request).await;
+                if let Some(EndsAt(end)) = answer.extensions().get() {
+                    timer.ends_at(*end);
                 }
-                Ok::<_, Infallible>(answer)
+                Ok::<_, Infallible>(answer.map(|body| Answer::new(body, timer)))
             }
         });
-        let connection = connection().serve_connection(TokioIo::new(stream), service);
-        let connection = graceful.watch(connection);
-        app.metrics.connections.inc();
+        let is_whole = admission == Admission::Everything;
+        let mut builder = connection();
+        builder.keep_alive(is_whole);
+        let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
+        if is_whole {
+            app.metrics.connections.inc();
+        }
         let metrics = Arc::clone(&app.metrics);
         let (head, idle) = (app.options.header_time, app.options.idle_time);
+        let life = (!is_whole).then_some(KEPT_LIFE);
         connections.spawn(async move {
             let _slot = slot;
             tokio::select! {
@@ -115,12 +120,15 @@ pub async fn serve(
                         metrics.connections_unreadable.inc();
                     }
                 }
-                // Nothing is under way: no answer is lost.
+                // Nothing is under way, or nobody reads it: no answer is lost.
                 () = timer.ends(head, idle) => {
                     metrics.connections_too_slow.inc();
                 }
+                () = async { sleep(life.unwrap_or_default()).await }, if life.is_some() => {}
             }
-            metrics.connections.dec();
+            if is_whole {
+                metrics.connections.dec();
+            }
         });
     }
     drop(listener);
@@ -131,25 +139,33 @@ pub async fn serve(
     cut
 }
 
+/// Where a request came in, and from where.
+#[derive(Clone, Copy)]
+struct Place {
+    peer: IpAddr,
+    serves: Serves,
+    admission: Admission,
+}
+
 /// Answers a request, with the headers its browser needs where a page of another origin asks.
 async fn answer(
     app: &App,
     router: Router,
-    peer: IpAddr,
+    place: Place,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
-    let preflight = allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
-    let mut answer = if preflight {
-        let mut answer = Response::new(Either::Left(Full::default()));
-        *answer.status_mut() = StatusCode::NO_CONTENT;
-        Allowed::write_preflight(answer.headers_mut());
-        answer
-    } else {
-        let answered = decide(app, router, peer, request).await;
-        answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left))
+    let is_preflight =
+        allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
+    let address = app.guards.proxies.origin(place.peer, request.headers());
+    let answered = decide(app, router, (place, address), is_preflight, request).await;
+    let missed = match &answered {
+        Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
+        Err(problem) => problem.is_missed(),
     };
+    let answered = if missed { app.check_misses(address).and(answered) } else { answered };
+    let mut answer = answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left));
     origins.write(allowed, answer.headers_mut());
     // What a client chose stands in answers: a browser takes them for what they say they are.
     let nosniff = HeaderValue::from_static("nosniff");
@@ -161,10 +177,27 @@ async fn answer(
 async fn decide(
     app: &App,
     mut router: Router,
-    peer: IpAddr,
-    request: Request<Incoming>,
+    (place, address): (Place, IpAddr),
+    is_preflight: bool,
+    mut request: Request<Incoming>,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
-    app.check_address_rate(peer, request.uri().path(), request.headers())?;
+    let checked = place.serves.check(request.uri().path(), place.admission);
+    if let Err(problem) = checked {
+        if place.admission != Admission::Everything {
+            app.metrics.connections_refused.inc();
+        }
+        return Err(problem);
+    }
+    app.check_address_rate(address, request.uri().path())?;
+    if is_preflight {
+        let mut answer = Response::new(Either::Left(Full::default()));
+        *answer.status_mut() = StatusCode::NO_CONTENT;
+        Allowed::write_preflight(answer.headers_mut());
+        return Ok(answer);
+    }
+    if place.serves == Serves::Operations {
+        request.extensions_mut().insert(ForOperations);
+    }
     if request.method() == Method::POST {
         let path = request.uri().path();
         if let Some(campaign) = campaign_in(path, "/claims").map(str::to_owned) {
@@ -201,11 +234,8 @@ fn connection() -> http1::Builder {
 }
 
 /// Answers `too_many_connections`, and hangs up.
-async fn refuse(mut stream: TcpStream) {
-    let problem = Problem::new(
-        Code::TooManyConnections,
-        "as many connections are open as this server takes (connections)",
-    );
+async fn refuse(mut stream: TcpStream, full: slots::Full, _slot: Slot) {
+    let problem = Problem::new(Code::TooManyConnections, full.to_string());
     let document = problem.document();
     let answer = format!(
         "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\n\
@@ -221,15 +251,4 @@ async fn refuse(mut stream: TcpStream) {
         })
         .await,
     );
-}
-
-fn is_about_one_connection(why: &io::Error) -> bool {
-    use io::ErrorKind as Kind;
-    matches!(
-        why.kind(),
-        Kind::ConnectionAborted
-            | Kind::ConnectionReset
-            | Kind::ConnectionRefused
-            | Kind::Interrupted
-    )
 }

@@ -4,8 +4,9 @@ use crate::app::App;
 use crate::problem::{Answered, Problem};
 use crate::request::Query;
 use crate::respond::json;
+use crate::serves::ForOperations;
 use axum::body::Body;
-use axum::extract::{RawQuery, State as Extract};
+use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
@@ -94,9 +95,16 @@ pub(super) async fn audit(
 }
 
 /// Gives every count in the Prometheus text format.
-#[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain")))]
-pub(super) async fn metrics(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
-    if !app.options.metrics_without_key.is_enough(&headers) {
+///
+/// Needs a key that may read, but at the address of `ops_listen`.
+#[utoipa::path(get, path = "/metrics", tag = "operation", responses((status = 200, content_type = "text/plain"),
+    (status = 401, description = "unauthorized")))]
+pub(super) async fn metrics(
+    Extract(app): Extract<Arc<App>>,
+    for_operations: Option<Extension<ForOperations>>,
+    headers: HeaderMap,
+) -> Answered {
+    if for_operations.is_none() {
         app.keys.know(&headers, Role::Read)?;
     }
     let metrics = &app.metrics;

@@ -26,7 +26,7 @@ pub(crate) async fn mint(
     let key = app.keys.know(&headers, Role::Backend)?;
     let bytes = request::body(&app.options, &headers, body).await?;
     let ask: TokenRequest<'_> = request::json(&bytes)?;
-    request::subject(&ask.subject)?;
+    request::subject(&app.options, &ask.subject)?;
     let campaign: Scope = ask.campaign.parse().map_err(Problem::invalid)?;
     key.covers(campaign.beginning())?;
     if !(1..=MOST_SECONDS).contains(&ask.expires_in_s) {

@@ -13,7 +13,7 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -98,13 +98,19 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             body_time: BEFORE,
             idle_time: Duration::from_secs(60),
             hold_wait: Duration::from_secs(3),
-            metrics_without_key: WithoutKey::Everybody,
+            stream_time: Duration::from_secs(600),
+            strict_subjects: false,
             durability: "fsync".into(),
         },
         openapi: firstcome_http::openapi(),
         draining: draining.clone(),
     });
-    tokio::spawn(server::serve(Arc::clone(&app), listener, draining, Duration::ZERO));
+    tokio::spawn(server::serve(
+        Arc::clone(&app),
+        (listener, Serves::Everything),
+        draining,
+        Duration::ZERO,
+    ));
     open(&app, holds).await?;
     let began = Instant::now();
     hold(&app, holds).await?;

@@ -49,6 +49,8 @@ pub struct Config {
     pub space: String,
     /// The address to listen on; port 0 picks a free one.
     pub listen: String,
+    /// Where operations are answered, without a key; at `listen` if none, with a key for `/metrics`.
+    pub ops_listen: Option<String>,
     /// Where results are settled.
     pub ledger: Ledger,
     /// The first admin key, where one was given.
@@ -65,8 +67,10 @@ pub struct Config {
     pub body_bytes: usize,
     /// How long a client may take to send a request's header.
     pub header_wait: Duration,
-    /// How long a connection may stay open without a request.
+    /// How long a connection may stay open without a request, and an answer without being read.
     pub idle: Duration,
+    /// How long a stream of events may last.
+    pub stream_max: Duration,
     /// How long a hold may wait at most for seats that somebody has.
     pub hold_wait: Duration,
     /// How long a stopping server finishes what it accepted.
@@ -85,8 +89,6 @@ pub struct Config {
     pub memory_limit_mib: u64,
     /// The most results that may wait for the ledger.
     pub outbox_max: u64,
-    /// Whether `/metrics` needs no key beyond loopback too.
-    pub metrics_public: bool,
     /// What stands before the rules.
     pub guards: GuardSettings,
 }

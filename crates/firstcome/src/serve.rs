@@ -1,5 +1,7 @@
 //! One server process, from its settings to a clean end.
 
+mod files;
+mod listen;
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
@@ -12,13 +14,15 @@ use firstcome_http::guard::cors::Origins;
 use firstcome_http::guard::eligibility::{Check, Checks};
 use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
+use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::Ledger as LedgerKind;
 use firstcome_node::{Given, Limits, Node};
+use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
@@ -27,8 +31,9 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::TcpListener;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
@@ -54,7 +59,13 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
     let metrics = Arc::new(Metrics::new(registry));
     let keys = keys(&config, folder.as_ref(), &metrics)?;
-    let listener = listen(&config.listen).await?;
+    let listener = listen("--listen", &config.listen).await?;
+    let operations = match &config.ops_listen {
+        Some(address) => Some(listen("--ops-listen", address).await?),
+        None => None,
+    };
+    let beside = if operations.is_some() { OPS_CONNECTIONS } else { KEPT_CONNECTIONS } + REFUSALS;
+    let connections = files::raise(config.connections, beside);
     let address = listener.local_addr()?;
     let generated = config.admin_key.is_none();
     if generated && !address.ip().is_loopback() {
@@ -91,7 +102,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         keys,
         guards: guards(&config.guards, &metrics)?,
         metrics,
-        options: options(&config, address, store.promise()),
+        options: options(&config, connections, store.promise()),
         openapi: firstcome_http::openapi(),
         draining: stop.clone(),
     });
@@ -100,15 +111,28 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     if let Some(folder) = &folder {
         folder.announce(&format!("http://{address}"))?;
     }
-    announce(&config, folder.as_ref(), address, &store.promise());
+    let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
+    announce(&config, folder.as_ref(), (address, of_operations), &store.promise());
 
-    let serving = tokio::spawn(server::serve(Arc::clone(&app), listener, stop, config.drain));
+    let serves = if operations.is_some() { Serves::AllButOperations } else { Serves::Everything };
+    let serving = server::serve(Arc::clone(&app), (listener, serves), stop, config.drain);
+    let serving = tokio::spawn(serving);
+    // To the end: who monitors the server sees that it drains.
+    let (ending, end) = watch::channel(false);
+    let monitored = operations.map(|listener| {
+        let listener = (listener, Serves::Operations);
+        tokio::spawn(server::serve(Arc::clone(&app), listener, end, Duration::ZERO))
+    });
     signals.received().await;
     eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
     stopping.send_replace(true);
     let cut = serving.await?;
     if cut > 0 {
         eprintln!("{cut} connections did not finish in time and were cut");
+    }
+    ending.send_replace(true);
+    if let Some(monitored) = monitored {
+        monitored.await?;
     }
     let app = Arc::into_inner(app).expect("no connection is left, and nothing else holds the app");
     app.leader.stop().await;
@@ -143,41 +167,15 @@ async fn ledger(
     Ok(Some(ledger))
 }
 
-/// Connections that may wait to be accepted; the kernel cuts it down to `net.core.somaxconn`.
-///
-/// With the usual 128, a flood that connects all at once has its rest wait a whole second for the kernel to try again.
-const BACKLOG: u32 = 4_096;
-
-async fn listen(address: &str) -> anyhow::Result<TcpListener> {
-    bind(address).await.map_err(|why| {
-        if why.kind() == std::io::ErrorKind::AddrInUse {
-            return anyhow::anyhow!(
-                "{address} is in use by another program: choose another with --listen, \
-                 or port 0 for any that is free"
-            );
-        }
-        anyhow::anyhow!("cannot listen on {address}: {why}")
-    })
-}
-
-async fn bind(address: &str) -> std::io::Result<TcpListener> {
-    let mut refused = std::io::Error::from(std::io::ErrorKind::AddrNotAvailable);
-    for at in tokio::net::lookup_host(address).await? {
-        let socket = if at.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A server that is started again must not wait for the connections of the one before it.
-        socket.set_reuseaddr(true)?;
-        match socket.bind(at).and_then(|()| socket.listen(BACKLOG)) {
-            Ok(listener) => return Ok(listener),
-            Err(why) => refused = why,
-        }
-    }
-    Err(refused)
-}
-
 /// Says where the server is, the address first: programs that start a server read that line.
 ///
 /// A reader who hangs up after it must not end the server.
-fn announce(config: &Config, folder: Option<&DataFolder>, address: SocketAddr, promise: &str) {
+fn announce(
+    config: &Config,
+    folder: Option<&DataFolder>,
+    (address, operations): (SocketAddr, SocketAddr),
+    promise: &str,
+) {
     let mut lines = vec![format!("listening on http://{address}")];
     if let Some(folder) = folder {
         lines.push(format!("data folder {}", folder.path().display()));
@@ -186,7 +184,7 @@ fn announce(config: &Config, folder: Option<&DataFolder>, address: SocketAddr, p
         lines.push(format!("store {store}"));
     }
     lines.push(format!("page http://{address}/docs"));
-    lines.push(format!("metrics http://{address}/metrics"));
+    lines.push(format!("metrics http://{operations}/metrics"));
     lines.push(format!("space {}", config.space));
     lines.push(format!("durability {promise}"));
     let without = if config.ledger == LedgerKind::None {
@@ -270,19 +268,16 @@ fn pace(config: &Config) -> leader::Pace {
     }
 }
 
-fn options(config: &Config, address: SocketAddr, durability: String) -> Options {
+fn options(config: &Config, connections: usize, durability: String) -> Options {
     Options {
-        connections: config.connections,
+        connections,
         body_bytes: config.body_bytes,
         header_time: config.header_wait,
         body_time: config.header_wait,
         idle_time: config.idle,
         hold_wait: config.hold_wait,
-        metrics_without_key: match (config.metrics_public, address.ip().is_loopback()) {
-            (true, _) => WithoutKey::Everybody,
-            (false, true) => WithoutKey::ThisMachine,
-            (false, false) => WithoutKey::Nobody,
-        },
+        stream_time: config.stream_max,
+        strict_subjects: config.guards.strict_subjects,
         durability,
     }
 }
@@ -301,6 +296,7 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards>
     Ok(Guards {
         subjects: limiter(settings.rate_subject, &metrics.rate_limited.subject),
         addresses: limiter(settings.rate_address, &metrics.rate_limited.address),
+        misses: limiter(Some(MISSES), &metrics.rate_limited.misses),
         origins: Origins(settings.cors_origins.clone()),
         tokens: settings.token_keys(),
         proxies: Proxies {

@@ -9,6 +9,7 @@ use firstcome_api::clock_text;
 use firstcome_core::Settings;
 use firstcome_core::limits::CAPACITY;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
+use serde_json::json;
 
 /// Takes the seats that are to be added once the campaign is there, with their pools.
 pub(crate) fn take_seats(ask: &mut CampaignRequest) -> Result<Vec<(String, Vec<Row>)>, Problem> {
@@ -17,9 +18,9 @@ pub(crate) fn take_seats(ask: &mut CampaignRequest) -> Result<Vec<(String, Vec<R
     let seated = ask.pools.iter_mut().filter(is_seated);
     let taken = seated.map(|pool| {
         let seats = std::mem::take(&mut pool.seats);
-        // They came on no line of their own.
-        let rows: Vec<Row> = seats.into_iter().map(|seat| Row { line: 0, seat }).collect();
-        seats::chunk(&rows)?;
+        let rows = (1..).zip(seats).map(|(line, seat)| Row { line, seat });
+        let rows: Vec<Row> = rows.collect();
+        seats::chunk(&rows).map_err(|problem| problem.with("pool", json!(pool.name)))?;
         Ok((pool.name.clone(), rows))
     });
     taken.collect()

@@ -154,7 +154,9 @@ impl Proxies {
         true
     }
 
-    fn trusts(&self, address: IpAddr) -> bool {
+    /// Says whether an address is that of a trusted proxy.
+    pub(crate) fn trusts(&self, address: IpAddr) -> bool {
+        let address = address.to_canonical();
         self.trusted.iter().any(|network| network.has(address))
     }
 }

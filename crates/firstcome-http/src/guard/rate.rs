@@ -22,6 +22,14 @@ const MOST: u32 = 1_000_000;
 /// Keys that share a set of the table.
 const WAYS: usize = 8;
 
+/// How often a subject may ask where subject tokens are on and nothing else is set: a page that follows its campaign and a
+/// person who clicks need a few in a second. Beyond it `too_many_requests`.
+pub const SUBJECT_RATE_WITH_TOKENS: Rate = Rate::in_a_second(20, 40);
+
+/// How often an address may come with a key or a token that is not known, or with a token ask for a hold that is not its
+/// own: nobody does by mistake. Beyond it these, and nothing else, are answered `too_many_requests`.
+pub const MISSES: Rate = Rate::in_a_second(10, 100);
+
 /// So many requests in a while, and so many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
@@ -31,6 +39,14 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Gives a rate for a constant.
+    const fn in_a_second(count: u32, burst: u32) -> Self {
+        match (NonZeroU32::new(count), NonZeroU32::new(burst)) {
+            (Some(count), Some(burst)) => Self { count, unit: 's', burst },
+            _ => panic!("a rate lets something through"),
+        }
+    }
+
     fn quota(self) -> Quota {
         let while_s = match self.unit {
             's' => 1,

@@ -24,7 +24,8 @@ use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// A step on a hold, as far as every step is the same.
-struct StepRequest<T> {
+struct StepRequest<'a, T> {
+    bearer: Bearer<'a>,
     campaign: String,
     hold: String,
     subject: String,
@@ -33,11 +34,17 @@ struct StepRequest<T> {
     body: T,
 }
 
-impl<T> StepRequest<T> {
+impl<T> StepRequest<'_, T> {
     /// Gives the step as a command has it.
     fn step(&self) -> Step<'_> {
         let Self { campaign, hold, subject, id, .. } = self;
         Step { campaign, hold, subject, id: id.as_deref() }
+    }
+
+    /// Has the journal decide it.
+    async fn decide(&self, app: &App, command: &Command<'_>) -> Answered {
+        let decided = answer::decide(app, command, &self.campaign, &self.subject).await;
+        decided.map_err(|problem| self.bearer.told(problem, &self.campaign))
     }
 }
 
@@ -52,7 +59,7 @@ impl App {
         body: Body,
         subject: fn(&T) -> &str,
         may: impl Fn(&Bearer<'_>) -> Result<(), Problem>,
-    ) -> Result<StepRequest<T>, Problem> {
+    ) -> Result<StepRequest<'_, T>, Problem> {
         let (campaign, hold) = request::path(path)?;
         let bearer = self.bearer(headers, Role::Backend, &campaign)?;
         let bytes = request::body(&self.options, headers, body).await?;
@@ -60,10 +67,12 @@ impl App {
         let subject = subject(&body).to_owned();
         self.may_act(&bearer, &campaign, &subject)?;
         may(&bearer)?;
-        check_hold_id(&hold).map_err(|_| Problem::refused(Refusal::NoSuchHold, &campaign))?;
+        check_hold_id(&hold).map_err(|_| {
+            bearer.told(Problem::refused(Refusal::NoSuchHold, &campaign), &campaign)
+        })?;
         let id = request::command_id(headers)?;
         self.reach(&Query::parse(query.as_deref(), &[])?).await?;
-        Ok(StepRequest { campaign, hold, subject, id, body })
+        Ok(StepRequest { bearer, campaign, hold, subject, id, body })
     }
 }
 
@@ -104,7 +113,7 @@ pub(crate) async fn add(
     let add = picks::read(&asked.body.picks, campaign)?;
     let limit = app.eligible(campaign, super::one_pool(&add), subject).await?;
     let change = Command::Change { step: asked.step(), add, drop: Vec::new(), limit };
-    answer::decide(&app, &change, campaign, subject).await
+    asked.decide(&app, &change).await
 }
 
 /// Gives units of a hold back, and leaves the rest.
@@ -127,13 +136,13 @@ pub(crate) async fn drop(
     let subject: fn(&ChangeRequest) -> &str = |body| &body.subject;
     let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let (campaign, subject) = (&asked.campaign, &asked.subject);
+    let campaign = &asked.campaign;
     let drop = some(&asked.body.picks, campaign)?;
     if drop.is_empty() {
         return Err(Problem::invalid("name the units to drop; release gives all of them back"));
     }
     let change = Command::Change { step: asked.step(), add: Vec::new(), drop, limit: None };
-    answer::decide(&app, &change, campaign, subject).await
+    asked.decide(&app, &change).await
 }
 
 /// Moves a hold's deadline on.
@@ -162,7 +171,8 @@ pub(crate) async fn extend(
         }
     };
     let extend = Command::Extend { step: asked.step(), by_us };
-    let answer = yes(app.node.intake.decide(&extend).await, &asked.campaign)?;
+    let answer = yes(app.node.intake.decide(&extend).await, &asked.campaign)
+        .map_err(|problem| asked.bearer.told(problem, &asked.campaign))?;
     let Outcome::Extended { expires_at } = answer.outcome else {
         unreachable!("an extension is not answered with {}", answer.outcome.as_str())
     };
@@ -212,10 +222,10 @@ pub(crate) async fn confirm(
         LateRequest::Retake => Late::Retake,
     };
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let (campaign, subject) = (&asked.campaign, &asked.subject);
+    let campaign = &asked.campaign;
     let units = some(&asked.body.picks, campaign)?;
     let confirm = Command::Confirm { step: asked.step(), units, late };
-    answer::decide(&app, &confirm, campaign, subject).await
+    asked.decide(&app, &confirm).await
 }
 
 /// Gives units of a hold back; all of them, if nothing is named.
@@ -238,8 +248,8 @@ pub(crate) async fn release(
     let subject: fn(&ChangeRequest) -> &str = |body| &body.subject;
     let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let (campaign, subject) = (&asked.campaign, &asked.subject);
+    let campaign = &asked.campaign;
     let units = some(&asked.body.picks, campaign)?;
     let release = Command::Release { step: asked.step(), units };
-    answer::decide(&app, &release, campaign, subject).await
+    asked.decide(&app, &release).await
 }

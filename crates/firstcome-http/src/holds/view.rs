@@ -130,11 +130,13 @@ pub(crate) async fn show(
         let position = state.token();
         let problem = |refusal| Problem::refused(refusal, &campaign).at(position, Decided::Replica);
         let found = state.campaign(&campaign).map_err(problem)?;
-        let hold = found.hold_of(&id).ok_or_else(|| problem(Refusal::NoSuchHold))?;
+        // A token is not told whether somebody else has a hold of that id.
+        let missing = || bearer.told(problem(Refusal::NoSuchHold), &campaign);
+        let hold = found.hold_of(&id).filter(|hold| bearer.acts_for(hold.subject()).is_ok());
+        let hold = hold.ok_or_else(missing)?;
         if query.get("subject").is_some_and(|subject| subject != hold.subject()) {
             return Err(problem(Refusal::NotYours));
         }
-        bearer.acts_for(hold.subject())?;
         Ok((self::hold(state, found, hold), position))
     })?;
     let durable = app.node.intake.endures(position).await;

@@ -1,13 +1,16 @@
 //! Changes of seat status, as server-sent events.
 
+use super::streams::{Follower, StreamSlot};
 use super::{Event, Watched};
 use crate::app::App;
+use crate::bearer::Bearer;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::key::Role;
+use firstcome_core::Timestamp;
 use firstcome_core::names::Position;
 use firstcome_node::{Decided, stopped};
 use futures_util::stream;
@@ -17,12 +20,21 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 
-/// The media type, by which the accept loop knows a stream.
-pub(crate) const MEDIA_TYPE: &str = "text/event-stream";
+/// The media type.
+const MEDIA_TYPE: &str = "text/event-stream";
 /// The longest silence: a proxy would close a connection on which nothing is sent.
 const QUIET: Duration = Duration::from_secs(15);
+
+/// What a stream says last: a browser comes back after a second.
+const RETRY: &[u8] = b"retry: 1000\n\n";
+/// What it says where its token is over: the page has to get another one first.
+const TOKEN_OVER: &[u8] = b"event: end\ndata: {\"outcome\":\"token_expired\"}\n\nretry: 1000\n\n";
+
+/// When a stream ends at the latest, for the accept loop, which cuts it where its peer does not read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EndsAt(pub(crate) Instant);
 
 /// Follows the changes of a campaign's pools, as server-sent events.
 ///
@@ -30,10 +42,14 @@ const QUIET: Duration = Duration::from_secs(15);
 /// `areas` as [number, left, held, confirmed, blocked]. Its id is its position. Bring the position of a map, or of
 /// the last event, as `Last-Event-ID` or `after`. A `reset` event says to fetch the map: that position is not known here
 /// (any more), there are new seats, or the watcher was too slow.
+///
+/// A stream lasts 10 minutes (`stream_max_ms`), and no longer than the subject token it was opened with; then an `end` event
+/// says so. Its last line is `retry: 1000`: come back with the last id.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
            ("after" = Option<String>, Query, description = "The same")),
-    responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found")))]
+    responses((status = 200, description = "events", content_type = "text/event-stream"), (status = 404, description = "not_found"),
+        (status = 429, description = "too_many_streams, with `limit`: subject (4), key (64) or server (1,000); too_many_requests")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
     campaign: InPath<String>,
@@ -41,7 +57,7 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    app.bearer(&headers, Role::Read, &campaign)?;
+    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
     request::campaign(&campaign)?;
     let query = Query::parse(query.as_deref(), &["after"])?;
     app.reach(&query).await?;
@@ -52,12 +68,20 @@ pub(crate) async fn events(
         .seat_maps
         .watch(&app.node.intake, &campaign)
         .map_err(|(refusal, at)| Problem::refused(refusal, &campaign).at(at, Decided::Replica))?;
-    let subscriber = Subscriber::join(watched, after, app.draining.clone());
+    let end = End::of(&app, &bearer);
+    let follower = match &bearer {
+        Bearer::Key(key) => Follower::Key(key.name.clone()),
+        Bearer::Subject(token) => Follower::Subject(token.subject.clone()),
+    };
+    let slot = app.seat_maps.streams.take(follower)?;
+    let ends_at = EndsAt(end.at);
+    let subscriber = Subscriber::join(watched, after, app.draining.clone(), (end, slot));
     let events = stream::unfold(subscriber, |mut subscriber| async move {
         let text = subscriber.next().await?;
         Some((Ok::<_, Infallible>(text), subscriber))
     });
     let mut response = Response::new(Body::from_stream(events));
+    response.extensions_mut().insert(ends_at);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -66,8 +90,37 @@ pub(crate) async fn events(
     Ok(response)
 }
 
+/// When a stream ends, and what it says then.
+struct End {
+    at: Instant,
+    words: &'static [u8],
+}
+
+impl End {
+    /// The longest life of a stream, or the end of the token it was opened with, by the store's clock.
+    fn of(app: &App, bearer: &Bearer<'_>) -> Self {
+        let longest = app.options.stream_time;
+        let left = match bearer {
+            Bearer::Key(_) => None,
+            Bearer::Subject(token) => {
+                let end = Timestamp::from_micros(token.expires.saturating_mul(1_000_000));
+                let left = end.micros_since(app.node.intake.now()).max(0).cast_unsigned();
+                Some(Duration::from_micros(left)).filter(|left| *left < longest)
+            }
+        };
+        match left {
+            Some(left) => Self { at: Instant::now() + left, words: TOKEN_OVER },
+            None => Self { at: Instant::now() + longest, words: RETRY },
+        }
+    }
+}
+
 /// A stream of events.
 struct Subscriber {
+    end: End,
+    /// Whether the last words are said.
+    over: bool,
+    _slot: StreamSlot,
     /// Kept so that its task reads on.
     watched: Arc<Watched>,
     missed: VecDeque<Event>,
@@ -80,6 +133,7 @@ impl Subscriber {
         watched: Arc<Watched>,
         after: Option<Position>,
         draining: watch::Receiver<bool>,
+        (end, slot): (End, StreamSlot),
     ) -> Self {
         let past = watched.shared.past();
         let events = watched.shared.events.subscribe();
@@ -91,11 +145,17 @@ impl Subscriber {
             None => VecDeque::from([watched.shared.seen.borrow().reset()]),
         };
         drop(past);
-        Self { watched, missed, events, draining }
+        Self { end, over: false, _slot: slot, watched, missed, events, draining }
     }
 
     /// Gives what is to be sent next; nothing if the stream is over.
     async fn next(&mut self) -> Option<Bytes> {
+        if self.over {
+            return None;
+        }
+        if Instant::now() >= self.end.at {
+            return Some(self.last_words());
+        }
         if let Some(event) = self.missed.pop_front() {
             return Some(event.text);
         }
@@ -108,7 +168,13 @@ impl Subscriber {
                 Ok(Err(RecvError::Closed)) => None,
                 Err(_) => Some(Bytes::from_static(b":\n\n")),
             },
+            () = sleep_until(self.end.at) => Some(self.last_words()),
             () = stopped(&mut self.draining) => None,
         }
+    }
+
+    fn last_words(&mut self) -> Bytes {
+        self.over = true;
+        Bytes::from_static(self.end.words)
     }
 }

@@ -1,6 +1,7 @@
 //! The layout of a seated pool, where its seats are and what they cost: the part of a map that seldom changes.
 
 use super::gzip::Deflated;
+use axum::body::Bytes;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::hall::{Hall, Kind, SeatSettings, Unit};
 use firstcome_core::{State, Timestamp};
@@ -32,7 +33,7 @@ pub(crate) struct Layout {
 /// A layout as members of a JSON object, with a comma before each.
 #[derive(Debug, Default)]
 pub(super) struct Written {
-    pub(super) text: String,
+    pub(super) text: Bytes,
     pub(super) packed: Deflated,
     pub(super) hash: u64,
 }
@@ -91,7 +92,7 @@ impl Layout {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
         let packed = Deflated::of(text.as_bytes());
-        Some(Written { text, packed, hash: hasher.finish() })
+        Some(Written { text: text.into(), packed, hash: hasher.finish() })
     }
 
     /// Writes the rows from `rows` on, as many as one lock may take; says whether there are more.

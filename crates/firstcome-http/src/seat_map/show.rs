@@ -4,6 +4,7 @@ use super::gzip::{Deflated, gzip};
 use super::layout::Written;
 use super::{Seats, Seen};
 use crate::app::App;
+use crate::frames::Frames;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
@@ -94,22 +95,23 @@ async fn answer(
     });
     let (pool, position) = (&seen.pools[index].name, seen.position);
     let head = format!(r#"{{"campaign":"{campaign}","pool":"{pool}","position":"{position}""#);
-    let body: Bytes = if packs {
+    let body = if packs {
         response.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         let head = Deflated::of(head.as_bytes());
         let tail = packed_status(&seen, index).await;
-        match layout {
+        Body::from(match layout {
             None => gzip(&[&head, tail]),
             Some(layout) => {
                 let pack = || async { gzip(&[&head, &layout.packed, tail]) };
                 seats.packed.get_or_init(pack).await.clone()
             }
-        }
+        })
     } else {
-        let layout = layout.map_or("", |layout| layout.text.as_str());
-        [&head, layout, &seats.status_members()].concat().into()
+        // Whoever asks and does not read has no copy of its own.
+        let layout = layout.map_or_else(Bytes::new, |layout| layout.text.clone());
+        Body::new(Frames::of([head.into(), layout, seats.status_members().clone()]))
     };
-    *response.body_mut() = Body::from(body);
+    *response.body_mut() = body;
     Ok(response)
 }
 
@@ -120,7 +122,7 @@ async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
         // A large map takes milliseconds, which nobody else should wait for.
         let pack = move || {
             let members = seen.pools[index].seats.as_ref().map(Seats::status_members);
-            Deflated::of(members.unwrap_or_default().as_bytes())
+            members.map_or_else(Deflated::default, |members| Deflated::of(members))
         };
         tokio::task::spawn_blocking(pack).await.unwrap_or_default()
     };
@@ -131,24 +133,21 @@ async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
 }
 
 impl Seats {
-    /// Gives a letter for each seat.
-    fn letters(&self) -> &str {
-        self.letters.get_or_init(|| {
+    /// Gives the members of the map that give the status of all, a letter for each seat, to its end.
+    fn status_members(&self) -> &Bytes {
+        self.status_members.get_or_init(|| {
             let kinds = (0..).zip(self.status.kinds());
-            kinds.map(|(seat, kind)| char::from(self.layout.letter(seat, kind))).collect()
+            let letters = kinds.map(|(seat, kind)| char::from(self.layout.letter(seat, kind)));
+            let letters: String = letters.collect();
+            format!(r#","standing":"{letters}","area_standing":{:?}}}"#, self.areas).into()
         })
-    }
-
-    /// Gives the members of the map that give the status of all, to its end.
-    fn status_members(&self) -> String {
-        format!(r#","standing":"{}","area_standing":{:?}}}"#, self.letters(), self.areas)
     }
 
     /// Gives a tag that two maps share if they show the same.
     fn tag(&self, layout: &Written) -> &str {
         self.tag.get_or_init(|| {
             let mut hasher = DefaultHasher::new();
-            (self.letters(), &self.areas, layout.hash).hash(&mut hasher);
+            (self.status_members(), layout.hash).hash(&mut hasher);
             format!("W/\"{:016x}\"", hasher.finish())
         })
     }

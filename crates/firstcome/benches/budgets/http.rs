@@ -42,6 +42,15 @@ impl Server {
         Self::start(command)
     }
 
+    /// The same, with subject tokens.
+    pub(crate) fn with_tokens(folder: &Path) -> Result<Self> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
+        command.env("FIRSTCOME_ADMIN_KEY", KEY);
+        command.env("FIRSTCOME_TOKEN_SECRET", "a-secret-that-has-thirty-two-bytes");
+        Self::start(command)
+    }
+
     /// Starts a server on a Redis, with more words for its command line.
     #[cfg(feature = "redis")]
     pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {

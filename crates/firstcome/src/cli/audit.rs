@@ -51,7 +51,7 @@ pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
     let data = (!args.source.is_shared()).then_some(args.source.folder.data.as_path());
     let ledger = Look::open(&named, data, &args.ledger.space, head.space, head.shard)
         .map_err(|why| Complaint::own(why.to_string()))?;
-    let key = args.source.folder.key()?;
+    let key = args.source.folder.key(servers.iter().map(|(_, server)| server))?;
     let meter = progress_bar();
     let mut ask = |position| digests(&servers, key.as_ref(), position);
     let report = audit(&journal, ledger, &mut ask, |position, head| {

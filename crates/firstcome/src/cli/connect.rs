@@ -1,6 +1,7 @@
 //! Which server a verb talks to, and with which key.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub(super) struct ServerArgs {
 /// Where a server's data is: its address and first key are found there.
 #[derive(Debug, Args)]
 pub(super) struct FolderArgs {
-    /// The server's data folder; its admin key is used unless FIRSTCOME_KEY is set.
+    /// The server's data folder; its admin key is used for that server unless FIRSTCOME_KEY is set.
     #[arg(long, env = "FIRSTCOME_DATA", default_value = "./firstcome-data", value_name = "FOLDER")]
     pub(super) data: PathBuf,
 }
@@ -67,7 +68,8 @@ impl ServerArgs {
             Some(url) => Server::parse(url).map_err(Complaint::usage)?,
             None => self.folder.server()?,
         };
-        Ok(Client::new(server, self.folder.key()?, self.timeout))
+        let key = self.folder.key([&server])?;
+        Ok(Client::new(server, key, self.timeout))
     }
 }
 
@@ -79,8 +81,13 @@ impl FolderArgs {
         Server::parse(address).map_err(Complaint::usage)
     }
 
-    /// The key of the environment, else the one generated into the data folder, else none.
-    pub(super) fn key(&self) -> Result<Option<Secret>, Complaint> {
+    /// The key for these servers: that of the environment, else the one generated into the data folder, else none.
+    ///
+    /// The one of the folder opens everything in its server. It goes to no other: whoever is asked reads it.
+    pub(super) fn key<'a>(
+        &self,
+        servers: impl IntoIterator<Item = &'a Server>,
+    ) -> Result<Option<Secret>, Complaint> {
         if let Ok(key) = std::env::var("FIRSTCOME_KEY") {
             let secret = Secret::new(&key);
             return secret
@@ -88,7 +95,17 @@ impl FolderArgs {
                 .map_err(|why| Complaint::usage(format!("FIRSTCOME_KEY {why}")));
         }
         let path = self.data.join("admin-key");
+        let own = address_of_owner(&self.data).and_then(|address| Server::parse(&address).ok());
+        let is_own = |server: &Server| own.as_ref().is_some_and(|own| is_same(own, server));
         match std::fs::read_to_string(&path) {
+            Ok(_) if !servers.into_iter().all(is_own) => {
+                out::talk(format!(
+                    "note: the key in {} is for the server that has this folder, and not sent to another; set \
+                     FIRSTCOME_KEY to ask with a key",
+                    path.display()
+                ));
+                Ok(None)
+            }
             Ok(key) => {
                 let wrong = |why| Complaint::usage(format!("the key in {} {why}", path.display()));
                 Secret::new(&key).map(Some).map_err(wrong)
@@ -105,8 +122,27 @@ impl FolderArgs {
     }
 }
 
+/// Says whether two addresses on this machine are one.
+fn is_same(one: &Server, other: &Server) -> bool {
+    let plain = |server: &Server| server.authority().replace("localhost:", "127.0.0.1:");
+    plain(one) == plain(other)
+}
+
+/// Says whether nobody but the user of this process, and the administrator, could have written what a folder's `lock` says.
+fn is_believed(folder: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    let own = |path: &Path| std::fs::metadata(path).ok().filter(|m| [0, user].contains(&m.uid()));
+    let lock = own(&folder.join("lock"));
+    own(folder).is_some() && lock.is_some_and(|lock| lock.mode() & 0o022 == 0)
+}
+
 /// The address of the server that has a folder right now, as it can be reached from here.
+///
+/// It is read from the folder's `lock`, and whoever wrote that is sent the key: one of another user is not believed.
 fn address_of_owner(folder: &Path) -> Option<String> {
+    if !is_believed(folder) {
+        return None;
+    }
     let address = firstcome_journal::folder::owner(folder)?.address?;
     let Ok(mut found) = address.trim_start_matches("http://").parse::<SocketAddr>() else {
         return Some(address);

@@ -3,12 +3,18 @@
 use std::fmt::Display;
 use std::io::Write as _;
 
+use firstcome_api::unseen::seen;
 use serde_json::Value;
 
-/// Writes a line of the result.
+/// Writes a line of the result for people: characters that nobody sees are written as `\u{200b}`.
+pub(super) fn line(text: impl Display) {
+    data(seen(&text.to_string()));
+}
+
+/// Writes a line of the result for programs, as it is.
 ///
 /// When nobody reads any more (`firstcome results | head`), the program ends: there is no one left to tell.
-pub(super) fn line(text: impl Display) {
+pub(super) fn data(text: impl Display) {
     if writeln!(std::io::stdout(), "{text}").is_err() {
         std::process::exit(0);
     }
@@ -16,7 +22,7 @@ pub(super) fn line(text: impl Display) {
 
 /// Writes the result as one line of JSON.
 pub(super) fn json(value: &Value) {
-    line(value);
+    data(value);
 }
 
 /// Writes a line of talk; a closed stderr silences it.

@@ -92,7 +92,7 @@ const COLUMNS: [&str; 10] =
 impl Paper {
     fn new(shape: Shape, raw: bool) -> Self {
         if shape == Shape::Csv {
-            out::line(COLUMNS.join(","));
+            out::data(COLUMNS.join(","));
         }
         Self { shape, raw, table: table(&COLUMNS), documents: Vec::new() }
     }
@@ -102,7 +102,7 @@ impl Paper {
             Shape::Table => drop(self.table.add_row(cells(line))),
             Shape::Csv => {
                 let cell = |cell| if self.raw { cell } else { without_formula(cell) };
-                out::line(cells(line).map(|text| csv_cell(&cell(text))).join(","));
+                out::data(cells(line).map(|text| csv_cell(&cell(text))).join(","));
             }
             Shape::Json => self.documents.push(raw),
             Shape::Ndjson => out::json(&raw),

@@ -143,7 +143,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
             .collect::<Result<_, _>>()
             .map_err(Complaint::usage)?,
     };
-    let key = args.folder.key()?;
+    let key = args.folder.key(&servers)?;
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
     if args.seats {
         return seats::run(args, servers, key, seed, json).await;

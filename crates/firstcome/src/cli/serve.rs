@@ -63,6 +63,9 @@ pub(super) struct ServeArgs {
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
+    /// Address and port of /livez, /readyz and /metrics, which are then only there, without a key [default: none].
+    #[arg(long, value_name = "ADDRESS")]
+    ops_listen: Option<String>,
     /// Where results are settled: sqlite, sqlite:FILE, none or postgres://…; a password belongs into FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND")]
@@ -82,9 +85,12 @@ pub(super) struct ServeArgs {
     /// Milliseconds a client may take to send a request's header [default: 10000].
     #[arg(long, value_name = "MS")]
     header_ms: Option<String>,
-    /// Milliseconds a connection may be idle [default: 75000].
+    /// Milliseconds a connection may be idle, and an answer unread [default: 75000].
     #[arg(long, value_name = "MS")]
     idle_ms: Option<String>,
+    /// Milliseconds a stream of events may last [default: 600000].
+    #[arg(long, value_name = "MS")]
+    stream_max_ms: Option<String>,
     /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
     #[arg(long, value_name = "MS")]
     hold_wait_ms: Option<String>,
@@ -112,10 +118,8 @@ pub(super) struct ServeArgs {
     /// Results that may wait for the ledger [default: 10000000].
     #[arg(long, value_name = "COUNT")]
     outbox_max: Option<String>,
-    /// Whether /metrics needs no key beyond loopback [default: false].
-    #[arg(long, value_name = "BOOL")]
-    metrics_public: Option<String>,
-    /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none].
+    /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none; 20/s burst 40 with subject
+    /// tokens].
     #[arg(long, value_name = "RATE")]
     rate_subject: Option<String>,
     /// How often a key without a rate of its own may ask, or none [default: none].
@@ -127,6 +131,9 @@ pub(super) struct ServeArgs {
     /// Subjects, and addresses, whose asking is remembered [default: 65536].
     #[arg(long, value_name = "COUNT")]
     rate_entries: Option<String>,
+    /// Which subjects are taken: any, or strict: no white space at an end, no characters that nobody sees [default: any].
+    #[arg(long, value_name = "WHICH")]
+    subjects: Option<String>,
     /// Proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas [default: none].
     #[arg(long, value_name = "ADDRESSES")]
     trusted_proxies: Option<String>,
@@ -152,6 +159,7 @@ impl ServeArgs {
             ("advertise", &self.advertise),
             ("space", &self.space),
             ("listen", &self.listen),
+            ("ops_listen", &self.ops_listen),
             ("ledger", &self.ledger),
             ("queue", &self.queue),
             ("command_wait_ms", &self.command_wait_ms),
@@ -159,6 +167,7 @@ impl ServeArgs {
             ("body_bytes", &self.body_bytes),
             ("header_ms", &self.header_ms),
             ("idle_ms", &self.idle_ms),
+            ("stream_max_ms", &self.stream_max_ms),
             ("hold_wait_ms", &self.hold_wait_ms),
             ("drain_ms", &self.drain_ms),
             ("settle_interval_ms", &self.settle_interval_ms),
@@ -168,11 +177,11 @@ impl ServeArgs {
             ("archive", &self.archive),
             ("memory_limit_mib", &self.memory_limit_mib),
             ("outbox_max", &self.outbox_max),
-            ("metrics_public", &self.metrics_public),
             ("rate_subject", &self.rate_subject),
             ("rate_key", &self.rate_key),
             ("rate_address", &self.rate_address),
             ("rate_entries", &self.rate_entries),
+            ("subjects", &self.subjects),
             ("trusted_proxies", &self.trusted_proxies),
             ("proxy_header", &self.proxy_header),
             ("cors_origins", &self.cors_origins),
@@ -195,7 +204,7 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
         if json {
             out::json(&print_json(&resolved));
         } else {
-            out::line(print(&resolved).trim_end());
+            out::data(print(&resolved).trim_end());
         }
         return Ok(Exit::Yes);
     }

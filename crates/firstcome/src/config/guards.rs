@@ -7,12 +7,15 @@ use firstcome_http::guard::cors::Origin;
 use firstcome_http::guard::peer::{Header, Network};
 use firstcome_http::guard::rate::Rate;
 use firstcome_http::guard::token::{TokenKey, TokenKeys};
+use firstcome_http::limits::SUBJECT_RATE_WITH_TOKENS;
 use std::fmt::Display;
 use std::str::FromStr;
 
 /// What stands before the rules, as it is configured.
 #[derive(Debug, Clone)]
 pub struct GuardSettings {
+    /// Whether only subjects are taken that look like no other.
+    pub strict_subjects: bool,
     /// How often a subject may ask.
     pub rate_subject: Option<Rate>,
     /// How often a key may ask that has no rate of its own.
@@ -36,8 +39,16 @@ pub struct GuardSettings {
 }
 
 pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, ConfigError> {
+    let token_secret = layers.take("token_secret", || None, token_secret)?;
+    let token_keys = std::mem::take(&mut layers.contents.token_keys.entries);
+    let has_tokens = token_secret.is_some() || !token_keys.is_empty();
     Ok(GuardSettings {
-        rate_subject: layers.take("rate_subject", || None, rate)?,
+        strict_subjects: layers.take("subjects", || false, strict)?,
+        rate_subject: layers.take(
+            "rate_subject",
+            || has_tokens.then_some(SUBJECT_RATE_WITH_TOKENS),
+            rate,
+        )?,
         rate_key: layers.take("rate_key", || None, rate)?,
         rate_address: layers.take("rate_address", || None, rate)?,
         rate_entries: layers.take(
@@ -48,8 +59,8 @@ pub(super) fn settings_from(layers: &mut Layers<'_>) -> Result<GuardSettings, Co
         trusted_proxies: layers.take("trusted_proxies", Vec::new, list)?,
         proxy_header: layers.take("proxy_header", Header::default, str::parse)?,
         cors_origins: layers.take("cors_origins", Vec::new, list)?,
-        token_secret: layers.take("token_secret", || None, token_secret)?,
-        token_keys: std::mem::take(&mut layers.contents.token_keys.entries),
+        token_secret,
+        token_keys,
         eligibility: std::mem::take(&mut layers.contents.eligibility.entries),
     })
 }
@@ -59,6 +70,15 @@ pub(super) fn rate(text: &str) -> Result<Option<Rate>, String> {
     match text {
         "none" => Ok(None),
         _ => text.parse().map(Some).map_err(|reason| format!("{reason}; or `none`")),
+    }
+}
+
+/// Reads which subjects are taken.
+fn strict(text: &str) -> Result<bool, String> {
+    match text {
+        "any" => Ok(false),
+        "strict" => Ok(true),
+        _ => Err(format!("must be any or strict, not `{text}`")),
     }
 }
 
@@ -84,6 +104,7 @@ impl GuardSettings {
         let rate = |rate: &Option<Rate>| rate.map_or("none".to_owned(), |rate| rate.to_string());
         Some(match key {
             "rate_subject" => rate(&self.rate_subject),
+            "subjects" => if self.strict_subjects { "strict" } else { "any" }.to_owned(),
             "rate_key" => rate(&self.rate_key),
             "rate_address" => rate(&self.rate_address),
             "trusted_proxies" => joined(&self.trusted_proxies),

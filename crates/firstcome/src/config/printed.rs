@@ -71,6 +71,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "advertise" => quoted(config.advertise.as_ref()?),
         "space" => quoted(&config.space),
         "listen" => quoted(&config.listen),
+        "ops_listen" => quoted(config.ops_listen.as_ref()?),
+        "stream_max_ms" => config.stream_max.as_millis().to_string(),
         "ledger" => match &config.ledger {
             Ledger::Postgres(url) if url.has_password() => return None,
             ledger @ (Ledger::Sqlite
@@ -93,7 +95,6 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "archive" => config.archive.to_string(),
         "memory_limit_mib" => config.memory_limit_mib.to_string(),
         "outbox_max" => config.outbox_max.to_string(),
-        "metrics_public" => config.metrics_public.to_string(),
         "rate_entries" => config.guards.rate_entries.to_string(),
         _ => quoted(&config.guards.shown(key)?),
     };

@@ -44,7 +44,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 37] = [
+pub const SETTINGS: [Setting; 39] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -74,6 +74,11 @@ pub const SETTINGS: [Setting; 37] = [
     Setting::new("space", "main", "name of this deployment in its store, [a-z0-9][a-z0-9_-]{0,63}"),
     Setting::new("listen", "127.0.0.1:8080", "address and port; port 0 picks a free one"),
     Setting::new(
+        "ops_listen",
+        "none",
+        "address and port of /livez, /readyz and /metrics, which are then only there, without a key",
+    ),
+    Setting::new(
         "ledger",
         "sqlite; none with a store",
         "where results are settled: sqlite, sqlite:FILE, none, or the URL of a PostgreSQL database",
@@ -99,7 +104,16 @@ pub const SETTINGS: [Setting; 37] = [
     Setting::new("connections", "10000", "connections at one time, 1 to 1000000"),
     Setting::new("body_bytes", "65536", "largest request body in bytes, 1024 to 16777216"),
     Setting::new("header_ms", "10000", "milliseconds to send a request's header, 1 to 600000"),
-    Setting::new("idle_ms", "75000", "milliseconds a connection may be idle, 1 to 3600000"),
+    Setting::new(
+        "idle_ms",
+        "75000",
+        "milliseconds a connection may be idle, and an answer unread, 1 to 3600000",
+    ),
+    Setting::new(
+        "stream_max_ms",
+        "600000",
+        "milliseconds a stream of events may last, 1000 to 86400000",
+    ),
     Setting::new(
         "hold_wait_ms",
         "3000",
@@ -129,10 +143,9 @@ pub const SETTINGS: [Setting; 37] = [
         "MiB that campaigns may take, at least 16",
     ),
     Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
-    Setting::new("metrics_public", "false", "whether /metrics needs no key beyond loopback"),
     Setting::new(
         "rate_subject",
-        "none",
+        "none; 20/s burst 40 with subject tokens",
         "how often a subject may ask, such as 5/s or 300/m burst 20, or none",
     ),
     Setting::new("rate_key", "none", "how often a key without a rate of its own may ask, or none"),
@@ -141,6 +154,11 @@ pub const SETTINGS: [Setting; 37] = [
         "rate_entries",
         "65536",
         "subjects, and addresses, whose asking is remembered, 1024 to 16777216",
+    ),
+    Setting::new(
+        "subjects",
+        "any",
+        "which subjects are taken: any, or strict: no white space at an end, no unseen characters",
     ),
     Setting::new(
         "trusted_proxies",
@@ -200,6 +218,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         advertise: layers.take("advertise", || None, advertised)?,
         space: layers.take("space", || "main".to_owned(), space)?,
         listen: layers.take("listen", || "127.0.0.1:8080".to_owned(), address)?,
+        ops_listen: layers.take("ops_listen", || None, |text| address(text).map(Some))?,
         ledger: layers.take(
             "ledger",
             || if shared { Ledger::None } else { Ledger::Sqlite },
@@ -213,6 +232,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         body_bytes: layers.take("body_bytes", || 65_536, |text| size(text, 1_024, 16_777_216))?,
         header_wait: layers.take("header_ms", || ms(10_000), |text| wait(text, 1, 600_000))?,
         idle: layers.take("idle_ms", || ms(75_000), |text| wait(text, 1, 3_600_000))?,
+        stream_max: layers.take("stream_max_ms", || ms(600_000), |t| wait(t, 1_000, 86_400_000))?,
         hold_wait: layers.take("hold_wait_ms", || ms(3_000), |text| wait(text, 0, 60_000))?,
         drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
         settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
@@ -223,7 +243,6 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         memory_limit_mib: layers
             .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
         outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
-        metrics_public: layers.take("metrics_public", || false, truth)?,
         guards: super::guards::settings_from(layers)?,
     };
     layers.origins.insert("keys", layers.contents.keys.origin.clone());

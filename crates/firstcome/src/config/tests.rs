@@ -210,6 +210,22 @@ fn what_is_printed_can_be_read_again() {
 }
 
 #[test]
+fn subjects_have_a_rate_where_there_are_tokens_unless_somebody_says_otherwise() {
+    let rate = |scene: Scene| {
+        let rate = scene.resolve().unwrap().config.guards.rate_subject;
+        rate.map(|rate| rate.to_string())
+    };
+    let secret = "a-secret-that-has-thirty-two-bytes";
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(rate(nothing()), None);
+    assert_eq!(rate(nothing().env("FIRSTCOME_TOKEN_SECRET", secret)), some("20/s burst 40"));
+    let file = format!("[[token_keys]]\nid = \"shop\"\nsecret = \"{secret}\"\n");
+    assert_eq!(rate(scene("tokens", &file)), some("20/s burst 40"));
+    let set = |text| nothing().env("FIRSTCOME_TOKEN_SECRET", secret).flag("rate_subject", text);
+    assert_eq!((rate(set("none")), rate(set("5/m"))), (None, some("5/m")));
+}
+
+#[test]
 fn every_setting_is_documented() {
     let page = include_str!("../../../../docs/reference/configuration.md");
     for setting in SETTINGS {

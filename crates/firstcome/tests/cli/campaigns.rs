@@ -176,3 +176,52 @@ fn kill(server: &crate::scene::Server) {
     let killed = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     assert!(matches!(killed, Ok(()) | Err(rustix::io::Errno::SRCH)));
 }
+
+#[test]
+fn a_change_leaves_everything_that_is_not_named_as_it_is() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let file = r#"{"title": "Gala", "opens_at": "now", "limits": {"campaign": 9, "grades": {"R": 2}},
+        "hold_ttl_ms": 60000, "hold_max_ms": 120000, "holds": "many", "holds_per_hour": 7, "allow_orphans": true,
+        "claim_again": true, "units_return": false, "pools": [
+        {"name": "floor", "capacity": 5, "limit": 3},
+        {"name": "hall", "kind": "seated", "limit": 4, "seats": [{"name": "A1", "grade": "R"}]}]}"#;
+    std::fs::write(scene.path().join("gala.json"), file).unwrap();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "gala", "--file", "gala.json"]).ends(0);
+    let shown = || {
+        let mut shown = ask(&["campaign", "show", "gala", "--json"]).json();
+        for name in ["version", "now", "position", "opens_in_ms", "closes_in_ms"] {
+            shown.as_object_mut().unwrap().remove(name);
+        }
+        shown
+    };
+    let before = shown();
+    ask(&["campaign", "change", "gala", "--title", "Gala night"]).ends(0);
+    let mut after = shown();
+    assert_eq!(after["title"], "Gala night");
+    after["title"] = "Gala".into();
+    assert_eq!(after, before);
+    // The only pool of places is meant, and a hall has as many as it has seats.
+    ask(&["campaign", "change", "gala", "--places", "6"]).ends(0);
+    assert_eq!(shown()["pools"][0]["capacity"], 6);
+    let said = ask(&["campaign", "change", "gala", "--pool", "hall=9"]);
+    assert!(said.code == 2 && said.talk.contains("seats import"), "{said:?}");
+}
+
+#[test]
+fn characters_that_nobody_sees_are_shown_to_people() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "spring", "--places", "3", "--opens", "now"]).ends(0);
+    let said = ask(&["claim", "spring", "a\u{200b}nn"]).ends(0);
+    assert!(said.starts_with("a\\u{200b}nn has rank 1"), "{said}");
+    let table = ask(&["results", "spring"]).ends(0);
+    assert!(table.contains("a\\u{200b}nn") && !table.contains('\u{200b}'), "{table}");
+    // A program gets what is there.
+    let csv = ask(&["results", "spring", "--format", "csv"]).ends(0);
+    assert!(csv.contains("1,claim,main,1,a\u{200b}nn,"), "{csv}");
+    let document = ask(&["results", "spring", "--json"]).json();
+    assert_eq!(document["results"][0]["subject"], "a\u{200b}nn");
+}

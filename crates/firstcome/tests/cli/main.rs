@@ -10,5 +10,6 @@ mod seats;
 #[cfg(feature = "redis")]
 mod stores;
 mod trouble;
+mod trust;
 #[cfg(feature = "redis")]
 mod unfit;

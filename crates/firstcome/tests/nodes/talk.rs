@@ -16,7 +16,9 @@ pub(crate) async fn condition(port: u16) -> String {
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)).await else {
             return said + "gone";
         };
-        let head = format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {KEY}\r\nconnection: close\r\n\r\n"
+        );
         let mut answer = String::new();
         let read = async {
             stream.write_all(head.as_bytes()).await?;

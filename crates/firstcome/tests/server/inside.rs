@@ -14,7 +14,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -139,7 +139,8 @@ impl Inside {
             body_time: second,
             idle_time: second,
             hold_wait: Duration::from_secs(3),
-            metrics_without_key: WithoutKey::Everybody,
+            stream_time: Duration::from_secs(600),
+            strict_subjects: false,
             durability: "for a test".into(),
         };
         let (stop, draining) = watch::channel(false);

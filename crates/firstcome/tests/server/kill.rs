@@ -7,7 +7,7 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, WithoutKey, server};
+use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -215,7 +215,8 @@ async fn serves_from_memory_and_writes_behind() {
         body_time: wait,
         idle_time: wait,
         hold_wait: Duration::from_secs(3),
-        metrics_without_key: WithoutKey::Everybody,
+        stream_time: Duration::from_secs(600),
+        strict_subjects: false,
         durability: "for a test".into(),
     };
     let (_stopping, stop) = tokio::sync::watch::channel(false);
@@ -237,7 +238,7 @@ async fn serves_from_memory_and_writes_behind() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("\nlistening on http://{}\ndurability none", listener.local_addr().unwrap());
     tokio::spawn(write_behind(journal, file));
-    server::serve(Arc::new(app), listener, stop, Duration::ZERO).await;
+    server::serve(Arc::new(app), (listener, Serves::Everything), stop, Duration::ZERO).await;
 }
 
 /// Copies entries from memory into the file, long after they were answered.

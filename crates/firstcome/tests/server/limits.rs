@@ -94,7 +94,8 @@ fn what_is_too_slow_is_cut_and_the_others_are_served() {
 #[test]
 fn one_connection_too_many_is_told_so_and_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let server = Server::with(folder.path(), &[("CONNECTIONS", "2")]);
+    let settings = [("CONNECTIONS", "2"), ("TRUSTED_PROXIES", "127.0.0.1")];
+    let server = Server::with(folder.path(), &settings);
     let (mut one, mut two) = (server.talk(), server.talk());
     one.open_campaign("drop", 9);
     two.claim("drop", "ann").says(201, "won");

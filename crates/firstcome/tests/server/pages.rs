@@ -93,7 +93,8 @@ async fn health_and_identity_are_said_without_side_effects() {
     let before = node.get("/v1/audit?position=1").await.json();
     assert!(before["digest"].is_string() && before["digest"] != now["digest"]);
     assert_eq!(node.get("/v1/audit?position=99").await.json()["digest"], json!(null));
-    let counts = node.ask_with("GET", "/metrics", &without_key, "").await;
+    node.ask_with("GET", "/metrics", &without_key, "").await.refuses("unauthorized", "give a key");
+    let counts = node.get("/metrics").await;
     assert!(counts.header("content-type").unwrap().starts_with("application/openmetrics-text"));
     for count in ["firstcome_position 2", "firstcome_results_last 1", "firstcome_ready 1", "# EOF"]
     {

@@ -131,3 +131,33 @@ async fn no_cell_of_a_table_is_a_formula_unless_it_is_asked_for() {
     let json = node.get("/v1/campaigns/drop/results").await.json();
     assert_eq!(json["results"][0]["subject"], json!("@mallory"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_results_looks_through_so_many_and_says_where_to_go_on() {
+    let node = Inside::new().await;
+    for (campaign, places) in [("early", 9), ("small", 9), ("large", 300_000)] {
+        node.open(campaign, places).await.says(201, "created");
+    }
+    node.claim("early", "ann").await.says(201, "won");
+    node.claim("small", "ann").await.says(201, "won");
+    for n in 0..401 {
+        let (id, subject) = (format!("h{n}"), format!("s{n}"));
+        let hold = json!({"id": id, "subject": subject, "picks": [{"quantity": 500}]});
+        let path = "/v1/campaigns/large/holds";
+        node.ask_with("POST", path, &[], hold.to_string()).await.says(201, "held");
+        let paid = json!({"subject": subject}).to_string();
+        let path = format!("{path}/{id}/confirm");
+        node.ask_with("POST", &path, &[], paid).await.says(200, "confirmed");
+    }
+    node.claim("small", "bob").await.says(201, "won");
+    // As many as it has are found: there is nothing to look for.
+    let page = node.get("/v1/campaigns/early/results").await.json();
+    assert_eq!((numbers(&page), &page["next"]), (vec![1], &json!(null)));
+    let page = node.get("/v1/campaigns/small/results").await.json();
+    assert_eq!((numbers(&page), &page["next"]), (vec![2], &json!(200_000)));
+    let page = node.get("/v1/campaigns/small/results?after=2").await;
+    assert_eq!(page.header("firstcome-next"), Some("200002"));
+    assert_eq!(numbers(&page.json()), [0; 0]);
+    let page = node.get("/v1/campaigns/small/results?after=200000").await.json();
+    assert_eq!((numbers(&page), &page["next"]), (vec![200_503], &json!(null)));
+}

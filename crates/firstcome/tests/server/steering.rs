@@ -207,3 +207,37 @@ async fn a_pool_must_be_named_where_there_are_several() {
     node.cancel("drop", "ann", "rank=1&by=subject&pool=gold").await.says(200, "cancelled");
     node.ask_with("POST", "/v1/campaigns/drop/claims", &[], claim("silver")).await.says(201, "won");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_says_its_pool_though_its_campaign_is_gone() {
+    let node = Inside::new().await;
+    node.open("drop", 9).await.says(201, "created");
+    // One batch has all three: when the claim is answered its campaign has left memory.
+    let drop = json!({"drop_unsettled": true}).to_string();
+    let (claim, close, archive) = tokio::join!(
+        node.claim("drop", "ann"),
+        node.post("/v1/campaigns/drop/close"),
+        node.ask_with("POST", "/v1/campaigns/drop/archive", &[], drop),
+    );
+    assert_eq!(claim.says(201, "won")["pool"], json!("main"));
+    assert_eq!((close.status, archive.status), (200, 200));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_seat_that_comes_with_a_campaign_is_named_by_its_number() {
+    let node = Inside::new().await;
+    let put = async |seats: Value| {
+        let pools = json!([{"name": "floor", "capacity": 3},
+            {"name": "hall", "kind": "seated", "seats": seats}]);
+        node.put("gala", &json!({"opens_at": "now", "pools": pools})).await
+    };
+    let refused = put(json!([{"name": "A1"}, {"name": "A2"}, {"name": ""}])).await;
+    let refused = refused.refuses("bad_seat", "line 3");
+    assert_eq!((&refused["errors"][0]["line"], &refused["pool"]), (&json!(3), &json!("hall")));
+    // What only the rules can see.
+    let again = json!({"name": "A1", "row": "9"});
+    let refused = put(json!([{"name": "A1"}, {"name": "A2"}, again])).await;
+    let refused = refused.json();
+    assert_eq!(refused["outcome"], json!("bad_seat"), "{refused}");
+    assert_eq!((&refused["errors"][0]["line"], &refused["pool"]), (&json!(3), &json!("hall")));
+}

@@ -80,6 +80,49 @@ fn told_to_stop_in_a_flood_it_answers_what_it_took_and_ends_cleanly() {
 }
 
 #[test]
+fn told_to_stop_among_streams_and_claims_it_keeps_what_it_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::with(folder.path(), &[("OPS_LISTEN", "127.0.0.1:0")]);
+    let mut talk = server.talk();
+    talk.open_campaign("flood", 1_000_000);
+    let follow = |_| {
+        let mut watcher = server.talk();
+        let answer = watcher.try_ask("GET", "/v1/campaigns/flood/events", None).unwrap();
+        assert_eq!(answer.status, 200);
+        watcher
+    };
+    let mut watchers: Vec<Talk> = (0..30).map(follow).collect();
+    let (tell, told) = mpsc::channel();
+    let mut acknowledged = Acknowledged::default();
+    std::thread::scope(|threads| {
+        for one in 0..8 {
+            let (tell, address) = (tell.clone(), server.address);
+            threads.spawn(move || crowd(address, one, &tell));
+        }
+        drop(tell);
+        for (n, met) in told.into_iter().enumerate() {
+            if n == 400 {
+                server.terminate();
+            }
+            if let Met::Won(subject, heard) = met {
+                acknowledged.hear(subject, heard);
+            }
+        }
+    });
+    for watcher in &mut watchers {
+        let rest = watcher.rest().unwrap();
+        assert!(rest.contains("event: standing") && rest.ends_with("0\r\n\r\n"), "{rest:?}");
+    }
+    let (ended, said) = server.ended();
+    assert!(ended.success() && said.contains("stopped cleanly"), "{ended}: {said}");
+    assert!(acknowledged.by_subject.len() >= 400);
+    let server = Server::on(folder.path());
+    let mut talk = server.talk();
+    acknowledged.check(&mut talk, "flood");
+    assert_eq!(acknowledged.broken, Vec::<String>::new());
+}
+
+#[test]
 fn told_to_stop_it_ends_the_streams_of_all_who_watch_a_hall() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::on(folder.path());

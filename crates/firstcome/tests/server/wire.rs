@@ -4,7 +4,7 @@ use firstcome_api::answer::Code;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a test waits for bytes before it gives up.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -76,7 +76,11 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) fn to(address: SocketAddr, key: &str) -> io::Result<Self> {
-        let stream = TcpStream::connect(address)?;
+        Self::over(TcpStream::connect(address)?, key)
+    }
+
+    /// Goes on over a connection that is there.
+    pub(crate) fn over(stream: TcpStream, key: &str) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         Ok(Self { stream: BufReader::new(stream), key: key.to_owned() })
@@ -122,6 +126,26 @@ impl Talk {
         let mut rest = String::new();
         self.stream.read_to_string(&mut rest)?;
         Ok(rest)
+    }
+
+    /// Reads to the end, for `limit` at most; gives everything that came, and whether that was the end.
+    pub(crate) fn rest_within(&mut self, limit: Duration) -> (String, bool) {
+        let end = Instant::now() + limit;
+        self.stream.get_ref().set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+        let (mut rest, mut piece) = (Vec::new(), vec![0; 65_536]);
+        let ended = loop {
+            match self.stream.read(&mut piece) {
+                Ok(0) => break true,
+                Ok(read) => rest.extend_from_slice(&piece[..read]),
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => break true,
+            }
+            if Instant::now() > end {
+                break false;
+            }
+        };
+        self.stream.get_ref().set_read_timeout(Some(PATIENCE)).unwrap();
+        (String::from_utf8_lossy(&rest).into_owned(), ended)
     }
 
     /// Reads to the end and says whether nothing more came.

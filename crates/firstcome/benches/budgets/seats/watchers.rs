@@ -8,6 +8,7 @@ use crate::http::{KEY, Server, tell};
 use crate::loader;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result, bail, ensure};
+use firstcome_http::limits;
 use hdrhistogram::Histogram;
 use serde_json::Value;
 use std::cell::RefCell;
@@ -19,7 +20,8 @@ use tokio::net::TcpStream;
 use tokio::task::{LocalSet, spawn_local};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-const WATCHERS: usize = 1_000;
+/// As many as a server lets in, each subject with as many as it may have.
+const WATCHERS: usize = limits::STREAMS_OF_SERVER;
 const SEATS: usize = 100_000;
 /// Seats that are held and confirmed: two changes each.
 const HOLDS: usize = 5_000;
@@ -45,7 +47,7 @@ pub(super) fn run(table: &mut Table) -> Result<()> {
     let rate = 2.0 / BETWEEN_HOLDS.as_secs_f64();
     eprintln!("{WATCHERS} watchers of {SEATS} seats, {changes} changes at {rate} a second");
     let folder = tempfile::tempdir()?;
-    let server = Server::in_folder(folder.path())?;
+    let server = Server::with_tokens(folder.path())?;
     House::new("hall", SEATS).with_orphans().build(&server.address)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let watched = LocalSet::new().block_on(&runtime, watch(&server))?;
@@ -75,11 +77,12 @@ async fn watch(server: &Server) -> Result<Watched> {
     ensure!(letters == ".".repeat(SEATS), "the house is empty to begin with");
     let heard = Rc::new(RefCell::new(Heard::new()?));
     let mut watchers = Vec::new();
-    for _ in 0..WATCHERS {
+    for nth in 0..WATCHERS {
+        let token = token(server, nth / limits::STREAMS_OF_SUBJECT)?;
         let mut stream = TcpStream::connect(&server.address).await?;
         let request = format!(
             "GET /v1/campaigns/hall/events?after={position} HTTP/1.1\r\nhost: bench\r\n\
-             authorization: Bearer {KEY}\r\n\r\n"
+             authorization: Bearer {token}\r\n\r\n"
         );
         stream.write_all(request.as_bytes()).await?;
         // What the loader needs it takes before it begins.
@@ -113,6 +116,15 @@ async fn watch(server: &Server) -> Result<Watched> {
     ensure!(seen.iter().all(|seen| seen == letters.as_bytes()), "a watcher has another map");
     let heard = Rc::into_inner(heard).context("all watchers are done")?.into_inner();
     Ok(Watched { latency: heard.latency, answers, events: heard.events.len(), cores })
+}
+
+/// Mints a token for a watcher.
+fn token(server: &Server, nth: usize) -> Result<String> {
+    let ask = format!(r#"{{"subject":"w{nth}","campaign":"hall"}}"#);
+    let answer = tell(&server.address, "POST", "/v1/tokens", &ask)?;
+    let (_, body) = answer.split_once("\r\n\r\n").context("no body")?;
+    let minted: Value = serde_json::from_str(body)?;
+    minted["token"].as_str().map(str::to_owned).context("no token")
 }
 
 /// Gives the position of the map and how its seats stand.

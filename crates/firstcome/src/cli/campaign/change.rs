@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{IdArgs, pool_from_text, print_put, time_from_text};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone};
+use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone};
 
 /// Options of `campaign change`.
 #[derive(Debug, Args)]
@@ -89,36 +89,53 @@ impl ChangeArgs {
             "title": self.title.as_ref().unwrap_or(&now.title),
             "opens_at": opens_at,
             "closes_at": closes_at,
-            "limits": {"campaign": limit},
+            "limits": {"campaign": limit, "grades": now.limits.grades},
             "claim_again": now.claim_again,
             "units_return": now.units_return,
+            "hold_ttl_ms": now.hold_ttl_ms,
+            "hold_max_ms": now.hold_max_ms,
+            "holds": now.holds,
+            "holds_per_hour": now.holds_per_hour,
+            "allow_orphans": now.allow_orphans,
             "pools": self.pools(now)?,
         }))
     }
 
+    /// The pools with the places that are named, and everything else of them as it is.
     fn pools(&self, now: &Campaign) -> Result<Vec<Value>, Complaint> {
-        let mut pools: Vec<(String, u64)> =
-            now.pools.iter().map(|pool| (pool.name.clone(), u64::from(pool.capacity))).collect();
-        if let Some(places) = self.places {
-            let [(_, capacity)] = pools.as_mut_slice() else {
-                let sentence = format!(
-                    "{} has {} pools, so --places does not say which",
-                    self.name,
-                    pools.len()
-                );
+        let is_counted = |pool: &&CampaignPool| pool.kind == "counted";
+        let mut places: Vec<(&str, u64)> = self.pool.iter().map(|(n, p)| (&**n, *p)).collect();
+        if let Some(count) = self.places {
+            let counted: Vec<&CampaignPool> = now.pools.iter().filter(is_counted).collect();
+            let [pool] = counted.as_slice() else {
+                let (name, count) = (&self.name, counted.len());
+                let sentence = match count {
+                    0 => format!("{name} has no pool of places that are alike"),
+                    _ => format!("{name} has {count} pools, so --places does not say which"),
+                };
                 return Err(Complaint::usage(sentence).hint("name the pool: --pool NAME=COUNT"));
             };
-            *capacity = places;
+            places.push((&pool.name, count));
         }
-        for (name, places) in &self.pool {
-            match pools.iter_mut().find(|(known, _)| known == name) {
-                Some((_, capacity)) => *capacity = *places,
-                None => pools.push((name.clone(), *places)),
+        let of = |name: &str| places.iter().rev().find(|(known, _)| *known == name);
+        if let Some(pool) =
+            now.pools.iter().find(|pool| !is_counted(pool) && of(&pool.name).is_some())
+        {
+            let sentence = format!("pool {} has seats, and as many units as them", pool.name);
+            return Err(Complaint::usage(sentence).hint("add seats with `firstcome seats import`"));
+        }
+        let there = now.pools.iter().map(|pool| {
+            let mut value = json!({"name": pool.name, "kind": pool.kind, "limit": pool.limit});
+            if is_counted(&pool) {
+                let capacity = of(&pool.name).map_or(pool.capacity.into(), |(_, places)| *places);
+                value["capacity"] = capacity.into();
             }
-        }
-        let pools = pools.into_iter();
-        Ok(pools
-            .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}))
-            .collect())
+            value
+        });
+        let is_new = |name: &str| now.pools.iter().all(|pool| pool.name != name);
+        let new = self.pool.iter().filter(|(name, _)| is_new(name));
+        let new = new
+            .map(|(name, capacity)| json!({"name": name, "kind": "counted", "capacity": capacity}));
+        Ok(there.chain(new).collect())
     }
 }

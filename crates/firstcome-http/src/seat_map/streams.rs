@@ -1,0 +1,104 @@
+//! How many streams of events may be open: of one subject, of one key, and in all.
+
+use crate::problem::Problem;
+use firstcome_api::answer::Code;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Streams of one subject, whichever of its tokens it shows: a page in a few tabs. Beyond it `too_many_streams`.
+pub const STREAMS_OF_SUBJECT: usize = 4;
+
+/// Streams of one key: the servers of a team, which pass on what they hear. Beyond it `too_many_streams`.
+pub const STREAMS_OF_KEY: usize = 64;
+
+/// Streams of one server: each change is written to all of them. Beyond it `too_many_streams`.
+pub const STREAMS_OF_SERVER: usize = 1_000;
+
+/// Whose a stream is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Follower {
+    Subject(Box<str>),
+    Key(Box<str>),
+}
+
+/// The streams that are open.
+#[derive(Debug, Default)]
+pub(super) struct Streams(Arc<Mutex<BTreeMap<Follower, usize>>>);
+
+/// One open stream, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct StreamSlot {
+    streams: Arc<Mutex<BTreeMap<Follower, usize>>>,
+    follower: Follower,
+}
+
+fn locked(streams: &Mutex<BTreeMap<Follower, usize>>) -> MutexGuard<'_, BTreeMap<Follower, usize>> {
+    streams.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Streams {
+    /// Takes a stream for somebody.
+    ///
+    /// # Errors
+    ///
+    /// `too_many_streams`, with the limit it is beyond.
+    pub(super) fn take(&self, follower: Follower) -> Result<StreamSlot, Problem> {
+        let mut streams = locked(&self.0);
+        let own = streams.get(&follower).copied().unwrap_or(0);
+        let beyond = match &follower {
+            Follower::Subject(subject) if own >= STREAMS_OF_SUBJECT => {
+                Some(("subject", format!("subject {subject:?} has {own} streams open")))
+            }
+            Follower::Key(key) if own >= STREAMS_OF_KEY => {
+                Some(("key", format!("key {key:?} has {own} streams open")))
+            }
+            // At most as many entries as there are streams.
+            Follower::Subject(_) | Follower::Key(_) => {
+                let all: usize = streams.values().sum();
+                (all >= STREAMS_OF_SERVER)
+                    .then(|| ("server", format!("this server has {all} streams open")))
+            }
+        };
+        if let Some((limit, detail)) = beyond {
+            let detail = format!("{detail}, as many as it may: close one, or ask for the map");
+            return Err(Problem::new(Code::TooManyStreams, detail).with("limit", json!(limit)));
+        }
+        streams.insert(follower.clone(), own + 1);
+        drop(streams);
+        Ok(StreamSlot { streams: Arc::clone(&self.0), follower })
+    }
+}
+
+impl Drop for StreamSlot {
+    fn drop(&mut self) {
+        let mut streams = locked(&self.streams);
+        if let Some(own) = streams.get_mut(&self.follower) {
+            *own -= 1;
+            if *own == 0 {
+                streams.remove(&self.follower);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_has_a_thousand_streams_whoever_asks() {
+        let streams = Streams::default();
+        let subject = |n: usize| Follower::Subject(format!("s{n}").into());
+        let take = |n: usize| streams.take(subject(n / STREAMS_OF_SUBJECT));
+        let open: Vec<_> = (0..STREAMS_OF_SERVER).map(|n| take(n).unwrap()).collect();
+        let refused = streams.take(Follower::Key("admin".into())).unwrap_err();
+        assert!(refused.detail().contains("this server has 1000 streams open"));
+        assert_eq!(refused.outcome(), "too_many_streams");
+        // Whose share is full is told of that first.
+        assert!(take(0).unwrap_err().detail().contains("subject \"s0\" has 4"));
+        drop(open);
+        assert!(locked(&streams.0).is_empty());
+        streams.take(Follower::Key("admin".into())).unwrap();
+    }
+}
