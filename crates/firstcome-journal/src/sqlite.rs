@@ -12,6 +12,7 @@ pub mod durable;
 mod options;
 mod read_only;
 mod rows;
+mod skipping;
 mod skips;
 mod snapshots;
 mod trimming;

@@ -1,9 +1,8 @@
 //! This node's state, and the one place where entries are applied to it.
 
-use crate::stuck::Stuck;
 use firstcome_core::command::Mark;
 use firstcome_core::names::Position;
-use firstcome_core::state::{Applied as Became, Skip};
+use firstcome_core::state::{Applied as Became, Broke, Skip};
 use firstcome_core::{Command, NodeId, Outcome, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Entry, Name};
@@ -59,6 +58,16 @@ pub(crate) struct Difference {
     pub(crate) position: u64,
     pub(crate) theirs: u64,
     pub(crate) ours: u64,
+}
+
+/// An entry this node cannot apply because a rule's own invariant broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{broke}; {}", .broke.advice())]
+pub struct Stuck {
+    /// The entry, and what broke.
+    pub broke: Broke,
+    /// Whether the state is that of the entry before; until then it is half changed and good for nothing.
+    pub is_whole: bool,
 }
 
 /// Why a node applies nothing any more.
@@ -162,8 +171,10 @@ impl Replica {
         self.current.write().unwrap_or_else(PoisonError::into_inner).stuck = None;
     }
 
-    /// Looks at the state, unless a broken rule left it half changed.
-    pub(crate) fn look_whole<T>(&self, look: impl FnOnce(&State) -> T) -> Option<T> {
+    /// Looks at the state, unless a broken rule left it half changed: then it is about to be put together anew.
+    ///
+    /// `look` must be short: entries wait while it runs.
+    pub fn look_whole<T>(&self, look: impl FnOnce(&State) -> T) -> Option<T> {
         let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
         let is_whole = current.stuck.as_ref().is_none_or(|stuck| stuck.is_whole);
         is_whole.then(|| look(&current.state))

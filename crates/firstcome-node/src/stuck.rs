@@ -7,9 +7,9 @@ use crate::appender::Appender;
 use crate::batch::reject_all;
 use crate::fork::entry_in_store;
 use crate::load;
-use crate::replica::Stop;
+use crate::replica::{Stop, Stuck};
 use firstcome_core::snapshot::Manifest;
-use firstcome_core::state::{Broke, Skip};
+use firstcome_core::state::Skip;
 use firstcome_journal::{Failure as Broken, Name};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -18,16 +18,6 @@ use tokio::time::{Instant, sleep};
 const ANSWER_EVERY: Duration = Duration::from_millis(100);
 /// How often it is looked whether the entry is skipped.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-
-/// An entry this node cannot apply because a rule's own invariant broke.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{broke}; {}", .broke.advice())]
-pub struct Stuck {
-    /// The entry, and what broke.
-    pub broke: Broke,
-    /// Whether the state is that of the entry before; until then it is half changed and good for nothing.
-    pub is_whole: bool,
-}
 
 /// Why a node that was stuck need not wait any longer.
 enum GoOn {
@@ -62,10 +52,11 @@ impl Appender {
                 if !is_whole {
                     is_whole = self.load_before(position).await;
                 }
-                if is_whole && let Some(go_on) = self.may_go_on(position).await {
-                    if self.go_on(go_on).await {
-                        return Ok(());
-                    }
+                if is_whole
+                    && let Some(go_on) = self.may_go_on(position).await
+                    && self.go_on(go_on).await
+                {
+                    return Ok(());
                 }
                 look_at = Instant::now() + LOOK_EVERY;
             }

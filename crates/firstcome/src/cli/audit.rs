@@ -10,7 +10,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::LedgerArgs;
-use super::journal::skipped_line;
 use super::out;
 use super::source::SourceArgs;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
@@ -127,9 +126,7 @@ fn print(report: &Report) {
     let (good, bad) = (terminal::mark(true), terminal::mark(false));
     let of = |what: &str| if differs(what) { bad } else { good };
     let skipped = report.skipped.iter().map(|skip| (skip.position, &*skip.reason));
-    if let Some(line) = skipped_line(skipped) {
-        out::line(line);
-    }
+    out::skipped(skipped);
     out::line(format!(
         "{} the journal is whole and its digest is {}",
         of("journal"),

@@ -2,8 +2,6 @@
 
 mod skip;
 
-pub(super) use skip::skipped_line;
-
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -206,9 +204,7 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
             let reason = skip["reason"].as_str().unwrap_or_default();
             (skip["position"].as_u64().unwrap_or_default(), reason)
         });
-        if let Some(line) = skipped_line(each) {
-            out::line(line);
-        }
+        out::skipped(each);
         if failure.is_none() {
             out::line(format!("{mark} {pieces} pieces of snapshots are whole"));
         }

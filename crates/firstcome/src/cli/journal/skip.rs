@@ -194,20 +194,6 @@ fn say(skip: &Skip, json: bool, what: &str) {
     out::line(format!("entry {position} {what}: {reason}"));
 }
 
-/// Gives a line about skipped entries, each with its position and reason; none where there is none.
-pub(in crate::cli) fn skipped_line<'a>(
-    skips: impl ExactSizeIterator<Item = (u64, &'a str)>,
-) -> Option<String> {
-    let count = match skips.len() {
-        0 => return None,
-        1 => "1 entry skipped".to_owned(),
-        more => format!("{more} entries skipped"),
-    };
-    let each: Vec<String> =
-        skips.map(|(position, reason)| format!("{position}, {reason}")).collect();
-    Some(format!("- {count}: {}", each.join("; ")))
-}
-
 /// Gives a skip as scripts read it.
 pub(super) fn document(skip: &Skip) -> Value {
     json!({
