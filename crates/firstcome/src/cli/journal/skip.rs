@@ -172,13 +172,12 @@ async fn in_store(args: &SkipArgs, head: &Head, skip: Skip) -> Result<(), Compla
     let redis = Redis::open(store, options).await.map_err(about)?;
     let skipped = Journal::Redis(redis.clone()).skip(skip).await;
     redis.close().await;
-    skipped.map_err(|failure| match failure {
-        firstcome_journal::Failure::Applied { .. } => {
-            let complaint = Complaint::new(Exit::Refused, failure.to_string());
-            complaint.hint(failure.hint().unwrap_or_default())
-        }
-        failure => about(failure),
-    })
+    let Err(failure) = skipped else { return Ok(()) };
+    if !matches!(failure, firstcome_journal::Failure::Applied { .. }) {
+        return Err(about(failure));
+    }
+    let complaint = Complaint::new(Exit::Refused, failure.to_string());
+    Err(complaint.hint(failure.hint().unwrap_or_default()))
 }
 
 #[cfg(not(feature = "redis"))]
