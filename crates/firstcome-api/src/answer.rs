@@ -50,6 +50,10 @@ pub enum Code {
     StalePosition,
     /// The store has the space: there is nothing to seed.
     NothingLost,
+    /// The space is at a lower level than the command.
+    LevelTooLow,
+    /// A server of the space, or the ledger, cannot read the level to which the space would be raised.
+    LevelNotRead,
     /// The request is not of the form this route takes.
     InvalidRequest,
     /// The subject is not acceptable.
@@ -124,6 +128,8 @@ impl Code {
             Self::Unknown,
             Self::StalePosition,
             Self::NothingLost,
+            Self::LevelTooLow,
+            Self::LevelNotRead,
             Self::InvalidRequest,
             Self::InvalidSubject,
             Self::InvalidSettings,
@@ -161,6 +167,8 @@ impl Code {
             Self::Unknown              => ("unknown",                S::SERVICE_UNAVAILABLE,    IN_1_S, May,          "No answer came in time: it may have happened"),
             Self::StalePosition        => ("stale_position",         S::CONFLICT,               NO,     Nothing,      "The position belongs to an epoch that is over"),
             Self::NothingLost          => ("nothing_lost",           S::CONFLICT,               NO,     Nothing,      "The store has this space: there is nothing to seed"),
+            Self::LevelTooLow          => ("level_too_low",          S::CONFLICT,               NO,     Nothing,      "The space is at a lower level than this needs"),
+            Self::LevelNotRead         => ("level_not_read",         S::CONFLICT,               NO,     Nothing,      "A server or the ledger cannot read the level to raise to"),
             Self::InvalidRequest       => ("invalid_request",        S::BAD_REQUEST,            NO,     Nothing,      "The request is not of the form this route takes"),
             Self::InvalidSubject       => ("invalid_subject",        S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The subject is not acceptable"),
             Self::InvalidSettings      => ("invalid_settings",       S::UNPROCESSABLE_ENTITY,   NO,     Nothing,      "The settings are not acceptable"),

@@ -91,6 +91,8 @@ pub struct Nodes {
     pub durability: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
+    /// The level of the space, at which everything is written.
+    pub level: u32,
     /// The nodes.
     pub nodes: Vec<Node>,
 }
@@ -102,6 +104,18 @@ pub struct Reseed {
     pub position: String,
     /// `accepted`.
     pub reseed: Cow<'static, str>,
+}
+
+/// That the space is at a level.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = RaisedView))]
+pub struct Raised {
+    /// `raised`, also where it was there before.
+    pub outcome: Cow<'static, str>,
+    /// The level of the space.
+    pub level: u32,
+    /// The position it is as of.
+    pub position: String,
 }
 
 /// What this node's state comes down to.

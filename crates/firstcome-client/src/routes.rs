@@ -267,6 +267,11 @@ impl Ask {
         Self::get("/v1/nodes")
     }
 
+    /// Raises the space to the newest level the server reads.
+    pub fn raise_level() -> Self {
+        Self::change("POST", "/v1/level")
+    }
+
     /// Has the server write its state into a store that has nothing of the space any more.
     pub fn reseed() -> Self {
         Self::change("POST", "/v1/reseed")

@@ -11,7 +11,7 @@
 use firstcome_core::command::{Body, BodyWriter};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::snapshot::Restore;
-use firstcome_core::{Command, Expect, NodeId, Settings, SpaceId, Stamp, State, Timestamp};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Settings, SpaceId, Stamp, State, Timestamp};
 use std::time::{Duration, Instant};
 
 const BATCH: u32 = 512;
@@ -97,7 +97,7 @@ fn put(state: &mut State, capacity: u32) {
 
 fn stamp(position: u64) -> Stamp {
     let at = Timestamp::from_micros(1_700_000_000_000_000 + position as i64 * 1_000);
-    Stamp { position, at, epoch: 0, node: NodeId([1; 16]), number: position }
+    Stamp { position, at, epoch: 0, node: NodeId([1; 16]), number: position, level: LEVEL }
 }
 
 fn claim(state: &mut State, claims: u32) -> Spent {

@@ -9,7 +9,7 @@
 use firstcome_core::command::{Body, BodyWriter, Late, Mark, Order, Pick, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, NodeId, Settings, SpaceId, Stamp, State, Timestamp};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Settings, SpaceId, Stamp, State, Timestamp};
 use std::time::{Duration, Instant};
 
 const BATCH: u32 = 512;
@@ -159,7 +159,8 @@ fn apply(state: &mut State, later: i64, commands: &[Command<'_>]) -> Duration {
     let before =
         if position == 1 { Timestamp::from_micros(1_700_000_000_000_000) } else { state.at() };
     let at = before.plus_micros(later);
-    let stamp = Stamp { position, at, epoch: 0, node: NodeId([1; 16]), number: position };
+    let stamp =
+        Stamp { position, at, epoch: 0, node: NodeId([1; 16]), number: position, level: LEVEL };
     let mut outcomes = Vec::new();
     state.apply(stamp, &commands, &mut outcomes);
     let took = began.elapsed();

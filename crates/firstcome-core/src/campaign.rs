@@ -85,6 +85,8 @@ pub struct Moved {
 #[derive(Debug)]
 pub struct Campaign {
     pub(crate) number: u32,
+    /// The level of the space when it was created: it keeps the rules of then.
+    pub(crate) level: u32,
     pub(crate) name: Box<str>,
     pub(crate) version: u32,
     pub(crate) created_at: Timestamp,
@@ -156,7 +158,7 @@ impl Campaign {
     pub(crate) fn create(
         number: u32,
         name: &str,
-        at: Timestamp,
+        (at, level): (Timestamp, u32),
         wanted: &Settings,
     ) -> Result<Self, Refusal> {
         let opens_at = match wanted.opens {
@@ -166,6 +168,7 @@ impl Campaign {
         check_times(at, opens_at, wanted.closes_at)?;
         Ok(Self {
             number,
+            level,
             name: name.into(),
             version: 1,
             created_at: at,
@@ -195,6 +198,11 @@ impl Campaign {
     /// Gives the campaign's number, in order of creation from 1.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Gives the level of the rules it keeps: that of the space when it was created.
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// Gives the version: 1 at first, one more with every change by an operator.
@@ -384,7 +392,8 @@ impl Campaign {
     }
 
     fn changed(&mut self, clamped: Vec<Clamped>) -> Outcome {
-        self.version += 1;
+        // It stays at the last number there is rather than end every node that applies one change more.
+        self.version = self.version.saturating_add(1);
         Outcome::Changed { version: self.version, clamped }
     }
 }

@@ -15,7 +15,7 @@ mod write;
 
 pub use encoded::Encoded;
 pub use pick::{BestPick, Pick, Wanted};
-pub use read::{BadBody, BadCommand, Body, Head};
+pub use read::{BadBody, BadCommand, Body, Head, level_of};
 pub use write::BodyWriter;
 
 use crate::hall::Chunk;
@@ -112,8 +112,8 @@ pub enum Command<'a> {
     Cancel {
         /// The campaign.
         campaign: &'a str,
-        /// The pool.
-        pool: &'a str,
+        /// The pool; may be left out where there is one, from level 2 on.
+        pool: Option<&'a str>,
         /// Whose claim.
         subject: &'a str,
         /// Which of their claims.
@@ -231,6 +231,13 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
+    /// Raises the space to a level, which stands in the body as well.
+    Raise {
+        /// The level: 2 to [`LEVEL`](crate::LEVEL).
+        level: u32,
+        /// The name of the key it was given with: 0 to 64 bytes.
+        who: &'a str,
+    },
     /// Lets time pass.
     Tick {
         /// What the sender knew.
@@ -268,7 +275,7 @@ impl<'a> Command<'a> {
             | Self::Extend { step, .. }
             | Self::Release { step, .. }
             | Self::Confirm { step, .. } => Some(step.campaign),
-            Self::Tick { .. } | Self::Settled { .. } => None,
+            Self::Raise { .. } | Self::Tick { .. } | Self::Settled { .. } => None,
         }
     }
 }

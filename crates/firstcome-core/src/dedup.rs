@@ -66,32 +66,56 @@ pub(crate) enum Known {
     Other,
 }
 
-/// Operator commands that were said yes to, by id, for 24 h of service time.
+/// Operator commands that were said yes to, by id, for 24 h of service time: those of each key apart.
+///
+/// Ids of spaces of level 1 are known to all keys, and stand under no key's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Orders {
+    pub(crate) by_key: BTreeMap<Box<str>, OrdersOfKey>,
+}
+
+/// Operator commands of one key that were said yes to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct OrdersOfKey {
     pub(crate) by_id: BTreeMap<Box<str>, Answered>,
     pub(crate) oldest_first: VecDeque<Box<str>>,
 }
 
 impl Orders {
-    pub(crate) fn look_up(&self, id: &str, content: u64) -> Known {
-        match self.by_id.get(id) {
+    /// Says what an id of a key means. One that was given before the space knew keys apart is anybody's.
+    pub(crate) fn look_up(&self, who: &str, id: &str, content: u64) -> Known {
+        let of = |who: &str| self.by_key.get(who)?.by_id.get(id);
+        match of(who).or_else(|| of("")) {
             None => Known::No,
             Some(known) if known.content == content => Known::Same(known.outcome.clone()),
             Some(_) => Known::Other,
         }
     }
 
-    pub(crate) fn remember(&mut self, id: &str, answered: Answered) {
-        if self.oldest_first.len() == COMMAND_MEMORY {
-            self.forget_oldest();
+    /// Remembers an id of a key; beyond the number remembered for each its oldest goes first.
+    pub(crate) fn remember(&mut self, who: &str, id: &str, answered: Answered) {
+        if !self.by_key.contains_key(who) {
+            self.by_key.insert(who.into(), OrdersOfKey::default());
         }
-        self.oldest_first.push_back(id.into());
-        self.by_id.insert(id.into(), answered);
+        let Some(orders) = self.by_key.get_mut(who) else { return };
+        if orders.oldest_first.len() == COMMAND_MEMORY {
+            orders.forget_oldest();
+        }
+        orders.oldest_first.push_back(id.into());
+        orders.by_id.insert(id.into(), answered);
     }
 
     /// Forgets what was answered 24 h ago or earlier.
     pub(crate) fn forget(&mut self, service: i64) {
+        self.by_key.retain(|_, orders| {
+            orders.forget(service);
+            !orders.by_id.is_empty()
+        });
+    }
+}
+
+impl OrdersOfKey {
+    fn forget(&mut self, service: i64) {
         while let Some(oldest) = self.oldest_first.front().and_then(|id| self.by_id.get(id)) {
             if service - oldest.service < COMMAND_MEMORY_US {
                 return;
@@ -116,18 +140,22 @@ mod tests {
         let mut orders = Orders::default();
         let answered = |service| Answered { content: 1, outcome: Outcome::Ticked, service };
         for n in 0..COMMAND_MEMORY {
-            orders.remember(&n.to_string(), answered(n as i64));
+            orders.remember("", &n.to_string(), answered(n as i64));
         }
         orders.forget(COMMAND_MEMORY as i64);
-        assert_eq!(orders.look_up("0", 1), Known::Same(Outcome::Ticked));
-        orders.remember("one more", answered(COMMAND_MEMORY as i64));
-        assert_eq!(orders.look_up("0", 1), Known::No);
-        assert_eq!(orders.look_up("1", 1), Known::Same(Outcome::Ticked));
-        assert_eq!(
-            (orders.by_id.len(), orders.oldest_first.len()),
-            (COMMAND_MEMORY, COMMAND_MEMORY)
-        );
+        assert_eq!(orders.look_up("", "0", 1), Known::Same(Outcome::Ticked));
+        orders.remember("", "one more", answered(COMMAND_MEMORY as i64));
+        assert_eq!(orders.look_up("", "0", 1), Known::No);
+        assert_eq!(orders.look_up("", "1", 1), Known::Same(Outcome::Ticked));
+        let kept = &orders.by_key[""];
+        assert_eq!((kept.by_id.len(), kept.oldest_first.len()), (COMMAND_MEMORY, COMMAND_MEMORY));
+        // Another key has ids of its own, and room of its own.
+        orders.remember("desk", "1", answered(COMMAND_MEMORY as i64));
+        assert_eq!(orders.look_up("ops", "1", 1), Known::Same(Outcome::Ticked));
         orders.forget(COMMAND_MEMORY_US + 1);
-        assert_eq!((orders.look_up("1", 1), orders.look_up("2", 7)), (Known::No, Known::Other));
+        assert_eq!(
+            (orders.look_up("", "1", 1), orders.look_up("", "2", 7)),
+            (Known::No, Known::Other)
+        );
     }
 }

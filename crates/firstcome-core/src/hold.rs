@@ -87,6 +87,16 @@ impl HoldStanding {
     }
 }
 
+/// A step on a hold that is known again by its id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownStep {
+    pub(crate) id: Box<str>,
+    /// What it asked: see [`Command::content`](crate::Command::content).
+    pub(crate) content: u64,
+    /// Of an extension, the deadline that it gave.
+    pub(crate) deadline: Option<i64>,
+}
+
 /// Units set aside for a subject until a deadline, and what became of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
@@ -104,8 +114,8 @@ pub struct Hold {
     pub(crate) deadline: i64,
     /// Service time at which it ended, once it has.
     pub(crate) ended: Option<i64>,
-    /// Ids of the steps on it and what each asked, the oldest first.
-    pub(crate) steps: Vec<(Box<str>, u64)>,
+    /// The steps on it that had an id, the oldest first.
+    pub(crate) steps: Vec<KnownStep>,
     /// By pool and then in the pool's order.
     pub(crate) takes: Vec<Allocation>,
     /// Whether units were taken again after it had expired.
@@ -177,15 +187,29 @@ impl Hold {
 
     /// Says what a step's id asked, if it is remembered.
     pub(crate) fn step(&self, id: &str) -> Option<u64> {
-        self.steps.iter().find(|(known, _)| **known == *id).map(|(_, content)| *content)
+        self.steps.iter().find(|known| *known.id == *id).map(|known| known.content)
+    }
+
+    /// Gives the deadline that an extension gave, by its id.
+    pub(crate) fn extended(&self, id: &str) -> Option<i64> {
+        self.steps.iter().find(|known| *known.id == *id)?.deadline
     }
 
     pub(crate) fn remember(&mut self, id: Option<&str>, content: u64) {
+        self.remember_step(id, content, None);
+    }
+
+    /// Remembers an extension and the deadline it gave.
+    pub(crate) fn remember_extended(&mut self, id: Option<&str>, content: u64, deadline: i64) {
+        self.remember_step(id, content, Some(deadline));
+    }
+
+    fn remember_step(&mut self, id: Option<&str>, content: u64, deadline: Option<i64>) {
         let Some(id) = id else { return };
         if self.steps.len() == HOLD_STEPS {
             self.steps.remove(0);
         }
-        self.steps.push((id.into(), content));
+        self.steps.push(KnownStep { id: id.into(), content, deadline });
     }
 
     /// Adds units that were set aside for it. One that was given back before is there once only.
@@ -206,7 +230,7 @@ impl Hold {
     }
 
     pub(crate) fn memory(&self) -> usize {
-        let steps: usize = self.steps.iter().map(|(id, _)| id.len() + 32).sum();
+        let steps: usize = self.steps.iter().map(|step| step.id.len() + 48).sum();
         size_of::<Self>()
             + self.id.len()
             + self.subject.len()

@@ -199,11 +199,17 @@ pub enum Outcome {
         /// The number.
         through: u64,
     },
+    /// The space is at a level.
+    Raised {
+        /// The level.
+        level: u32,
+    },
     /// Units are set aside for the subject until a deadline.
     Held(Box<Holding>),
     /// They were so before; nothing changed.
     AlreadyHeld(Box<Holding>),
-    /// A hold's deadline is as late as asked, or as late as it can be. Asking again moves it again.
+    /// A hold's deadline is as late as asked, or as late as it can be. Asking again moves it again, but for a
+    /// step with an id: that gives the same answer, in campaigns from level 2 on.
     Extended {
         /// When its units are free again if journal time goes on without a break.
         expires_at: Timestamp,
@@ -258,6 +264,7 @@ impl Outcome {
             Self::Unchanged { .. } => "unchanged",
             Self::Ticked => "ticked",
             Self::Settled { .. } => "settled",
+            Self::Raised { .. } => "raised",
             Self::Held(_) => "held",
             Self::AlreadyHeld(_) => "already_held",
             Self::Extended { .. } => "extended",
@@ -274,7 +281,7 @@ impl Outcome {
     }
 
     /// Every string of an outcome that is not a refusal, once.
-    pub const YES: [&'static str; 18] = [
+    pub const YES: [&'static str; 19] = [
         "won",
         "already_won",
         "cancelled",
@@ -283,6 +290,7 @@ impl Outcome {
         "unchanged",
         "ticked",
         "settled",
+        "raised",
         "held",
         "already_held",
         "extended",

@@ -123,6 +123,11 @@ impl Pool {
         self.segments.last().map_or(0, |s| s.first_rank - 1 + s.len() as u32)
     }
 
+    /// Gives how many ranks can be given still: a rank is never given again, whatever is cancelled.
+    pub(crate) fn ranks_left(&self) -> u32 {
+        u32::MAX - self.last_rank()
+    }
+
     /// Gives how many units the claims so far keep from being free.
     pub(crate) fn owed(&self, units_return: bool) -> u32 {
         self.last_rank() - if units_return { self.cancelled } else { 0 }

@@ -73,7 +73,7 @@ impl Manifest {
     /// Writes the manifest, its level first and its checksum last.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        out.number(1, u64::from(LEVEL));
+        out.number(1, u64::from(self.stamp.level));
         out.bytes(2, &self.space.0);
         out.number(3, u64::from(self.shard));
         out.number(4, self.stamp.position);
@@ -107,7 +107,8 @@ impl Manifest {
         }
         let mut level = 0;
         let at = Timestamp::from_micros(0);
-        let stamp = Stamp { position: 0, at, epoch: 0, node: NodeId::default(), number: 0 };
+        let stamp =
+            Stamp { position: 0, at, epoch: 0, node: NodeId::default(), number: 0, level: 0 };
         let mut read = Self {
             space: SpaceId::default(),
             shard: 0,
@@ -157,6 +158,7 @@ impl Manifest {
             return Err(BadSnapshot::TooNew(level));
         }
         fields.map_err(BadSnapshot::Manifest)?;
+        read.stamp.level = level;
         if level == 0 {
             let what = "a level that never was";
             return Err(BadSnapshot::Manifest(Malformed { what, at: 0 }));

@@ -1,10 +1,12 @@
 //! The state of one shard as of a position; entries are applied here.
 
 mod guarded;
+#[cfg(test)]
+mod last_numbers;
 mod look;
 mod skip;
 
-pub use guarded::{Broke, silence_broken_rules};
+pub use guarded::{Applied, Broke, silence_broken_rules};
 pub(crate) use skip::Skips;
 pub use skip::{BadSkip, Skip};
 
@@ -19,7 +21,7 @@ use crate::results::{Kind, Record, Results};
 use crate::settings::Settings;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
-use guarded::AtWork;
+use guarded::{AtWork, break_if};
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -36,6 +38,8 @@ pub struct Stamp {
     pub node: NodeId,
     /// Which of the writer's batches the body is.
     pub number: u64,
+    /// The level the body was written at; of a state, the highest of all bodies applied so far.
+    pub level: u32,
 }
 
 /// A campaign that has left memory.
@@ -62,17 +66,6 @@ impl Digest {
     fn fold(&mut self, bytes: &[u8]) {
         self.0 = xxh3_64_with_seed(bytes, self.0);
     }
-}
-
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
-    /// Its commands ran.
-    Ran,
-    /// It was a copy of a batch seen before: time moved, its commands did not run.
-    Copy,
-    /// It is skipped: time moved, its number is remembered, its commands did not run.
-    Skipped,
 }
 
 /// The state of one shard as of a position.
@@ -111,6 +104,7 @@ impl State {
                 epoch: 0,
                 node: NodeId::default(),
                 number: 0,
+                level: 1,
             },
             service: 0,
             digest: Digest::default(),
@@ -127,6 +121,18 @@ impl State {
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
+    }
+
+    /// Has an empty space begin at a level: that of the head of its store.
+    ///
+    /// # Panics
+    ///
+    /// It is not empty: from the first entry on its level is that of its highest entry.
+    #[must_use]
+    pub fn beginning_at(mut self, level: u32) -> Self {
+        assert_eq!(self.stamp.position, 0, "the level of a space follows from its entries");
+        self.stamp.level = level;
+        self
     }
 
     /// Applies one entry: time first, then its commands in order.
@@ -154,7 +160,7 @@ impl State {
                 step.min(SERVICE_STEP_US)
             };
         }
-        self.stamp = stamp;
+        self.stamp = Stamp { level: stamp.level.max(self.stamp.level), ..stamp };
         self.scratch.clear();
         self.scratch.extend_from_slice(&stamp.position.to_le_bytes());
         self.scratch.extend_from_slice(&stamp.at.as_micros().to_le_bytes());
@@ -190,8 +196,7 @@ impl State {
     fn run(&mut self, command: &Command<'_>) -> Outcome {
         match command {
             Command::Claim { campaign, pool, subject, limit } => {
-                let breaks = inject(Mistake::ClaimBreaksRule) && *campaign == "poison";
-                assert!(!breaks, "a claim breaks, as asked for");
+                break_if(Mistake::ClaimBreaksRule, campaign);
                 self.claim(campaign, *pool, subject, *limit)
             }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
@@ -201,7 +206,7 @@ impl State {
                     Err(refusal) => return refusal.into(),
                 };
                 let (outcome, changed) =
-                    campaign.cancel(at, pool, subject, *rank, (*by, reason, who));
+                    campaign.cancel(at, *pool, subject, *rank, (*by, reason, who));
                 if let Some(pool) = changed {
                     let number = campaign.number;
                     self.record(Kind::Cancel, number, pool as u16, *rank, subject);
@@ -220,8 +225,8 @@ impl State {
                 })
             }
             Command::Extend { step, by_us } => {
-                self.on_hold(command, step.campaign, None, |campaign, context, _| {
-                    campaign.extend(context, step, *by_us)
+                self.on_hold(command, step.campaign, None, |campaign, context, content| {
+                    campaign.extend(context, step, *by_us, content)
                 })
             }
             Command::Release { step, units } => {
@@ -260,6 +265,8 @@ impl State {
             }
             Command::Tick { .. } => Outcome::Ticked,
             Command::Settled { through, term, .. } => self.settle(*through, *term),
+            // Its body is of the level it raises to, so the space is there already.
+            Command::Raise { .. } => Outcome::Raised { level: self.stamp.level },
         }
     }
 
@@ -295,8 +302,7 @@ impl State {
             self.deadlines.pop_first();
             self.at_work = AtWork::Expiry(campaign);
             let live = self.campaigns.get_mut(&campaign).expect("a live hold has its campaign");
-            let breaks = inject(Mistake::ExpiryBreaksRule) && live.name() == "poison";
-            assert!(!breaks, "an expiry breaks, as asked for");
+            break_if(Mistake::ExpiryBreaksRule, live.name());
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());
@@ -311,7 +317,11 @@ impl State {
         limit: Option<u32>,
         run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>, u64) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let mut level = 1;
+        if let Command::Extend { .. } = command {
+            level = self.campaign_mut(campaign).map_or(1, |found| found.level);
+        }
+        let content = command.content(level);
         // Whose hold it is, and what was asked, shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         if let Some(limit) = limit {
@@ -355,14 +365,16 @@ impl State {
         order: Order<'_>,
         run: impl FnOnce(&mut Self) -> Outcome,
     ) -> Outcome {
-        let content = command.content();
+        let content = command.content(self.stamp.level);
         // What an operator wanted shows in later outcomes only: the digest tells it at once.
         self.scratch.extend_from_slice(&content.to_le_bytes());
         let Some(id) = order.id else {
             return run(self);
         };
         self.orders.forget(self.service);
-        match self.orders.look_up(id, content) {
+        // The ids of different keys are apart; those of before the raise are still known to all.
+        let who = if self.stamp.level < 2 { "" } else { order.who };
+        match self.orders.look_up(who, id, content) {
             Known::Same(outcome) => return outcome,
             Known::Other => return Refusal::IdReused.into(),
             Known::No => {}
@@ -370,7 +382,7 @@ impl State {
         let outcome = run(self);
         if !outcome.is_refusal() {
             let answered = Answered { content, outcome: outcome.clone(), service: self.service };
-            self.orders.remember(id, answered);
+            self.orders.remember(who, id, answered);
         }
         outcome
     }
@@ -399,7 +411,7 @@ impl State {
             return Refusal::NotFound(Missing::Campaign).into();
         }
         let number = self.last_campaign + 1;
-        let campaign = match Campaign::create(number, name, at, wanted) {
+        let campaign = match Campaign::create(number, name, (at, self.stamp.level), wanted) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
         };
@@ -433,7 +445,7 @@ impl State {
         let live = campaign.holds().filter(|hold| hold.is_live());
         let due: Vec<_> =
             live.map(|hold| (hold.deadline(), campaign.number, hold.number())).collect();
-        let (number, version) = (campaign.number, campaign.version + 1);
+        let (number, version) = (campaign.number, campaign.version.saturating_add(1));
         let archived = Archived { at, title: campaign.title.clone() };
         due.iter().for_each(|hold| assert!(self.deadlines.remove(hold), "a live hold is due"));
         self.campaigns.remove(&number);

@@ -96,6 +96,21 @@ impl Keys {
         Ok(key)
     }
 
+    /// Accepts a request about the server or the whole space, whose key has at least this role and is for all campaigns.
+    pub(super) fn know_for_all(&self, headers: &HeaderMap, least: Role) -> Result<&Key, Problem> {
+        let key = self.know(headers, least)?;
+        match &key.campaigns {
+            None => Ok(key),
+            Some(prefix) => {
+                let detail = format!(
+                    "key {:?} is for campaigns that begin with {prefix:?}, this is about all of them",
+                    key.name
+                );
+                Err(Problem::new(Code::Forbidden, detail))
+            }
+        }
+    }
+
     /// Says whether a request has a key that may read, without counting it as asked with that key.
     pub(super) fn reads(&self, headers: &HeaderMap) -> bool {
         self.find(headers, Role::Read).is_ok()

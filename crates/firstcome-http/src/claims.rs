@@ -205,13 +205,17 @@ pub(crate) async fn cancel(
     let pool = match query.get("pool") {
         Some(pool) => {
             request::pool(&campaign, pool)?;
-            pool.to_owned()
+            Some(pool.to_owned())
         }
-        None => sole_pool(&app, &campaign).await?,
+        // From level 2 on the rules find it.
+        None if app.node.intake.level() >= 2 => None,
+        None => Some(sole_pool(&app, &campaign).await?),
     };
+    // Known before, in case the campaign leaves memory meanwhile.
+    let known = pool.clone().or_else(|| first_pool(&app, &campaign));
     let cancel = Command::Cancel {
         campaign: &campaign,
-        pool: &pool,
+        pool: pool.as_deref(),
         subject: &subject,
         rank,
         by,
@@ -221,6 +225,7 @@ pub(crate) async fn cancel(
     let answer = yes(app.node.intake.decide(&cancel).await, &campaign)?;
     let (by, at) = cancelled(&answer);
     app.metrics.decided(&answer.outcome);
+    let pool = known.or_else(|| first_pool(&app, &campaign)).unwrap_or_default();
     let answer = Cancelled {
         outcome: answer.outcome.as_str().into(),
         campaign,
@@ -240,6 +245,14 @@ fn cancelled(answer: &Answer) -> (By, Timestamp) {
         unreachable!("a cancel is not answered with {}", answer.outcome.as_str())
     };
     (by, at)
+}
+
+/// Gives the name of the campaign's first pool: the only one, where a cancel without a pool came to something.
+fn first_pool(app: &App, campaign: &str) -> Option<String> {
+    app.node.replica.look(|state: &State| {
+        let pool = state.campaign(campaign).ok()?.pools().first()?;
+        Some(pool.name().to_owned())
+    })
 }
 
 /// Gives the name of the campaign's pool where it has one.

@@ -8,9 +8,10 @@ use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
-use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Reseed};
+use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
 use firstcome_core::{NodeId, State};
 use firstcome_node::Failure;
+use firstcome_node::raise::CannotRaise;
 use std::sync::Arc;
 
 /// Gives the nodes of the space.
@@ -76,9 +77,30 @@ pub(super) async fn nodes(
         last_result: state.last_result(),
         durability: app.options.durability.clone(),
         stale,
+        level: state.level(),
         nodes,
     });
     Ok(json(StatusCode::OK, &nodes))
+}
+
+/// Raises the space to the newest level this server reads, for good: make a backup first.
+#[utoipa::path(post, path = "/v1/level", tag = "operation",
+    responses((status = 200, body = Raised), (status = 409, description = "level_not_read")))]
+pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+    let key = app.keys.know_for_all(&headers, Role::Admin)?;
+    let answer = match app.node.intake.raise_level(&key.name).await {
+        Ok(answer) => answer,
+        Err(CannotRaise::Failed(failure)) => return Err(Problem::failed(&failure)),
+        Err(why @ (CannotRaise::ServerReadsLess { .. } | CannotRaise::LedgerReadsLess(_))) => {
+            return Err(Problem::new(Code::LevelNotRead, format!("{why}; nothing changed")));
+        }
+    };
+    let raised = Raised {
+        outcome: answer.outcome.as_str().into(),
+        level: app.node.intake.level(),
+        position: answer.position.to_string(),
+    };
+    Ok(json(StatusCode::OK, &raised))
 }
 
 /// Has this node write its state into a store that has nothing of the space any more.

@@ -125,6 +125,15 @@ impl Problem {
             Failure::Malformed(what) => {
                 return Self::new(Code::InvalidRequest, format!("the request has {what}"));
             }
+            Failure::LevelTooLow { level, needed } => {
+                let detail = format!(
+                    "this needs level {needed}, the space is at level {level}: an admin raises it with \
+                     `firstcome nodes raise-level`; nothing changed"
+                );
+                return Self::new(Code::LevelTooLow, detail)
+                    .with("level", json!(level))
+                    .with("needed", json!(needed));
+            }
             Failure::StalePosition => Code::StalePosition,
             Failure::Unavailable(why) => {
                 return Self::new(Code::Unavailable, format!("{why}; nothing changed"));

@@ -51,6 +51,7 @@ fn routes_and_description() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(tokens::mint))
         .routes(routes!(status::time))
         .routes(routes!(nodes::nodes))
+        .routes(routes!(nodes::raise_level))
         .routes(routes!(nodes::reseed))
         .routes(routes!(nodes::forks))
         .routes(routes!(status::audit))

@@ -94,6 +94,14 @@ pub enum Mistake {
     PiecesDroppedAtOnce,
     /// In the simulated network.
     FreshConnectionCounts,
+    /// In the encoding of commands.
+    CommandNotMeasured,
+    /// In the rules, when somebody extends a hold.
+    ExtendTwice,
+    /// In the appender, when commands are gathered.
+    LevelOfBuild,
+    /// In the intake, before the space is raised.
+    RaiseUnread,
     /// In the rules, when somebody claims in a campaign called `poison`.
     ClaimBreaksRule,
     /// In the rules, when a hold expires in a campaign called `poison`.
@@ -144,7 +152,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 46] = {
+    pub const ALL: [Self; 50] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -172,7 +180,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 46] = [
+const TABLE: [(Mistake, &str, &str); 50] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -216,6 +224,10 @@ const TABLE: [(Mistake, &str, &str); 46] = [
     (Mistake::TrimPastSnapshot, "trim_past_snapshot", "trimming drops what no snapshot covers"),
     (Mistake::PiecesDroppedAtOnce, "pieces_dropped_at_once", "the pieces of a snapshot go as soon as the newest manifest does not name them"),
     (Mistake::FreshConnectionCounts, "fresh_connection_counts", "a confirmation is believed of a connection on which nothing was written"),
+    (Mistake::CommandNotMeasured, "command_not_measured", "a command is taken in that is larger than a batch"),
+    (Mistake::ExtendTwice, "extend_twice", "an extension that is asked for again under its id moves the deadline again"),
+    (Mistake::LevelOfBuild, "level_of_build", "bodies are written at the level of the build, though the space is at a lower one"),
+    (Mistake::RaiseUnread, "raise_unread", "the space is raised though a server that is there cannot read what comes then"),
     (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
     (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
     (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),

@@ -57,6 +57,8 @@ pub struct Seed {
     pub at: Timestamp,
     /// How many forks were resolved before it.
     pub epoch: u32,
+    /// The level of the space there.
+    pub level: u32,
     /// The manifest of the snapshot of that state.
     pub manifest: Vec<u8>,
     /// The pieces the manifest names; they must be stored already.

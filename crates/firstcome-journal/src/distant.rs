@@ -170,10 +170,10 @@ impl Distant {
         self.ask(Call::Follow, done).await.map(|(answer, _)| answer)
     }
 
-    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
         let done = move |memory: Memory| {
             let me = me.clone();
-            async move { memory.announce(me).await }
+            async move { memory.announce(me, level).await }
         };
         self.ask(Call::Announce, done).await.map(|(answer, _)| answer)
     }

@@ -43,6 +43,7 @@ impl Entry {
             epoch: self.epoch,
             node: body.head.node,
             number: body.head.number,
+            level: body.head.level,
         };
         Ok((stamp, body))
     }
@@ -108,7 +109,7 @@ pub struct Head {
     pub space: SpaceId,
     /// Its number in the space.
     pub shard: u32,
-    /// The level of the stored bytes.
+    /// The level the space began at, or one that was applied since: its entries may be ahead of this by a second.
     pub level: u32,
     /// The position of the last entry; 0 before the first.
     pub position: u64,

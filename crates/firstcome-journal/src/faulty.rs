@@ -230,8 +230,8 @@ impl Faulty {
         self.pass(Call::Follow, self.shared().follow(after, timeout)).await
     }
 
-    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
-        self.pass(Call::Announce, self.shared().announce(me)).await
+    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
+        self.pass(Call::Announce, self.shared().announce(me, level)).await
     }
 
     pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {

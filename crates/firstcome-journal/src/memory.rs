@@ -48,6 +48,13 @@ impl Memory {
         }
     }
 
+    /// Has the space begin at an earlier level than the newest.
+    #[must_use]
+    pub fn at_level(self, level: u32) -> Self {
+        self.with(|state| state.level = level);
+        self
+    }
+
     /// Lets several nodes share it.
     #[must_use]
     pub fn for_several(self) -> Self {
@@ -80,8 +87,8 @@ impl Memory {
     /// Forgets everything, as a store does that was emptied.
     pub fn empty(&self) {
         self.with(|state| {
-            let (space, shard) = (state.space, state.shard);
-            *state = State { gone: true, ..State::new(space, shard) };
+            let (space, shard, level) = (state.space, state.shard, state.level);
+            *state = State { gone: true, level, ..State::new(space, shard) };
             self.head.send_replace(0);
         });
         self.incarnation.send_modify(|times| *times += 1);

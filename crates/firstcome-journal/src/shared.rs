@@ -79,14 +79,15 @@ impl Shared {
         each!(self, store => store.follow(after, timeout))
     }
 
-    /// Sends a heartbeat; gives which nodes sent one lately and where the journal stands.
+    /// Sends a heartbeat; gives which nodes sent one lately and where the journal stands. The level of the head follows
+    /// that of the space, as of what the node applied, and never goes down.
     ///
     /// # Errors
     ///
     /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
     /// of the store being out of reach.
-    pub async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
-        each!(self, store => store.announce(me))
+    pub async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
+        each!(self, store => store.announce(me, level))
     }
 
     /// Takes a node out of the membership.

@@ -27,6 +27,9 @@ const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
 /// How long a waiter rides out a store that does not answer, where nothing else is said.
 const RIDE_OUT: Duration = Duration::from_secs(10);
 
+/// How many times in a row a lock is passed on within one client, where nothing else is said.
+const PASSES: u32 = 8;
+
 /// How often rows are looked for that nobody has used for a day, at most.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
@@ -39,6 +42,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 pub struct Builder {
     watchdog_lease: Duration,
     ride_out: Duration,
+    passes: u32,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have tables"))]
     make_tables: bool,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only tables have old rows"))]
@@ -99,6 +103,7 @@ impl Default for Builder {
         Self {
             watchdog_lease: WATCHDOG_LEASE,
             ride_out: RIDE_OUT,
+            passes: PASSES,
             make_tables: true,
             sweep_every: SWEEP_EVERY,
             mistakes: Mistakes::default(),
@@ -107,7 +112,8 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the lease of locks that are renewed, 50 ms to 100 years, default 30 s; renewed each third of it.
+    /// Sets the lease of locks that are renewed, 50 ms to 100 years, default 30 s; renewed each
+    /// sixth of it, each tenth where it is 3 s or shorter.
     #[must_use]
     pub fn watchdog(mut self, lease: Duration) -> Self {
         self.watchdog_lease = lease;
@@ -118,6 +124,16 @@ impl Builder {
     #[must_use]
     pub fn ride_out(mut self, time: Duration) -> Self {
         self.ride_out = time;
+        self
+    }
+
+    /// Sets how many times in a row a lock may be passed from task to task within this client before everybody may try,
+    /// default 8; with 0 each release frees the lock.
+    ///
+    /// Fewer are fairer to other processes, more cost the store less.
+    #[must_use]
+    pub fn passes(mut self, times: u32) -> Self {
+        self.passes = times;
         self
     }
 
@@ -276,7 +292,8 @@ impl Builder {
     }
 
     fn start(&self, backend: Backend) -> Locks {
-        let shared = Shared::start(backend, self.watchdog_lease, self.ride_out, self.mistakes);
+        let (lease, ride_out) = (self.watchdog_lease, self.ride_out);
+        let shared = Shared::start(backend, lease, ride_out, self.passes, self.mistakes);
         Locks::of(shared)
     }
 }

@@ -1,6 +1,7 @@
 //! Leader election: one candidate of many does the work.
 
 mod leader;
+mod term;
 mod watch;
 
 use std::convert::Infallible;
@@ -10,13 +11,14 @@ use std::time::Duration;
 use tokio::sync::watch as value;
 
 pub use self::leader::Leader;
+use self::term::CurrentTerm;
+pub use self::term::Term;
 pub use self::watch::Watch;
 use crate::backoff::pause;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::failure::Failure;
-use crate::fence::Fence;
 use crate::keys::{Keys, Kind};
-use crate::lease::{Lease, Released};
+use crate::lease::Released;
 use crate::locks::Locks;
 use crate::requests::Record;
 use crate::while_valid::while_valid;
@@ -27,8 +29,10 @@ const LEASE: Duration = Duration::from_secs(10);
 /// How much longer than its interval the lease of periodic work is, where nothing else is said.
 const FACTOR: f64 = 3.0;
 
-/// The least such factor.
+/// The least and the most such factor, and the least at a store that announces nothing, which may be a slow disk.
 const LEAST_FACTOR: f64 = 1.2;
+const LEAST_FACTOR_POLLING: f64 = 2.0;
+const MOST_FACTOR: f64 = 10.0;
 
 /// Who does the work of which there must be one only.
 ///
@@ -59,43 +63,12 @@ pub struct Election {
     locks: Locks,
     name: String,
     node: String,
-    lease: Duration,
-    factor: f64,
+    /// As it was set.
+    lease: Option<Duration>,
+    factor: Option<f64>,
     eligible: Arc<value::Sender<bool>>,
     /// Counts how often this candidate was asked to step back.
     resigned: Arc<value::Sender<u64>>,
-}
-
-/// One stretch of leading, given to the work.
-#[derive(Debug, Clone)]
-pub struct Term {
-    lease: Arc<Lease>,
-    node: String,
-}
-
-impl Term {
-    /// Gives the number of this term: higher than that of every term before.
-    #[must_use]
-    pub fn fence(&self) -> Fence {
-        self.lease.fence()
-    }
-
-    /// Gives the node that leads: this one.
-    #[must_use]
-    pub fn node(&self) -> &str {
-        &self.node
-    }
-
-    /// Gives the lease, for guarded writes.
-    pub fn lease(&self) -> &Lease {
-        &self.lease
-    }
-
-    /// Tells whether the term can still be relied on; see [`Lease::is_valid`].
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        self.lease.is_valid()
-    }
 }
 
 /// How a term ended.
@@ -119,8 +92,8 @@ impl Election {
             locks: locks.clone(),
             name: name.to_owned(),
             node: format!("{}-{:08x}", host_name(), fastrand::u32(..)),
-            lease: LEASE,
-            factor: FACTOR,
+            lease: None,
+            factor: None,
             eligible: Arc::new(value::Sender::new(true)),
             resigned: Arc::new(value::Sender::new(0)),
         })
@@ -134,19 +107,21 @@ impl Election {
         self
     }
 
-    /// Sets the lease of [`Election::run`], 50 ms to 100 years, default 10 s; renewed each third of it.
+    /// Sets the lease, 50 ms to 100 years, default 10 s; renewed each sixth of it, each tenth where it is 3 s or shorter.
     ///
-    /// It is how long nobody leads after a leader died.
+    /// It is how long nobody leads after a leader died. For [`Election::every`] the default is [`Election::factor`]
+    /// intervals.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
+        self.lease = Some(lease);
         self
     }
 
-    /// Sets how many intervals long the lease of [`Election::every`] is, at least 1.2, default 3.
+    /// Sets how many intervals long the lease of [`Election::every`] is, 1.2 to 10, default 3; at least 2 where the store
+    /// announces nothing ([`Locks::polls`]), as it may be a disk that stands still for most of a short lease.
     #[must_use]
     pub fn factor(mut self, factor: f64) -> Self {
-        self.factor = factor;
+        self.factor = Some(factor);
         self
     }
 
@@ -163,7 +138,9 @@ impl Election {
 
     /// Ends this candidate's term, if it has one: its work is stopped, and another one may start at once.
     ///
-    /// It stands again after one lease, so that the others come first.
+    /// Where the work has given away a copy of its [`Term`], that is over, too, and the next one starts when the copies are
+    /// dropped, at the latest when the lease is over. This candidate stands again after one lease, so that the others
+    /// come first.
     pub fn resign(&self) {
         self.resigned.send_modify(|times| *times += 1);
     }
@@ -184,7 +161,8 @@ impl Election {
     /// Leads whenever elected, and gives what the work gave when it ended in its term.
     ///
     /// `work` is called once for each term, and dropped where it stands when the term is over: at the next await.
-    /// Then this candidate stands again. The lock is given back after the work has ended.
+    /// Then this candidate stands again. The lock is given back after the work has ended. What the work has started and
+    /// given a copy of the [`Term`] is told by [`Term::ended`].
     ///
     /// # Errors
     ///
@@ -193,24 +171,26 @@ impl Election {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: the work is dropped, then the lock is given back.
+    /// Cancel safe: the work is dropped, the term is over for everybody who has a copy, then the lock is given back.
     pub async fn run<T, W, F>(&self, work: W) -> Result<T, Failure>
     where
         W: FnMut(Term) -> F,
         F: Future<Output = T>,
     {
-        within("a leader's lease", self.lease, LEAST_LEASE, LONGEST)?;
-        self.lead(self.lease, work).await
+        let lease = self.lease.unwrap_or(LEASE);
+        within("a leader's lease", lease, LEAST_LEASE, LONGEST)?;
+        self.lead(lease, work).await
     }
 
     /// Does `work` at each interval, on one of the candidates at a time, for as long as it is polled.
     ///
-    /// The lease is [`Election::factor`] times the interval. A new leader begins at once; work that takes longer than
+    /// The lease is that of [`Election::lease`], or [`Election::factor`] times the interval. A new leader begins at once; work that takes longer than
     /// the interval makes the next one late, none is made up for.
     ///
     /// # Errors
     ///
-    /// As [`Election::run`]; it ends with nothing else.
+    /// As [`Election::run`], and [`Failure::Unfit`] for a factor that is not possible, or that is set beside a lease; it
+    /// ends with nothing else.
     ///
     /// # Cancel safety
     ///
@@ -220,9 +200,8 @@ impl Election {
         W: FnMut(Term) -> F,
         F: Future<Output = ()>,
     {
-        let factor = if self.factor.is_finite() { self.factor.max(LEAST_FACTOR) } else { FACTOR };
         within("an interval", interval, Duration::from_millis(1), LONGEST / 10)?;
-        let lease = interval.mul_f64(factor.min(10.0));
+        let lease = self.lease_of(interval)?;
         within("a leader's lease", lease, LEAST_LEASE, LONGEST)?;
         // A cell, because each term borrows the same work.
         let work = tokio::sync::Mutex::new(&mut work);
@@ -239,6 +218,24 @@ impl Election {
             }
         })
         .await
+    }
+
+    /// Gives the lease of work that is done at this interval.
+    fn lease_of(&self, interval: Duration) -> Result<Duration, Failure> {
+        let unfit = |reason: String| Failure::Unfit {
+            what: "the factor",
+            reason,
+            hint: "set a factor of 1.2 to 10, at least 2 where the store announces nothing, or a lease instead",
+        };
+        let least = if self.locks.polls() { LEAST_FACTOR_POLLING } else { LEAST_FACTOR };
+        match (self.lease, self.factor) {
+            (Some(_), Some(_)) => Err(unfit("the lease is set, too".to_owned())),
+            (Some(lease), None) => Ok(lease),
+            (None, Some(factor)) if !(least..=MOST_FACTOR).contains(&factor) => {
+                Err(unfit(format!("{factor} is not within {least} to {MOST_FACTOR} at this store")))
+            }
+            (None, factor) => Ok(interval.mul_f64(factor.unwrap_or(FACTOR))),
+        }
     }
 
     async fn lead<T, W, F>(&self, lease: Duration, mut work: W) -> Result<T, Failure>
@@ -274,10 +271,10 @@ impl Election {
             failures = 0;
             // Stepping back before there was anything to step back from means nothing.
             resigned.borrow_and_update();
-            let term = Term { lease: Arc::new(held), node: self.node.clone() };
+            let term = CurrentTerm::begin(held, &self.node);
             let ended = self.serve(&term, &mut work, &mut resigned, &mut eligible).await;
             let resigned = matches!(ended, Ended::Resigned);
-            self.step_down(term).await;
+            self.step_down(term, matches!(ended, Ended::Done(_))).await;
             match ended {
                 Ended::Done(output) => return Ok(output),
                 Ended::Lost | Ended::Resigned => {}
@@ -294,7 +291,7 @@ impl Election {
     /// Does the work for as long as the term lasts.
     async fn serve<T, W, F>(
         &self,
-        term: &Term,
+        current: &CurrentTerm,
         work: &mut W,
         resigned: &mut value::Receiver<u64>,
         eligible: &mut value::Receiver<bool>,
@@ -303,15 +300,16 @@ impl Election {
         W: FnMut(Term) -> F,
         F: Future<Output = T>,
     {
-        let record = Record { node: self.node.clone(), term: term.fence().get() };
+        let lease = current.term().lease();
+        let record = Record { node: self.node.clone(), term: lease.fence().get() };
         let shared = self.locks.shared();
         let serve = async {
             // Those who watch may wait; the work may not. Without an answer they find out by looking.
             let announce = async {
-                drop(shared.backend.announce(&self.name, &record, term.lease.owner()).await);
+                drop(shared.backend.announce(&self.name, &record, lease.owner()).await);
                 std::future::pending::<Infallible>().await
             };
-            let work = work(term.clone());
+            let work = work(current.term().clone());
             tokio::select! {
                 output = work => output,
                 never = announce => match never {},
@@ -321,7 +319,7 @@ impl Election {
             biased;
             _ = resigned.changed() => Ended::Resigned,
             _ = eligible.wait_for(|eligible| !*eligible) => Ended::Resigned,
-            served = while_valid(&term.lease, serve) => match served {
+            served = while_valid(lease, serve) => match served {
                 Ok(output) => Ended::Done(output),
                 Err(_) => Ended::Lost,
             },
@@ -329,18 +327,13 @@ impl Election {
     }
 
     /// Gives the lock back and tells those who watch.
-    async fn step_down(&self, term: Term) {
-        // The work may have kept a copy of its term; the last copy gives the lock back when it is dropped.
-        if let Some(lease) = Arc::into_inner(term.lease) {
-            let (record, owner) = (
-                Record { node: self.node.clone(), term: lease.fence().get() },
-                lease.owner().to_owned(),
-            );
-            if matches!(lease.release().await, Ok(Released::Free)) {
-                // The same record again: its owner no longer holds the lock, so it names nobody.
-                let shared = self.locks.shared();
-                drop(shared.backend.announce(&self.name, &record, &owner).await);
-            }
+    async fn step_down(&self, term: CurrentTerm, done: bool) {
+        let record = Record { node: self.node.clone(), term: term.term().fence().get() };
+        let owner = term.term().lease().owner().to_owned();
+        if matches!(term.end(done).await, Ok(Released::Free)) {
+            // The same record again: its owner no longer holds the lock, so it names nobody.
+            let shared = self.locks.shared();
+            drop(shared.backend.announce(&self.name, &record, &owner).await);
         }
     }
 }

@@ -62,6 +62,13 @@ pub enum Failure {
     /// is not held.
     #[error("the store answered too late for the lease to be worth anything")]
     Late,
+    /// The wait was over before the store answered for the first time: nobody knows whether somebody has the lock. What
+    /// the store may still grant is given back in the background.
+    #[error("the store said nothing of the lock {name} for as long as it was waited for")]
+    NoAnswerYet {
+        /// The lock.
+        name: String,
+    },
     /// The lease this is about has been lost.
     #[error("the lease has been lost: {0}")]
     Lost(Loss),
@@ -88,7 +95,7 @@ impl Failure {
     pub fn effect(&self) -> Effect {
         match self {
             Self::Store(failure) => failure.effect(),
-            Self::Pending { .. } => Effect::Unknown,
+            Self::NoAnswerYet { .. } | Self::Pending { .. } => Effect::Unknown,
             Self::Name { .. }
             | Self::Unfit { .. }
             | Self::NoTable { .. }
@@ -120,6 +127,7 @@ impl Failure {
             Self::Late => Some(
                 "try again; if it stays so, the store is overloaded or far away: use a longer lease",
             ),
+            Self::NoAnswerYet { .. } => Some("wait for longer than one answer of the store takes"),
             Self::Lost(_) => Some("stop what needed the lock, and take it again"),
             Self::Pending { .. } => {
                 Some("nothing needs to be done: at the latest the end of the lease frees it")
@@ -133,7 +141,7 @@ impl Failure {
     pub(crate) fn passes_by_itself(&self) -> bool {
         match self {
             Self::Store(failure) => failure.passes_by_itself(),
-            Self::Late | Self::Pending { .. } => true,
+            Self::Late | Self::NoAnswerYet { .. } | Self::Pending { .. } => true,
             Self::Name { .. }
             | Self::Unfit { .. }
             | Self::NoTable { .. }

@@ -37,6 +37,8 @@ pub(crate) struct HeldLock {
     changed: Notify,
     /// Somebody has begun to give it back.
     leaving: AtomicBool,
+    /// A renewal of it is under way, or is tried again and again.
+    renewing: AtomicBool,
     endless_trust: bool,
 }
 
@@ -98,6 +100,7 @@ impl HeldLock {
             }),
             changed: Notify::new(),
             leaving: AtomicBool::new(false),
+            renewing: AtomicBool::new(false),
             endless_trust: grant.endless_trust,
         };
         Arc::new(held)
@@ -121,7 +124,8 @@ impl HeldLock {
     pub(crate) fn loss(&self) -> Option<Loss> {
         match self.looked_at().end {
             End::Lost(loss) => Some(loss),
-            End::Open | End::GivenBack => None,
+            End::GivenBack => Some(Loss::GivenBack),
+            End::Open => None,
         }
     }
 
@@ -181,16 +185,27 @@ impl HeldLock {
         }
     }
 
+    /// Marks it as being renewed; gives `true` unless it was.
+    pub(crate) fn begin_to_renew(&self) -> bool {
+        !self.renewing.swap(true, Ordering::AcqRel)
+    }
+
+    /// Ends what [`HeldLock::begin_to_renew`] began.
+    pub(crate) fn end_renewing(&self) {
+        self.renewing.store(false, Ordering::Release);
+    }
+
     /// Marks it as being given back; gives `true` to the first caller only.
     pub(crate) fn begin_to_leave(&self) -> bool {
         !self.leaving.swap(true, Ordering::AcqRel)
     }
 
-    /// Marks it as given back: from now on it can be neither used nor lost.
+    /// Marks it as given back: from now on it can be neither used nor lost in another way.
     pub(crate) fn given_back(&self) {
         let mut state = self.state();
         if state.end == End::Open {
             state.end = End::GivenBack;
+            self.changed.notify_waiters();
         }
     }
 
@@ -200,8 +215,10 @@ impl HeldLock {
             // Registered before looking, so that a change in between is not missed.
             changed.as_mut().enable();
             let state = self.looked_at();
-            if let End::Lost(loss) = state.end {
-                return loss;
+            match state.end {
+                End::Lost(loss) => return loss,
+                End::GivenBack => return Loss::GivenBack,
+                End::Open => {}
             }
             if self.endless_trust {
                 changed.await;

@@ -19,8 +19,12 @@ pub enum Mistake {
     IgnoreLeaseEnd,
     /// Sends a renewal once, even without an answer and with trust left.
     RenewOnce,
+    /// Renews each third of a lease, however short it is.
+    RenewEachThird,
     /// Does not check what is held when requests go over a new connection.
     IgnoreReconnect,
+    /// Looks once for what is held when requests go over a new connection, also where that is not answered.
+    LookOnce,
     /// Passes a lock on within one process without end, so that other processes never get it.
     PassWithoutLimit,
     /// Gives a release that is sent again a new id, so that the store does not recognise it.

@@ -10,6 +10,10 @@ const LONGEST: usize = 4096;
 /// How long a fence counter outlives its last use: the store's clock keeps fences growing after that.
 const COUNTER_LIFE_MS: u64 = 86_400_000;
 
+/// What the keys of fence counters begin with: of ours, and of Redisson's fenced locks.
+const OURS: &str = "fc:fence";
+const REDISSONS: &str = "redisson_lock_token";
+
 /// How many may read together, and the most permits a semaphore can have: each stands in its row.
 pub(crate) const MOST_PERMITS: u32 = 1000;
 
@@ -40,7 +44,6 @@ pub(crate) enum Sort {
 
 impl Kind {
     /// Gives how many may have it together, 0 for one who has to be alone; `None` for a lock.
-    #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have permits"))]
     pub(crate) fn permits(self) -> Option<u32> {
         match self {
             Self::Plain | Self::Fenced | Self::Token => None,
@@ -107,9 +110,9 @@ impl Keys {
     pub(crate) fn new(kind: Kind, name: &str) -> Result<Self, Failure> {
         check(name)?;
         let (fence, fence_life_ms) = match kind {
-            Kind::Fenced => (prefixed("redisson_lock_token", name), 0),
+            Kind::Fenced => (prefixed(REDISSONS, name), 0),
             Kind::Plain | Kind::Token | Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
-                (prefixed("fc:fence", name), COUNTER_LIFE_MS)
+                (prefixed(OURS, name), COUNTER_LIFE_MS)
             }
         };
         Ok(Self {
@@ -121,6 +124,11 @@ impl Keys {
             queue: QueueKey { prefix: kind.prefix(), name: name.to_owned() },
             name: name.to_owned(),
         })
+    }
+
+    /// Gives the counters of fences that a lock of this name may have: ours, and that of Redisson's fenced lock.
+    pub(crate) fn counters(&self) -> [String; 2] {
+        [prefixed(OURS, &self.name), prefixed(REDISSONS, &self.name)]
     }
 
     /// Gives the key under which one request to release is recognised when it is sent again.

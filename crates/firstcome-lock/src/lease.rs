@@ -172,7 +172,7 @@ impl Lease {
     /// Gives the lock back and says what became of it.
     ///
     /// While somebody in this process waits for the lock it may pass to them without being free in between, at most
-    /// 8 times in a row. A release without an answer is sent again; the store recognises it.
+    /// 8 times in a row, or as [`Builder::passes`](crate::Builder::passes) says. A release without an answer is sent again; the store recognises it.
     ///
     /// # Errors
     ///
@@ -185,13 +185,37 @@ impl Lease {
     /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
     pub async fn release(mut self) -> Result<Released, Failure> {
         self.released = true;
-        let (shared, held, entry) =
-            (Arc::clone(&self.shared), Arc::clone(&self.held), self.entry.take());
+        let entry = self.entry.take();
+        self.give_back(entry).await
+    }
+
+    /// Gives the lock back for everybody who has a copy.
+    pub(crate) async fn release_for_all(&self) -> Result<Released, Failure> {
+        self.give_back(self.entry.clone()).await
+    }
+
+    async fn give_back(&self, entry: Option<SharedEntry>) -> Result<Released, Failure> {
+        let (shared, held) = (Arc::clone(&self.shared), Arc::clone(&self.held));
         let patience = shared.backend.answer_within();
         // Counted from here, so that a future that is dropped before its first step gives the lock back, too.
         let release = self.shared.background.run_to_end(move |_| give_back(shared, held, entry));
         let pending = |_| Failure::Pending { name: self.name().to_owned() };
         tokio::time::timeout(patience, release).await.map_err(pending)?
+    }
+
+    /// Ends it for everybody who has a copy: it can be relied on no longer and is not renewed. The store has it until it
+    /// is given back, or its lease is over.
+    pub(crate) fn end(&self) {
+        self.shared.watchdog.rest(&self.held);
+        self.held.given_back();
+    }
+
+    /// Waits until the store has certainly let go of it, if it is not renewed, or the client is closed.
+    pub(crate) async fn over(&self) {
+        tokio::select! {
+            () = tokio::time::sleep_until(self.held.over_at()) => {}
+            () = self.shared.closed() => {}
+        }
     }
 
     /// Lets go of the lease without giving the lock back: it stays taken until the lease ends by itself.

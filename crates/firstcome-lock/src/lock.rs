@@ -9,6 +9,7 @@ use crate::backoff::Backoff;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::failure::Failure;
 use crate::held_lock::LeaseOptions;
+use crate::holder::Holder;
 use crate::keys::{Keys, Kind};
 use crate::lease::{Lease, Tried};
 use crate::owner::Owner;
@@ -67,7 +68,8 @@ impl Lock {
         self
     }
 
-    /// Takes the lock for `lease` at a time, 50 ms to 100 years, renewed each third of it.
+    /// Takes the lock for `lease` at a time, 50 ms to 100 years, renewed each sixth of it, each tenth where it is
+    /// 3 s or shorter.
     #[must_use]
     pub fn renewed(mut self, lease: Duration) -> Self {
         self.ask.options = LeaseOptions { lease, renewed: true };
@@ -134,13 +136,12 @@ impl Lock {
 
     /// Waits for the lock for at most `wait`, up to 100 years; zero is [`Lock::try_lock`].
     ///
-    /// It is asked for at least once; a store that does not answer can take longer than `wait` for that, as long as two
-    /// requests may take.
+    /// It ends then, whatever the store does; what the store grants later is given back in the background.
     ///
     /// # Errors
     ///
     /// As [`Lock::lock`]; also where the time is over while the store does not answer, so that nobody knows whether
-    /// somebody else has the lock.
+    /// somebody else has the lock: [`Failure::NoAnswerYet`] where it has not answered at all.
     ///
     /// # Cancel safety
     ///
@@ -152,6 +153,51 @@ impl Lock {
             return attempt(&self.shared, &self.ask).await;
         }
         self.wait(Until::at(wait)).await
+    }
+
+    /// Tells who holds this lock; `None` where it is free.
+    ///
+    /// [`Locks::inspect`](crate::Locks::inspect) does so for a lock of which only the name is known. In Redis only this, of a
+    /// [token lock](crate::Locks::token), looks at a string with whatever token in it.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Store`]; [`Failure::Unfit`] for semaphores and read/write locks, which several may have.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn inspect(&self) -> Result<Option<Holder>, Failure> {
+        self.one_holder()?;
+        self.shared.backend.inspect(&self.ask.keys).await
+    }
+
+    /// Frees this lock whoever holds it; tells whether anybody did. See
+    /// [`Locks::force_release`](crate::Locks::force_release).
+    ///
+    /// In Redis only this, of a [token lock](crate::Locks::token), deletes a string with whatever token in it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::inspect`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Not cancel safe: it may have happened.
+    pub async fn force_release(&self) -> Result<bool, Failure> {
+        self.one_holder()?;
+        self.shared.backend.force(&self.ask.keys).await
+    }
+
+    fn one_holder(&self) -> Result<(), Failure> {
+        match self.ask.keys.kind.permits() {
+            None => Ok(()),
+            Some(_) => Err(Failure::Unfit {
+                what: "a semaphore or a read/write lock",
+                reason: "several may have it".to_owned(),
+                hint: "ask for a lock",
+            }),
+        }
     }
 
     async fn wait(&self, until: Until) -> Result<Tried, Failure> {

@@ -145,11 +145,14 @@ impl Locks {
         Ok(Guard::new(&self.shared, key))
     }
 
-    /// Tells who holds the lock of this name, of whichever kind; `None` where it is free.
+    /// Tells who holds the lock of this name, plain or fenced, or a token lock of this library; `None` where it is free.
+    ///
+    /// Token locks of others are asked for with [`Lock::inspect`].
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`], [`Failure::Store`].
+    /// [`Failure::Name`], [`Failure::Store`]; there [`WrongKind`](firstcome_store::Failure::WrongKind) for a key in Redis
+    /// that is no lock.
     ///
     /// # Cancel safety
     ///
@@ -158,15 +161,17 @@ impl Locks {
         self.shared.backend.inspect(&Keys::new(Kind::Plain, name)?).await
     }
 
-    /// Frees the lock of this name whoever holds it, of whichever kind; tells whether anybody did.
+    /// Frees the lock of this name whoever holds it, plain or fenced, or a token lock of this library; tells whether
+    /// anybody did.
     ///
+    /// A key in Redis that is no lock is left alone. Token locks of others are freed with [`Lock::force_release`].
     /// Its holder learns of it at its next renewal at the latest, with [`Loss::Taken`](crate::Loss::Taken); one with a
     /// fixed lease does not learn of it before that is used up. So this can make two of them: it is for operators
     /// who know that the holder is gone.
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`], [`Failure::Store`].
+    /// As [`Locks::inspect`].
     ///
     /// # Cancel safety
     ///

@@ -12,6 +12,9 @@ pub enum Loss {
     /// answer in time.
     #[error("it ran out without a confirmed renewal")]
     RanOut,
+    /// It was given back: a candidate resigned or was dropped, or its work ended, while somebody had a copy of its term.
+    #[error("it was given back")]
+    GivenBack,
     /// The client that held it was closed.
     #[error("its client was closed")]
     Closed,

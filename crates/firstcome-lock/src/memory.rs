@@ -240,7 +240,8 @@ impl Memory {
 
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
         self.call(|state| {
-            let last_fence = state.fences.get(&keys.fence).copied();
+            let counters = keys.counters();
+            let last_fence = counters.iter().filter_map(|key| state.fences.get(key)).max().copied();
             Ok(state.locks.get(&keys.name).map(|entry| {
                 let (owner, holds) = match &entry.value {
                     Value::Held { owner, holds } => (owner.clone(), *holds),

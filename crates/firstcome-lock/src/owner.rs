@@ -39,7 +39,37 @@ pub struct Owner {
 struct Inner {
     id: String,
     client: String,
-    entries: Mutex<HashMap<String, SharedEntry>>,
+    entries: Mutex<Entries>,
+}
+
+/// What an owner has of each lock.
+#[derive(Debug, Default)]
+struct Entries {
+    by_name: HashMap<String, SharedEntry>,
+    /// How many were left when those of no use were forgotten last.
+    left: usize,
+}
+
+/// How many entries of no use are kept at least.
+const SPARE: usize = 16;
+
+impl Entries {
+    /// Gives the entry of a lock. Where there are many, those of locks that it neither holds nor asks for are forgotten.
+    fn of(&mut self, name: &str) -> SharedEntry {
+        if self.by_name.len() > 2 * self.left + SPARE {
+            self.by_name.retain(|_, entry| Arc::strong_count(entry) > 1 || may_hold(entry));
+            self.left = self.by_name.len();
+        }
+        Arc::clone(self.by_name.entry(name.to_owned()).or_default())
+    }
+}
+
+/// Tells whether the lock of this entry is held, as far as is known, or is being asked for.
+fn may_hold(entry: &SharedEntry) -> bool {
+    match entry.try_lock() {
+        Ok(entry) => entry.held.as_ref().is_some_and(|held| held.is_valid()),
+        Err(_) => true,
+    }
 }
 
 /// What an owner has of one lock; one request at a time.
@@ -63,6 +93,12 @@ impl Owner {
         &self.inner.id
     }
 
+    /// Tells whether this owner holds the lock, as far as is known, or has a request for it under way.
+    pub(crate) fn may_hold(&self, keys: &Keys) -> bool {
+        let entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.by_name.get(&keys.name).is_some_and(may_hold)
+    }
+
     /// Waits until no other request of this owner about this lock is under way, as long as one request may take.
     pub(crate) async fn lock_entry(
         &self,
@@ -75,7 +111,7 @@ impl Owner {
         }
         let entry = {
             let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(entries.entry(keys.name.clone()).or_default())
+            entries.of(&keys.name)
         };
         // An acquire of it without an answer is undone first, which may take as long as its lease.
         let pending = |_| Failure::Pending { name: keys.name.clone() };
@@ -127,5 +163,31 @@ impl EntryGuard {
         if left == 0 {
             self.entry.held = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Locks;
+
+    #[tokio::test]
+    async fn locks_that_were_given_back_are_forgotten() {
+        let locks = Locks::memory();
+        let me = locks.owner();
+        let take = async |name: &str| {
+            let lock = locks.lock(name).unwrap().owner(&me);
+            lock.try_lock().await.unwrap().got().expect("it is free")
+        };
+        let kept = take("kept").await;
+        take("leaked").await.leak();
+        for number in 0..1000 {
+            take(&format!("n{number}")).await.release().await.unwrap();
+        }
+        let left = me.inner.entries.lock().unwrap().by_name.len();
+        assert!(left < 64, "{left}");
+        let again = take("kept").await;
+        assert_eq!(again.fence(), kept.fence());
+        take("leaked").await.release().await.unwrap();
+        assert_eq!(locks.inspect("leaked").await.unwrap().unwrap().holds, 1);
     }
 }

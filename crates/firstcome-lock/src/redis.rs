@@ -31,14 +31,24 @@ script!(RELEASE, "redis/release.lua");
 script!(PASS, "redis/pass.lua");
 script!(UNDO, "redis/undo.lua");
 script!(RENEW, "redis/renew.lua");
-script!(FORCE, "redis/force.lua");
-script!(INSPECT, "redis/inspect.lua");
 script!(TOKEN_ACQUIRE, "redis/token_acquire.lua");
 script!(TOKEN_RELEASE, "redis/token_release.lua");
 script!(TOKEN_RENEW, "redis/token_renew.lua");
 script!(ANNOUNCE, "redis/announce.lua");
 script!(LEADER, "redis/leader.lua");
 script!(GUARD, "redis/guard.lua");
+
+/// The scripts for operators begin with the same look at the key.
+macro_rules! script_for_operators {
+    ($name:ident, $file:literal) => {
+        static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new(concat!(include_str!("redis/holder.lua"), "\n", include_str!($file)))
+        });
+    };
+}
+
+script_for_operators!(FORCE, "redis/force.lua");
+script_for_operators!(INSPECT, "redis/inspect.lua");
 
 /// How much longer a release id is kept than a release is sent again, and how long at most.
 const RELEASE_ID_GRACE: Duration = Duration::from_secs(20);
@@ -197,13 +207,30 @@ impl RedisBackend {
             let life = millis(self.release_id_life(asked.lease));
             commands.push(Command::new("PEXPIRE").arg(&release_id).arg(life));
         }
-        let replies = self.redis.send_together(commands).await?;
+        let replies = match self.redis.send_together(commands).await {
+            Err(failure) if has_no_room(&failure) => return self.release_unmarked(asked).await,
+            replies => replies?,
+        };
         let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == Reply::Number(1));
         Ok(if yes(1) || asked.again && yes(3) {
             ReleaseAnswer::Free
         } else {
             ReleaseAnswer::Nothing
         })
+    }
+
+    /// Gives back the only hold of an owner at a server that has no room, and so takes neither a release id nor commands that
+    /// are to be carried out together: to take something away with a script needs none.
+    async fn release_unmarked(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Failure> {
+        match self.undo(asked.keys, asked.owner, 0, NotAfter(0)).await? {
+            UndoAnswer::TakenBack => Ok(ReleaseAnswer::Free),
+            // Nothing tells whether that was the doing of the request that got no answer.
+            UndoAnswer::Nothing | UndoAnswer::MayArrive(_) if asked.again => {
+                let detail = "nothing tells whether it was given back before".to_owned();
+                Err(firstcome_store::Failure::Unexpected { detail }.into())
+            }
+            UndoAnswer::Nothing | UndoAnswer::MayArrive(_) => Ok(ReleaseAnswer::Nothing),
+        }
     }
 
     pub(crate) async fn pass(
@@ -245,7 +272,9 @@ impl RedisBackend {
     }
 
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
-        let command = Command::script(&INSPECT, &[&keys.name, &keys.fence]);
+        let [ours, theirs] = keys.counters();
+        let command = Command::script(&INSPECT, &[&keys.name, &ours, &theirs])
+            .arg(u8::from(keys.kind == Kind::Token));
         let reply = self.redis.send(&command).await?;
         if reply == Reply::Nil {
             return Ok(None);
@@ -253,20 +282,20 @@ impl RedisBackend {
         let [owner, holds, left, fence] = reply.list()? else {
             return Err(Failure::unexpected("four parts"));
         };
-        // A hash of another use, or of another kind of lock.
-        let holds = holds.number().map_err(|_| firstcome_store::Failure::WrongKind {
-            detail: "its hash does not say how often somebody holds it".to_owned(),
-        })?;
         Ok(Some(Holder {
             owner: owner.text()?,
-            holds: holds.unsigned_abs(),
+            holds: holds.number()?.unsigned_abs(),
             remaining: remaining(left.number()?),
             last_fence: Some(fence.number()?.unsigned_abs()).filter(|fence| *fence > 0),
         }))
     }
 
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
-        let command = Command::script(&FORCE, &[&keys.name, &keys.channel]);
+        let fair = prefixed("redisson_lock_queue", &keys.name);
+        let nobodys = keys.release_id(0);
+        let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair, &nobodys])
+            .arg(u8::from(keys.kind == Kind::Token))
+            .arg(prefixed("redisson_rwlock", &keys.name));
         Ok(self.redis.send(&command).await?.number()? == 1)
     }
 
@@ -370,6 +399,11 @@ impl RedisBackend {
         }
         NotAfter(self.clock.not_after(self.answer_within()))
     }
+}
+
+/// Tells whether the server is at its `maxmemory`, so that it takes in nothing new.
+fn has_no_room(failure: &firstcome_store::Failure) -> bool {
+    matches!(failure, firstcome_store::Failure::Refused { detail, .. } if detail.contains("OOM"))
 }
 
 fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {

@@ -19,9 +19,6 @@ use crate::requests::{NotAfter, ReleaseAnswer, ReleaseRequest};
 use crate::shared::Shared;
 use crate::undo::undo;
 
-/// How many times in a row a lock is passed on within one process, before everybody may try.
-const LONGEST_CHAIN: u32 = 8;
-
 /// Gives one lease back, and does not end before it is known that the owner holds nothing of it any more, or before
 /// there is no use in asking.
 ///
@@ -44,11 +41,12 @@ async fn give_back_all(shared: &Arc<Shared>, held: &HeldLock) -> Result<Released
         return Ok(Released::AlreadyLost);
     }
     shared.watchdog.leave(held);
-    let loss = held.loss();
+    // Where it ended with its term it is given back only now.
+    let loss = held.loss().filter(|loss| *loss != Loss::GivenBack);
     held.given_back();
     let queue = &held.keys.queue;
     let chain_ended =
-        held.chain >= LONGEST_CHAIN && !shared.mistakes.makes(Mistake::PassWithoutLimit);
+        held.chain >= shared.passes && !shared.mistakes.makes(Mistake::PassWithoutLimit);
     if loss.is_none()
         && !chain_ended
         && held.keys.kind.has_owners()

@@ -1,6 +1,5 @@
 //! What every handle of one client shares.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -28,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) watchdog_lease: Duration,
     /// How long a waiter rides out a store that does not answer.
     pub(crate) ride_out: Duration,
+    /// How many times in a row a lock is passed on within this process, before everybody may try.
+    pub(crate) passes: u32,
     pub(crate) mistakes: Mistakes,
     closed: watch::Sender<bool>,
     renewing: Mutex<Option<JoinHandle<()>>>,
@@ -38,10 +39,11 @@ impl Shared {
         backend: Backend,
         watchdog_lease: Duration,
         ride_out: Duration,
+        passes: u32,
         mistakes: Mistakes,
     ) -> Arc<Self> {
         let backend = Arc::new(backend);
-        let watchdog = Arc::new(Watchdog::default());
+        let watchdog = Arc::new(Watchdog::new(mistakes));
         let renewing =
             tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), mistakes));
         Arc::new(Self {
@@ -52,6 +54,7 @@ impl Shared {
             client: random_uuid(),
             watchdog_lease,
             ride_out,
+            passes,
             mistakes,
             closed: watch::Sender::new(false),
             renewing: Mutex::new(Some(renewing)),
@@ -69,9 +72,9 @@ impl Shared {
         drop(self.closed.subscribe().wait_for(|closed| *closed).await);
     }
 
-    /// Makes an owner that nobody has been before.
+    /// Makes an owner that nobody has been before, with a number that no thread of Redisson's has.
     pub(crate) fn fresh_owner(&self) -> String {
-        format!("{}:{}", self.client, fastrand::u64(1..=i64::MAX.unsigned_abs()))
+        format!("{}:{}", self.client, fastrand::u64(1 << 32..=i64::MAX.unsigned_abs()))
     }
 
     pub(crate) fn new_held_lock(&self, grant: Grant) -> Arc<HeldLock> {
@@ -120,10 +123,13 @@ impl Drop for Shared {
     }
 }
 
-/// Makes a random UUID, version 4, from hashers that are keyed by the operating system.
+/// Makes a random UUID, version 4, of the operating system's random numbers.
+///
+/// What a process computes by itself would be the same in its copies, as a server that forks for each worker makes them.
 pub(crate) fn random_uuid() -> String {
-    let high = RandomState::new().hash_one("high") & 0xffff_ffff_ffff_0fff | 0x4000;
-    let low = RandomState::new().hash_one("low") & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
+    let number = || getrandom::u64().expect("the operating system has random numbers");
+    let high = number() & 0xffff_ffff_ffff_0fff | 0x4000;
+    let low = number() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
     format!(
         "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
         high >> 32,

@@ -56,11 +56,14 @@ struct Patience {
     /// Since when there is no answer, and the last reason.
     since: Option<(Instant, Failure)>,
     pauses: Pauses,
+    /// The first request is under way.
+    asking_first: bool,
 }
 
 impl Patience {
     fn new(shared: &Shared) -> Self {
-        Self { limit: shared.ride_out, since: None, pauses: Backoff::default().pauses() }
+        let pauses = Backoff::default().pauses();
+        Self { limit: shared.ride_out, since: None, pauses, asking_first: false }
     }
 
     fn answered(&mut self) {
@@ -79,9 +82,30 @@ impl Patience {
         Ok(self.pauses.next().unwrap_or(LONGEST_SLEEP))
     }
 
+    /// Asks for the first time; gives how long somebody else has it for.
+    async fn first(
+        &mut self,
+        shared: &Arc<Shared>,
+        ask: &Ask,
+        remaining: &mut Option<Duration>,
+    ) -> Result<Option<Lease>, Failure> {
+        self.asking_first = true;
+        let tried = attempt(shared, ask).await;
+        self.asking_first = false;
+        match tried {
+            Ok(Tried::Got(lease)) => return Ok(Some(lease)),
+            Ok(Tried::Held { remaining: left }) => *remaining = left,
+            Err(failure) => {
+                self.failed(failure)?;
+            }
+        }
+        Ok(None)
+    }
+
     /// Gives what is to be said when the time is over: that somebody has it, if the store still says so.
-    fn over(self, remaining: Option<Duration>) -> Result<Tried, Failure> {
+    fn over(self, ask: &Ask, remaining: Option<Duration>) -> Result<Tried, Failure> {
         match self.since {
+            _ if self.asking_first => Err(Failure::NoAnswerYet { name: ask.keys.name.clone() }),
             None => Ok(Tried::Held { remaining }),
             Some((_, failure)) => Err(failure),
         }
@@ -96,19 +120,17 @@ pub(crate) async fn in_queue(
 ) -> Result<Tried, Failure> {
     let mut patience = Patience::new(shared);
     let mut remaining = None;
-    // A queue that is there is joined: asking past it would cost a request and jump the queue.
-    if !shared.local_waiters.has_waiters(&ask.keys.queue) {
-        match attempt(shared, ask).await {
-            Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
-            Ok(Tried::Held { remaining: left }) => remaining = left,
-            Err(failure) => {
-                patience.failed(failure)?;
-            }
-        }
-    }
-    let mut waiting = shared.local_waiters.join(ask);
     let closed = shared.closed();
     let waited = async {
+        // A queue that is there is joined: asking past it would cost a request and jump the queue. Not by an owner that
+        // holds the lock: those in the queue wait for it.
+        let holds = ask.owner.as_ref().is_some_and(|owner| owner.may_hold(&ask.keys));
+        if (holds || !shared.local_waiters.has_waiters(&ask.keys.queue))
+            && let Some(lease) = patience.first(shared, ask, &mut remaining).await?
+        {
+            return Ok(lease);
+        }
+        let mut waiting = shared.local_waiters.join(ask);
         while !waiting.position.is_head() {
             let call = Arc::clone(&waiting.call);
             tokio::select! {
@@ -125,7 +147,7 @@ pub(crate) async fn in_queue(
         () = closed => return Err(Failure::Closed),
         () = until.over() => {}
     }
-    patience.over(remaining)
+    patience.over(ask, remaining)
 }
 
 /// Waits as the head of the queue, which asks the store.
@@ -267,15 +289,13 @@ pub(crate) async fn polling(
 ) -> Result<Tried, Failure> {
     let mut patience = Patience::new(shared);
     let mut remaining = None;
-    match attempt(shared, ask).await {
-        Ok(Tried::Got(lease)) => return Ok(Tried::Got(lease)),
-        Ok(Tried::Held { remaining: left }) => remaining = left,
-        Err(failure) => {
-            patience.failed(failure)?;
-        }
-    }
     let closed = shared.closed();
-    let asking = ask_again(shared, ask, until, backoff, &mut remaining, &mut patience);
+    let asking = async {
+        match patience.first(shared, ask, &mut remaining).await? {
+            Some(lease) => Ok(Some(lease)),
+            None => ask_again(shared, ask, until, backoff, &mut remaining, &mut patience).await,
+        }
+    };
     tokio::select! {
         biased;
         got = asking => if let Some(lease) = got? {
@@ -284,7 +304,7 @@ pub(crate) async fn polling(
         () = closed => return Err(Failure::Closed),
         () = until.over() => {}
     }
-    patience.over(remaining)
+    patience.over(ask, remaining)
 }
 
 /// Asks again and again until the lock is had, or until there are no pauses left.

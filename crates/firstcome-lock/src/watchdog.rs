@@ -10,16 +10,20 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
+use crate::backoff::pause;
 use crate::failure::Failure;
 use crate::held_lock::HeldLock;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::Sort;
+use crate::keys::{QueueKey, Sort};
 use crate::loss::Loss;
 use crate::requests::RenewalAnswer;
 
 /// How many holds go into one request, and how many such requests are under way together.
 const BATCH: usize = 100;
 const TOGETHER: usize = 8;
+
+/// Leases up to this one are renewed more often than others.
+const SHORT: Duration = Duration::from_secs(3);
 
 /// Holds that are renewed together: their length of lease, and their sort, as each has a step of its own.
 type Group = (Duration, Sort);
@@ -30,6 +34,7 @@ pub(crate) struct Watchdog {
     watched: Mutex<Watched>,
     changed: Notify,
     stop: Notify,
+    mistakes: Mistakes,
 }
 
 #[derive(Debug, Default)]
@@ -44,10 +49,29 @@ struct Watched {
 struct Beat {
     next: Instant,
     holds: HashMap<u64, Weak<HeldLock>>,
-    busy: bool,
+}
+
+/// A hold that is being renewed; the next beat passes over it.
+struct Renewing(Arc<HeldLock>);
+
+impl Renewing {
+    /// Begins to renew a hold; gives nothing where that is under way.
+    fn begin(held: Arc<HeldLock>) -> Option<Self> {
+        held.begin_to_renew().then(|| Self(held))
+    }
+}
+
+impl Drop for Renewing {
+    fn drop(&mut self) {
+        self.0.end_renewing();
+    }
 }
 
 impl Watchdog {
+    pub(crate) fn new(mistakes: Mistakes) -> Self {
+        Self { mistakes, ..Self::default() }
+    }
+
     fn watched(&self) -> MutexGuard<'_, Watched> {
         // Every change under this lock is complete in itself.
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
@@ -60,23 +84,24 @@ impl Watchdog {
         if held.renewed {
             let beat = watched.groups.entry(group(held)).or_insert_with(|| {
                 self.changed.notify_one();
-                Beat {
-                    next: Instant::now() + held.first_lease / 3,
-                    holds: HashMap::new(),
-                    busy: false,
-                }
+                let next = Instant::now() + renewed_every(held.first_lease, self.mistakes);
+                Beat { next, holds: HashMap::new() }
             });
             beat.holds.insert(held.id, Weak::clone(&weak));
         }
         watched.holds.insert(held.id, weak);
     }
 
-    /// Stops renewing a hold.
+    /// Stops renewing a hold and forgets it.
     pub(crate) fn leave(&self, held: &HeldLock) {
-        let mut watched = self.watched();
-        watched.holds.remove(&held.id);
+        self.rest(held);
+        self.watched().holds.remove(&held.id);
+    }
+
+    /// Stops renewing a hold, which is still to be given back.
+    pub(crate) fn rest(&self, held: &HeldLock) {
         if held.renewed
-            && let Some(beat) = watched.groups.get_mut(&group(held))
+            && let Some(beat) = self.watched().groups.get_mut(&group(held))
         {
             beat.holds.remove(&held.id);
         }
@@ -97,8 +122,9 @@ impl Watchdog {
         self.watched().groups.values().map(|beat| beat.next).min()
     }
 
-    /// Gives the groups that are due now, with their holds, and sets when they are due again.
-    fn due(&self) -> Vec<(Group, Vec<Arc<HeldLock>>)> {
+    /// Gives the groups that are due now, with those of their holds that are not being renewed yet, and sets when they are
+    /// due again.
+    fn due(&self) -> Vec<(Group, Vec<Renewing>)> {
         let now = Instant::now();
         let mut due = Vec::new();
         self.watched().groups.retain(|group, beat| {
@@ -106,25 +132,28 @@ impl Watchdog {
                 return true;
             }
             // After a pause of the process there is one beat, not one for each that was missed.
-            beat.next = (beat.next + group.0 / 3).max(now);
-            if beat.busy {
-                return true;
-            }
+            beat.next = (beat.next + renewed_every(group.0, self.mistakes)).max(now);
             beat.holds.retain(|_, held| held.strong_count() > 0);
-            let holds: Vec<_> = beat.holds.values().filter_map(Weak::upgrade).collect();
-            beat.busy = !holds.is_empty();
-            if beat.busy {
+            let holds = beat.holds.values().filter_map(Weak::upgrade).filter_map(Renewing::begin);
+            let holds: Vec<_> = holds.collect();
+            if !holds.is_empty() {
                 due.push((*group, holds));
             }
-            beat.busy
+            !beat.holds.is_empty()
         });
         due
     }
+}
 
-    fn finished(&self, group: Group) {
-        if let Some(beat) = self.watched().groups.get_mut(&group) {
-            beat.busy = false;
-        }
+/// Gives how often a lease of this length is renewed.
+///
+/// Trust ends a tenth before the lease does, so a store may stand still for what is left of the lease after this and that
+/// tenth: 0.8 of a short one, which a slow disk can use up, and 0.73 of the others.
+fn renewed_every(lease: Duration, mistakes: Mistakes) -> Duration {
+    match lease {
+        _ if mistakes.makes(Mistake::RenewEachThird) => lease / 3,
+        _ if lease <= SHORT => lease / 10,
+        _ => lease / 6,
     }
 }
 
@@ -134,7 +163,7 @@ fn group(held: &HeldLock) -> Group {
 
 /// Renews until it is stopped.
 pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes: Mistakes) {
-    let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = Option<Group>> + Send>>> =
+    let mut running: FuturesUnordered<Pin<Box<dyn Future<Output = ()> + Send>>> =
         FuturesUnordered::new();
     let mut generation = 0;
     loop {
@@ -152,55 +181,54 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
                 for (group, holds) in watchdog.due() {
                     let backend = Arc::clone(&backend);
                     running.push(Box::pin(async move {
-                        let batches = futures_util::stream::iter(holds.chunks(BATCH));
+                        let batches = futures_util::stream::iter(batches(group, holds));
                         // One that gets no answer must not use up the trust of the others.
                         let renewing = batches.for_each_concurrent(TOGETHER, |batch| {
-                            renew(&backend, batch.to_vec(), group.0, mistakes)
+                            renew(&backend, batch, group.0, mistakes)
                         });
                         renewing.await;
-                        Some(group)
                     }));
                 }
             }
-            Some(finished) = running.next() => {
-                if let Some(group) = finished {
-                    watchdog.finished(group);
-                }
-            }
+            Some(()) = running.next() => {}
             () = backend.reconnected(&mut generation),
                 if !mistakes.makes(Mistake::IgnoreReconnect) =>
             {
                 // The server behind the new connection may know nothing of what is held.
                 let (backend, holds) = (Arc::clone(&backend), watchdog.all());
-                running.push(Box::pin(async move {
-                    look(&backend, holds).await;
-                    None
-                }));
+                running.push(Box::pin(async move { look(&backend, holds, mistakes).await }));
             }
         }
     }
 }
 
+/// Gives what is asked for together: so many locks, or the permits that stand in one row.
+fn batches((_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
+    if sort != Sort::Permit {
+        let mut batches = Vec::new();
+        while !holds.is_empty() {
+            batches.push(holds.split_off(holds.len().saturating_sub(BATCH)));
+        }
+        return batches;
+    }
+    let mut rows: HashMap<QueueKey, Vec<Renewing>> = HashMap::new();
+    for held in holds {
+        rows.entry(held.0.keys.queue.clone()).or_default().push(held);
+    }
+    rows.into_values().collect()
+}
+
 /// Renews holds of one group, again and again while an answer is missing and there is trust left.
-async fn renew(
-    backend: &Backend,
-    mut holds: Vec<Arc<HeldLock>>,
-    lease: Duration,
-    mistakes: Mistakes,
-) {
+async fn renew(backend: &Backend, mut holds: Vec<Renewing>, lease: Duration, mistakes: Mistakes) {
     // A missing answer must not use up the trust of those that could still be renewed.
     let patience = (lease / 5).min(backend.answer_within());
     loop {
-        holds.retain(|held| held.is_valid());
+        holds.retain(|held| held.0.is_valid());
         if holds.is_empty() {
             return;
         }
-        match tokio::time::timeout(patience, renew_once(backend, &holds, lease)).await {
-            Ok(Ok(left)) if left.is_empty() => return,
-            Ok(Ok(left)) if !mistakes.makes(Mistake::RenewOnce) => {
-                holds = left;
-                tokio::time::sleep(lease / 50).await;
-            }
+        match tokio::time::timeout(patience, renew_once(backend, &mut holds, lease)).await {
+            Ok(Ok(())) if holds.is_empty() => return,
             _ if mistakes.makes(Mistake::RenewOnce) => return,
             // Refused, perhaps for a single one of them: each is asked for by itself.
             Ok(Err(failure)) if !failure.passes_by_itself() && holds.len() > 1 => {
@@ -216,41 +244,63 @@ async fn renew(
     }
 }
 
-/// Asks once, and notes the answers; gives those that are still to be renewed.
+/// Asks once, and notes the answers; keeps those that are still to be renewed.
 async fn renew_once(
     backend: &Backend,
-    holds: &[Arc<HeldLock>],
+    holds: &mut Vec<Renewing>,
     lease: Duration,
-) -> Result<Vec<Arc<HeldLock>>, Failure> {
-    let sent: Vec<_> = holds.iter().map(|held| held.asked_now()).collect();
-    let asked: Vec<_> = holds.iter().map(|held| (&*held.keys, held.owner.as_str())).collect();
+) -> Result<(), Failure> {
+    let sent: Vec<_> = holds.iter().map(|held| held.0.asked_now()).collect();
+    let asked: Vec<_> = holds.iter().map(|held| (&*held.0.keys, held.0.owner.as_str())).collect();
     let answers = backend.renew(&asked, Some(lease)).await?;
-    let mut left = Vec::new();
-    for ((held, sent), kept) in holds.iter().zip(sent).zip(answers) {
-        match kept {
+    let mut answers = sent.into_iter().zip(answers);
+    holds.retain(|held| match answers.next() {
+        Some((sent, RenewalAnswer::Yes)) => {
             // Where trust ran out meanwhile, it is lost, and stays so.
-            RenewalAnswer::Yes => drop(held.confirmed(sent, lease)),
-            RenewalAnswer::Gone => held.lose(Loss::Taken),
-            RenewalAnswer::NotRenewed => left.push(Arc::clone(held)),
+            held.0.confirmed(sent, lease).ok();
+            false
         }
-    }
-    Ok(left)
+        Some((_, RenewalAnswer::Gone)) => {
+            held.0.lose(Loss::Taken);
+            false
+        }
+        Some((_, RenewalAnswer::NotRenewed)) | None => true,
+    });
+    Ok(())
 }
 
-/// Looks, without renewing, whether holds are still there; those that are gone are lost.
-async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>) {
+/// Looks, without renewing, whether holds are still there, until that is answered; those that are gone are lost.
+async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>, mistakes: Mistakes) {
+    let mut batches = Vec::new();
     for sort in [Sort::Lock, Sort::Token, Sort::Permit] {
         let holds: Vec<_> = holds.iter().filter(|held| held.keys.kind.sort() == sort).collect();
-        for batch in holds.chunks(BATCH) {
-            let asked: Vec<_> =
-                batch.iter().map(|held| (&*held.keys, held.owner.as_str())).collect();
-            // Without an answer, trust runs out by itself.
-            let Ok(answers) = backend.renew(&asked, None).await else { continue };
-            for (held, kept) in batch.iter().zip(answers) {
-                if kept == RenewalAnswer::Gone {
-                    held.lose(Loss::Taken);
-                }
-            }
+        batches.extend(holds.chunks(BATCH).map(|batch| batch.iter().copied().cloned().collect()));
+    }
+    let looking = futures_util::stream::iter(batches);
+    looking.for_each_concurrent(TOGETHER, |batch| look_at(backend, batch, mistakes)).await;
+}
+
+async fn look_at(backend: &Backend, mut holds: Vec<Arc<HeldLock>>, mistakes: Mistakes) {
+    let mut tries = 0;
+    loop {
+        // A server that is loading its files answers nothing yet. In the end trust runs out by itself.
+        holds.retain(|held| held.is_valid());
+        if holds.is_empty() {
+            return;
         }
+        let asked: Vec<_> = holds.iter().map(|held| (&*held.keys, held.owner.as_str())).collect();
+        match backend.renew(&asked, None).await {
+            Ok(answers) => {
+                for (held, kept) in holds.iter().zip(answers) {
+                    if kept == RenewalAnswer::Gone {
+                        held.lose(Loss::Taken);
+                    }
+                }
+                return;
+            }
+            Err(_) if mistakes.makes(Mistake::LookOnce) => return,
+            Err(_) => tokio::time::sleep(pause(tries)).await,
+        }
+        tries += 1;
     }
 }

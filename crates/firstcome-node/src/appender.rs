@@ -15,6 +15,7 @@ use crate::heal::Healer;
 use crate::replica::Stop;
 use crate::request::Request;
 use crate::says::Says;
+use firstcome_core::LEVEL;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_inject::{Mistake, inject};
@@ -131,11 +132,12 @@ impl Appender {
     fn gather(&mut self) -> Batch {
         let applier = &mut self.applier;
         applier.number += 1;
-        let mark = applier.replica.look(|state| state.mark());
+        let (mark, level) = applier.replica.look(|state| (state.mark(), state.level()));
+        let level = if inject(Mistake::LevelOfBuild) { LEVEL } else { level };
         let current = applier.replica.durable();
         let durable = current.position.min(mark.position);
         let name = Name { node: applier.writer, number: applier.number };
-        let mut body = BodyWriter::new(name.node, name.number, durable);
+        let mut body = BodyWriter::at_level(level, name.node, name.number, durable);
         let mut pending = Vec::new();
         applier.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
@@ -149,9 +151,26 @@ impl Appender {
                 next.answer(Err(Failure::Unavailable(why)));
                 return Ok(());
             }
-            if !body.push_encoded(&next.request.encoded(mark)) {
-                assert!(body.commands() > 0, "a command that was taken in fits an empty body");
-                return Err(next);
+            let encoded = next.request.encoded(mark);
+            let raises = next.request.is_raise();
+            // Looked at when it came in; the space may be at a lower level since, on another branch.
+            if encoded.level() > body.level() && !raises {
+                let (level, needed) = (body.level(), encoded.level());
+                next.answer(Err(Failure::LevelTooLow { level, needed }));
+                return Ok(());
+            }
+            if !body.push_encoded(&encoded) {
+                drop(encoded);
+                if body.commands() > 0 {
+                    return Err(next);
+                }
+                // It fits no body at all. Where it was taken in that should have been noticed; the others go on.
+                let size = next.request.size();
+                next.answer(Err(Failure::TooLarge(size)));
+                return Ok(());
+            }
+            if raises {
+                body.raise(encoded.level());
             }
             pending.push(Some(next));
             Ok(())

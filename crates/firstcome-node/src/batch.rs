@@ -86,11 +86,10 @@ impl Batch {
 
     /// Makes another batch of it, of the same commands: see [`Mistake::NewNumberOnResend`].
     pub(crate) fn renumber(&mut self, number: u64) {
-        let body =
-            Body::open(&self.body).and_then(|body| Ok((body.head.durable, body.commands()?)));
-        let Ok((durable, commands)) = body else { return };
+        let body = Body::open(&self.body).and_then(|body| Ok((body.head, body.commands()?)));
+        let Ok((head, commands)) = body else { return };
         self.name.number = number;
-        let mut writer = BodyWriter::new(self.name.node, number, durable);
+        let mut writer = BodyWriter::at_level(head.level, self.name.node, number, head.durable);
         // What fitted before does again.
         commands.iter().all(|command| writer.push(command));
         self.body = writer.finish().into();
@@ -138,9 +137,10 @@ pub(crate) fn keep_unbound(name: Name, body: &[u8]) -> Kept {
 
 /// Writes a body anew with the commands that stay.
 fn keep(name: Name, body: &[u8], mut stays: impl FnMut(&Command<'_>) -> bool) -> Kept {
-    let commands = Body::open(body).map(|body| body.commands());
-    let Ok(Ok(commands)) = commands else { panic!("a body that was applied can be read again") };
-    let mut writer = BodyWriter::new(name.node, name.number, 0);
+    let read = Body::open(body).and_then(|body| Ok((body.head.level, body.commands()?)));
+    let Ok((level, commands)) = read else { panic!("a body that was applied can be read again") };
+    // Its commands were written at this level, and a raise of the space must not be lost with a branch.
+    let mut writer = BodyWriter::at_level(level, name.node, name.number, 0);
     let mut kept = Vec::with_capacity(commands.len());
     for command in &commands {
         // What is left of a body fits where the whole body did.

@@ -11,6 +11,13 @@ pub enum Failure {
     StoreFull,
     /// The command does not fit a batch: it has so many bytes.
     TooLarge(usize),
+    /// The command is of a higher level than the space.
+    LevelTooLow {
+        /// The level of the space.
+        level: u32,
+        /// The lowest level at which there is such a command.
+        needed: u32,
+    },
     /// Something in the command is outside its bounds: no replica could read it.
     Malformed(&'static str),
     /// It was not sent to the store, or this node's state is too old to answer from.

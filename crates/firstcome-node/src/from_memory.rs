@@ -48,6 +48,7 @@ pub(crate) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: b
         | Outcome::Created { .. }
         | Outcome::Changed { .. }
         | Outcome::Unchanged { .. }
+        | Outcome::Raised { .. }
         | Outcome::Ticked
         | Outcome::Settled { .. } => When::Never,
     }

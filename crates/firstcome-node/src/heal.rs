@@ -240,6 +240,7 @@ impl Healer {
             name: Name { node: stamp.node, number: stamp.number },
             at: stamp.at,
             epoch: seen.map_or(stamp.epoch, |seen| seen.epoch.max(stamp.epoch)) + 1,
+            level: stamp.level,
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };

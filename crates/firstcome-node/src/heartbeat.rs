@@ -88,8 +88,9 @@ impl Heartbeat {
     async fn announce(&self, differs: &mut Option<Differs>) {
         let (applied, name) = self.replica.applied();
         let durable = self.replica.durable();
-        let (epoch, digest) =
-            self.replica.look(|state| (state.token().epoch, state.digest_at(applied)));
+        let (epoch, digest, level) = self
+            .replica
+            .look(|state| (state.token().epoch, state.digest_at(applied), state.level()));
         let me = NodeStatus {
             node: self.node,
             position: applied,
@@ -102,7 +103,7 @@ impl Heartbeat {
             address: self.address.clone(),
         };
         let asked = Instant::now();
-        match self.shared.announce(me).await {
+        match self.shared.announce(me, level).await {
             Ok(membership) => {
                 self.clock.heard(membership.head.now, asked);
                 let head = &membership.head;

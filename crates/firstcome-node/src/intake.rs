@@ -300,6 +300,7 @@ impl Intake {
         if self.makes_results_beyond_the_outbox(command) {
             return Err(Failure::OutboxFull);
         }
+        self.check_level(encoded.level()).await?;
         self.enqueue(Request::Command(encoded)).await
     }
 
@@ -322,7 +323,7 @@ impl Intake {
     }
 
     /// Has the journal decide a request, whatever the node's condition.
-    async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
+    pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
         let (reply, answer) = oneshot::channel();
         let until = Instant::now() + self.limits.wait;
         self.queue.push(Pending { request, reply, until }).map_err(|not| match not {

@@ -36,6 +36,9 @@ use firstcome_journal::folder::DataFolder;
 use std::fmt;
 use std::path::Path;
 
+/// The newest level of a space of which the tables have a place for everything that results say.
+pub const READS: u32 = 2;
+
 /// The version of the tables this build writes and the highest it reads.
 const VERSION: u32 = 1;
 

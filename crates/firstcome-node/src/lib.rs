@@ -26,6 +26,7 @@ mod metrics;
 mod node;
 mod pace;
 mod queue;
+pub mod raise;
 pub mod replica;
 mod request;
 mod retransmit;

@@ -34,6 +34,8 @@ pub(crate) async fn state(
         return Err(Failure::TooNew(head.level).into());
     }
     let mut state = match journal.newest_snapshot().await? {
+        // Only the head says at which level a space without entries begins; from the first one on they do.
+        None if head.position == 0 => State::new(head.space, head.shard).beginning_at(head.level),
         None => State::new(head.space, head.shard),
         Some(manifest) => restore(journal, &manifest).await?,
     };

@@ -13,6 +13,8 @@ use tokio::time::Instant;
 pub(crate) enum Request {
     /// A caller's command, in its stored bytes.
     Command(Encoded),
+    /// A command that raises the space, in its stored bytes: the body it gets into is of that level.
+    Raise(Encoded),
     /// See [`Command::Tick`]: its mark is of the moment in which it is appended.
     Tick,
     /// See [`Command::Settled`].
@@ -33,7 +35,7 @@ impl Request {
             Cow::Owned(Encoded::new(command).expect("a node's own commands are short numbers"))
         };
         match self {
-            Self::Command(encoded) => Cow::Borrowed(encoded),
+            Self::Command(encoded) | Self::Raise(encoded) => Cow::Borrowed(encoded),
             Self::Tick => own(&Command::Tick { mark }),
             Self::Settled { through, term, branch: _ } => {
                 own(&Command::Settled { through: *through, term: *term, mark })
@@ -41,10 +43,15 @@ impl Request {
         }
     }
 
+    /// Says whether it raises the space.
+    pub(crate) fn is_raise(&self) -> bool {
+        matches!(self, Self::Raise(_))
+    }
+
     /// Gives how many bytes it takes in the queue, about.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Command(encoded) => encoded.size(),
+            Self::Command(encoded) | Self::Raise(encoded) => encoded.size(),
             Self::Tick | Self::Settled { .. } => 0,
         }
     }

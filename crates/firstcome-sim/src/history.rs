@@ -29,8 +29,8 @@ pub enum Asked {
     Cancel {
         /// In which campaign.
         campaign: String,
-        /// In which pool.
-        pool: String,
+        /// In which pool; not said where the space is of a level that lets it be left out.
+        pool: Option<String>,
         /// Whose claim.
         subject: String,
         /// Which one.
@@ -52,6 +52,8 @@ pub enum Asked {
         /// How.
         steer: Steer,
     },
+    /// To raise the space to the newest level.
+    Raise,
     /// Something about a hold, or about seats.
     On {
         /// What.
@@ -262,6 +264,8 @@ pub struct End {
 pub struct History {
     /// When an acknowledged entry was durable in this world.
     pub durability: Durability,
+    /// The level at which the space began.
+    pub level: u32,
     /// All requests, in the order of time.
     pub exchanges: Vec<Exchange>,
     /// All entries any server ever had.

@@ -30,6 +30,7 @@
 //! | `whole_or_nothing` | a caller that got a hold got all it asked for | `baskets` |
 //! | `line_in_order` | a caller that waits for a seat is not overtaken by a later one | `wait_queue` |
 //! | `line_waits` | a waiting caller hears that the seat is taken only when its time is over | `wait_queue` |
+//! | `level_as_raised` | no entry is above the level its space began at, or was raised to before it | `levels` |
 //! | `acknowledged_kept` | every yes still holds, is in a fork's list, or was allowed to be lost | `promises` |
 //! | `waits_for_others` | half a second after the store turned nobody appended something new | `failover` |
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
@@ -49,6 +50,7 @@ mod excuses;
 mod failover;
 mod hall;
 mod holding;
+mod levels;
 mod link;
 mod memory;
 mod model;
@@ -126,6 +128,7 @@ pub fn judge(history: &History) -> Result<Verdict, Vec<Broken>> {
     asked::check(history, &tree, &mut wrong);
     let journal = tree.journal.iter().flat_map(|vertex| &replay.events[*vertex]);
     events::check(journal, &mut wrong);
+    levels::check(history, &tree, &mut wrong);
     promises::check(history, &tree, &replay, &reply, &mut verdict, &mut wrong);
     failover::check(history, &tree, &mut wrong);
     wait_queue::check(history, &mut wrong);
@@ -156,8 +159,10 @@ impl fmt::Display for Question<'_> {
             }
             Asked::Cancel { campaign, pool, subject, rank, operator } => {
                 let who = if *operator { "the operator" } else { subject };
-                write!(f, "{who:?} cancelled {subject:?} in {campaign}/{pool}, rank {rank},")
+                let pool = pool.as_ref().map_or(String::new(), |pool| format!("/{pool}"));
+                write!(f, "{who:?} cancelled {subject:?} in {campaign}{pool}, rank {rank},")
             }
+            Asked::Raise => write!(f, "the operator raised the space"),
             Asked::Put { campaign, .. } => write!(f, "the operator put {campaign}"),
             Asked::Steer { campaign, steer } => {
                 write!(f, "the operator told {campaign} to {steer:?}")

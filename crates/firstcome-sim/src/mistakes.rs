@@ -25,12 +25,15 @@ pub const COVERED: [(Mistake, &str); 4] = [
     ),
 ];
 
-/// Mistakes for which a real store is needed, somebody who counts what it is asked, or somebody who does not wait and
-/// comes at the right moment; or, of the last three, an operator who skips an entry.
-const ELSEWHERE: [Mistake; 6] = [
+/// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
+/// comes at the right moment, or a command of a megabyte; or, of the last three, an operator who skips an entry.
+const ELSEWHERE: [Mistake; 8] = [
+    // No older build takes part in a world.
+    Mistake::RaiseUnread,
     Mistake::WaitOnOtherConnection,
     Mistake::PollWhileWaiting,
     Mistake::WaitForTickFirst,
+    Mistake::CommandNotMeasured,
     Mistake::ClaimBreaksRule,
     Mistake::ExpiryBreaksRule,
     Mistake::SkipForgetsNumber,

@@ -13,6 +13,7 @@ use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
 use firstcome_core::settings::{Opens, PoolSettings};
 use firstcome_core::{Command, Outcome, Refusal, Settings, Timestamp};
 use firstcome_node::Failure;
+use firstcome_node::raise::CannotRaise;
 use firstcome_node::{Answer, Intake};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,9 +93,13 @@ impl People {
             }
             Want::Cancel { campaign, pool, subject, operator } => {
                 let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
+                let of = &self.environment.plan.campaigns[*campaign];
+                // Some do not say it where there is one: of a space of level 1 that is refused.
+                let only = of.pools.len() == 1 && of.venue.is_none();
+                let said = !(only && subject % 3 == 0);
                 Asked::Cancel {
                     campaign: name(campaign),
-                    pool: self.environment.plan.campaigns[*campaign].pool(*pool).to_owned(),
+                    pool: said.then(|| of.pool(*pool).to_owned()),
                     subject: who(subject),
                     rank: *known.get(&(*campaign, *pool, *subject))?,
                     operator: *operator,
@@ -112,6 +117,7 @@ impl People {
                 Asked::Steer { campaign: name(campaign), steer: Steer::Resume }
             }
             Want::Close(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Close },
+            Want::Raise => Asked::Raise,
             Want::On { command, wait } => Asked::On { command: command.clone(), wait: *wait },
         })
     }
@@ -223,7 +229,7 @@ async fn serve(
         Asked::Cancel { campaign, pool, subject, rank, operator } => {
             let by = if *operator { By::Operator } else { By::Subject };
             let (reason, who) = if *operator { ("asked to", "desk") } else { ("", "") };
-            let rank = *rank;
+            let (rank, pool) = (*rank, pool.as_deref());
             let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
             decide_at(intake, &cancel, min).await
         }
@@ -234,6 +240,12 @@ async fn serve(
         Asked::Steer { campaign, steer } => {
             decide_at(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
         }
+        Asked::Raise => intake.raise_level("desk").await.map_err(|why| match why {
+            CannotRaise::Failed(failure) => failure,
+            CannotRaise::ServerReadsLess { .. } | CannotRaise::LedgerReadsLess(_) => {
+                Failure::Unavailable(why.to_string())
+            }
+        }),
         Asked::On { command, wait } => {
             let command = command.command();
             if !matches!(command, Command::Hold { .. }) {

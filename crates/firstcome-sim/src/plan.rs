@@ -35,6 +35,8 @@ pub struct Plan {
     pub snapshot_every: Duration,
     /// How long campaigns stay in memory after they closed, if not for ever.
     pub keep_for: Option<Duration>,
+    /// The level at which the space begins.
+    pub level: u32,
     /// Whether a newer build writes once everything is whole.
     pub newer: bool,
     /// The campaigns.
@@ -144,6 +146,8 @@ pub enum Want {
     Resume(usize),
     /// A campaign closed.
     Close(usize),
+    /// The space raised to the newest level.
+    Raise,
     /// A unit of a campaign nobody made.
     Nowhere(u32),
     /// Something about a hold, or about seats.

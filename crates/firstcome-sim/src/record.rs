@@ -76,7 +76,7 @@ impl Record {
 
     /// Gives the number of the entry a state is as of.
     pub(crate) fn index_of(&self, stamp: Stamp) -> Option<usize> {
-        let Stamp { position, at, epoch, node, number } = stamp;
+        let Stamp { position, at, epoch, node, number, level: _ } = stamp;
         self.lock().stamps.get(&(position, at.as_micros(), epoch, node.0, number)).copied()
     }
 

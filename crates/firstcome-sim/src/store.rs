@@ -41,6 +41,8 @@ pub(crate) struct Store {
 
 #[derive(Debug)]
 struct StoreState {
+    /// The level at which the space begins.
+    level: u32,
     servers: Vec<Server>,
     primary: usize,
     /// Until when a copy hears nothing.
@@ -105,7 +107,8 @@ impl Store {
                         BEGIN + passed + offset.load(Ordering::Relaxed)
                     })
                 };
-                let memory = Memory::new(SpaceId([7; 16]), 0, clock).for_several();
+                let memory =
+                    Memory::new(SpaceId([7; 16]), 0, clock).at_level(plan.level).for_several();
                 Server {
                     memory,
                     offset,
@@ -122,6 +125,7 @@ impl Store {
             })
             .collect();
         let state = StoreState {
+            level: plan.level,
             servers,
             primary: 0,
             lags: vec![begun; plan.copies + 1],

@@ -73,7 +73,7 @@ async fn run_steps(
 ) -> WorldRun {
     let begun = Instant::now();
     let trace = Trace::begin(listener);
-    let record = Record::begin(empty(plan.durability));
+    let record = Record::begin(empty(plan.durability, plan.level));
     let environment = Environment {
         store: Store::build(&plan, record.clone(), trace.clone()),
         ledger: plan.ledger.then(|| SimLedger::open(plan.seed, record.clone(), trace.clone())),
@@ -140,8 +140,9 @@ async fn run_steps(
     }
 }
 
-fn empty(durability: Durability) -> History {
+fn empty(durability: Durability, level: u32) -> History {
     History {
+        level,
         durability,
         exchanges: Vec::new(),
         stored: Vec::new(),

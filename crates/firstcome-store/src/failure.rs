@@ -73,6 +73,12 @@ pub enum Failure {
         /// What needs it.
         feature: &'static str,
     },
+    /// The server is part of a Redis Cluster, of which this library reaches one part only.
+    #[error("the store at {place} is part of a Redis Cluster, which is not supported")]
+    Cluster {
+        /// Host and port.
+        place: String,
+    },
     /// The server does not know a script that was called by its hash, and so has not run it.
     #[error("the store does not know a script, which was not run")]
     UnknownScript,
@@ -172,6 +178,7 @@ impl Failure {
             | Self::ReadOnly { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::Cluster { .. }
             | Self::UnknownScript
             | Self::Tls { .. }
             | Self::NoTls { .. }
@@ -203,6 +210,7 @@ impl Failure {
             | Self::Denied { .. }
             | Self::WrongKind { .. }
             | Self::TooOld { .. }
+            | Self::Cluster { .. }
             | Self::UnknownScript
             | Self::Unexpected { .. }
             | Self::Tls { .. }
@@ -235,6 +243,9 @@ impl Failure {
                 Some("use another name, or remove the key that is in the way")
             }
             Self::TooOld { .. } => Some("use a newer server"),
+            Self::Cluster { .. } => {
+                Some("give the address of a server by itself, or of one behind Sentinel")
+            }
             Self::Tls { .. } => Some(
                 "give the authority's certificate in the file that SSL_CERT_FILE names, or with Options::trust, and a \
                  host name that the certificate names",

@@ -5,7 +5,8 @@
 //! that fits everybody, and it looks at fixed times.
 
 use std::path::{Path, PathBuf};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 pub use rusqlite;
@@ -56,7 +57,7 @@ impl Options {
         Ok(Self::new(path.ok_or_else(|| wrong("it names no file"))?))
     }
 
-    /// Sets how long work may wait for other processes, default 3 s.
+    /// Sets how long an answer is waited for, whether other processes have the file or the disk stands still, default 3 s.
     #[must_use]
     pub fn answer_within(mut self, time: Duration) -> Self {
         self.answer_within = time;
@@ -114,11 +115,16 @@ impl Sqlite {
             reason: error.to_string(),
         };
         spawned.map_err(no_thread)?;
-        is_open.await.unwrap_or(Err(Failure::Closed))?;
+        let opened = tokio::time::timeout(limit, is_open).await;
+        let late = || Failure::Unreachable {
+            place: place.clone(),
+            reason: format!("the file was not open within {limit:?}"),
+        };
+        opened.map_err(|_| late())?.unwrap_or(Err(Failure::Closed))?;
         Ok(Self { jobs, place, answer_within: options.answer_within })
     }
 
-    /// Gives how long work may wait for other processes.
+    /// Gives how long an answer is waited for.
     #[must_use]
     pub fn answer_within(&self) -> Duration {
         self.answer_within
@@ -130,8 +136,9 @@ impl Sqlite {
     ///
     /// # Errors
     ///
-    /// [`Failure::Held`] where others had the file for all of [`Options::answer_within`]; see [`Failure`]. Nothing was
-    /// carried out, unless it is [`Failure::Unknown`].
+    /// [`Failure::Held`] where others had the file for all of [`Options::answer_within`], or what was asked for before took
+    /// that long; see [`Failure`]. Nothing was carried out, unless it is [`Failure::Unknown`], as where the disk stood
+    /// still in the middle of it.
     ///
     /// # Cancel safety
     ///
@@ -140,11 +147,9 @@ impl Sqlite {
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| {
-            write(connection, &place, Instant::now() + limit, &mut work)
-        })
-        .await
+        let place = self.place.clone();
+        self.on_thread(move |connection, deadline| write(connection, &place, deadline, &mut work))
+            .await
     }
 
     /// Does `look`, which only reads and takes nothing from anybody, and, where that gives nothing, `work` as
@@ -162,9 +167,8 @@ impl Sqlite {
         mut look: impl FnMut(&Connection) -> rusqlite::Result<Option<T>> + Send + 'static,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| {
-            let deadline = Instant::now() + limit;
+        let place = self.place.clone();
+        self.on_thread(move |connection, deadline| {
             if let Some(found) = until(&place, deadline, || look(connection))? {
                 return Ok(found);
             }
@@ -186,19 +190,39 @@ impl Sqlite {
         &self,
         mut work: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Failure> {
-        let (place, limit) = (self.place.clone(), self.answer_within);
-        self.on_thread(move |connection| until(&place, Instant::now() + limit, || work(connection)))
+        let place = self.place.clone();
+        self.on_thread(move |connection, deadline| until(&place, deadline, || work(connection)))
             .await
     }
 
+    /// Does `work` on the thread, which has to be done with it by the deadline that it is given, a little before the answer
+    /// is not waited for any more.
     async fn on_thread<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(&mut Connection, Instant) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, Failure> {
-        let (done, answer) = oneshot::channel();
-        let job: Job = Box::new(move |connection| drop(done.send(work(connection))));
+        let (done, mut answer) = oneshot::channel();
+        let deadline = Instant::now() + self.answer_within - self.answer_within / 20;
+        let begun = Arc::new(AtomicBool::new(false));
+        let begins = Arc::clone(&begun);
+        let job: Job = Box::new(move |connection| {
+            // Nobody waits for it any more, or it is too late: then it certainly is not done.
+            if !done.is_closed() && !begins.swap(true, Ordering::AcqRel) {
+                drop(done.send(work(connection, deadline)));
+            }
+        });
         self.jobs.send(job).map_err(|_| Failure::Closed)?;
-        answer.await.unwrap_or(Err(Failure::Closed))
+        if let Ok(answered) = tokio::time::timeout(self.answer_within, &mut answer).await {
+            return answered.unwrap_or(Err(Failure::Closed));
+        }
+        let (place, limit) = (self.place.clone(), self.answer_within);
+        if begun.swap(true, Ordering::AcqRel) {
+            // The disk stands still in the middle of it, or the answer has just come.
+            let unknown = Failure::Unknown { place, reason: format!("no answer within {limit:?}") };
+            return answer.try_recv().unwrap_or(Err(unknown));
+        }
+        let detail = format!("what came before took all of {limit:?}, so this was not begun");
+        Err(Failure::Held { place, detail })
     }
 }
 

@@ -98,6 +98,10 @@ enum Verb {
     #[cfg(feature = "locks")]
     #[command(subcommand)]
     Locks(lock::LocksVerb),
+    /// Stand beside a command and kill it when its time is over.
+    #[cfg(feature = "locks")]
+    #[command(hide = true)]
+    StandBeside(lock::BesideArgs),
     /// Become a command that dies with its starter.
     #[cfg(feature = "locks")]
     #[command(hide = true)]
@@ -152,6 +156,8 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Elect(args) => on_one_core(lock::elect(args)),
         #[cfg(feature = "locks")]
         Verb::Locks(verb) => on_one_core(lock::locks(verb, json)),
+        #[cfg(feature = "locks")]
+        Verb::StandBeside(args) => on_one_core(lock::stand_beside(args)),
         #[cfg(feature = "locks")]
         Verb::RunBeside(args) => lock::run_child(args),
     }

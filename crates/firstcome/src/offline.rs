@@ -4,4 +4,5 @@
 pub mod audit;
 pub mod breaking;
 pub mod entry_text;
+pub mod raise_level;
 pub mod rebuild;

@@ -4,7 +4,7 @@ use super::select::Selection;
 use super::{Campaign, Phase};
 use crate::hold::UnitId;
 use crate::holds::Holder;
-use crate::outcome::{By, Missing, Outcome, Refusal};
+use crate::outcome::{By, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
 use crate::time::Timestamp;
 
@@ -22,14 +22,7 @@ impl Campaign {
         subject: &str,
         limit: Option<u32>,
     ) -> Result<usize, Outcome> {
-        let index = match (pool, &self.pools[..]) {
-            (Some(name), pools) => pools.iter().position(|p| *p.name == *name),
-            (None, [_]) => Some(0),
-            (None, _) => return Err(Refusal::PoolRequired.into()),
-        };
-        let Some(index) = index else {
-            return Err(Refusal::NotFound(Missing::Pool).into());
-        };
+        let index = self.pool_named(pool)?;
         let pool = &self.pools[index];
         if pool.hall().is_some() {
             return Err(Refusal::HoldRequired.into());
@@ -49,7 +42,7 @@ impl Campaign {
         } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
             return Err(Refusal::LimitReached.into());
         }
-        if pool.left() == 0 {
+        if pool.left() == 0 || pool.ranks_left() == 0 {
             return Err(Refusal::SoldOut.into());
         }
         Ok(index)
@@ -113,18 +106,19 @@ impl Campaign {
 
     /// Undoes a claim. Gives the outcome, and the index of the pool if something changed.
     ///
-    /// The first answer that applies is given, in this order: `not_found` (the pool), `no_such_claim`,
+    /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `no_such_claim`,
     /// `cancelled` as it was the first time.
     pub(crate) fn cancel(
         &mut self,
         at: Timestamp,
-        pool: &str,
+        pool: Option<&str>,
         subject: &str,
         rank: u32,
         ask: (By, &str, &str),
     ) -> (Outcome, Option<usize>) {
-        let Some(index) = self.pools.iter().position(|p| *p.name == *pool) else {
-            return (Refusal::NotFound(Missing::Pool).into(), None);
+        let index = match self.pool_named(pool) {
+            Ok(index) => index,
+            Err(refusal) => return (refusal.into(), None),
         };
         let pool = &mut self.pools[index];
         match pool.claim(rank).filter(|claim| claim.subject == subject) {

@@ -7,6 +7,7 @@ use crate::command::{Late, Pick, Step};
 use crate::context::{ApplyContext, NewResult};
 use crate::hold::{Allocation, Fate, Hold, UnitId};
 use crate::outcome::{Outcome, Refusal};
+use crate::pool::Pool;
 use crate::results::Kind;
 use firstcome_inject::{Mistake, inject};
 
@@ -18,7 +19,8 @@ impl Campaign {
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or what it did; `no_such_unit`,
     /// `not_for_sale` (a seat of a group by itself), `hold_released`, `not_held`, `refund_due` as it was,
-    /// `confirmed` as it was; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`.
+    /// `confirmed` as it was; after expiry `hold_expired`, or with [`Late::Retake`] `refund_due`; `not_admitted`;
+    /// `sold_out` (a pool has no rank left to give, after 4,294,967,295).
     pub(crate) fn confirm(
         &mut self,
         context: &mut ApplyContext<'_>,
@@ -79,6 +81,9 @@ impl Campaign {
         if barred {
             return Err(Refusal::NotAdmitted.into());
         }
+        if !self.has_ranks(hold, &which) {
+            return Err(Refusal::SoldOut.into());
+        }
         self.give_for_good(context, number, &which);
         let hold = self.holds.at_mut(number);
         hold.remember(step.id, content);
@@ -105,6 +110,18 @@ impl Campaign {
             self.pools[usize::from(take.pool)].free(take.unit) >= wanted.count() as u32
         };
         takes.iter().all(free) && self.may_have_again(hold, &takes)
+    }
+
+    /// Says whether every pool has a rank left for each unit that is to be given for good.
+    fn has_ranks(&self, hold: &Hold, which: &[usize]) -> bool {
+        let mut left: Vec<u32> = self.pools.iter().map(Pool::ranks_left).collect();
+        let given = which.iter().map(|index| hold.takes[*index]);
+        given.filter(|take| matches!(take.fate, Fate::Held | Fate::Expired)).all(|take| {
+            let left = &mut left[usize::from(take.pool)];
+            let has = *left > 0;
+            *left = left.saturating_sub(1);
+            has
+        })
     }
 
     fn give_for_good(&mut self, context: &mut ApplyContext<'_>, number: u32, which: &[usize]) {

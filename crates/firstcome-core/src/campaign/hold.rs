@@ -37,7 +37,8 @@ impl Campaign {
         request: &HoldRequest<'_>,
     ) -> Result<Outcome, Outcome> {
         let selection = self.may_hold(context, request)?;
-        let number = self.holds.last.checked_add(1).expect("fewer holds than numbers");
+        // Numbers of holds are never given again: a campaign that has used all of them has no more holds.
+        let number = self.holds.last.checked_add(1).ok_or(Refusal::TooManyHolds)?;
         let takes = self.choose(request.subject, number, &selection)?;
         if self.holds.holder(request.subject).is_none() {
             self.holds.add_holder(self.new_holder(request.subject));
@@ -142,6 +143,7 @@ impl Campaign {
             return Err(Outcome::RefusedFor(Box::new(named)));
         }
         let selection = selection?;
+        self.check_picks(request.picks)?;
         check_size(0, &selection)?;
         self.check_limits(request.subject, &selection, request.limit)?;
         let recently =
@@ -211,6 +213,7 @@ impl Campaign {
         if added.units() > 0 {
             new?;
         }
+        self.check_picks(add)?;
         if before.is_empty() && added.units() == 0 {
             return Ok(Outcome::AlreadyHeld(self.holding(context, hold)));
         }
@@ -245,18 +248,34 @@ impl Campaign {
 
     /// Moves a hold's deadline on, at most to `hold_max` after its start. It never comes earlier.
     ///
-    /// The first answer that applies is given, in this order: `no_such_hold`, `not_yours`, `hold_expired`,
-    /// `hold_released`, `already_confirmed`.
+    /// The first answer that applies is given, in this order: `no_such_hold`, `not_yours`; of a step's id that is known
+    /// `id_reused`; `hold_expired`, `hold_released`, `already_confirmed`; of a step's id that is known `extended` as it was.
+    /// Campaigns of level 1 know no ids of this step: each moves the deadline.
     pub(crate) fn extend(
         &mut self,
         context: &mut ApplyContext<'_>,
         step: &Step<'_>,
         by_us: Option<i64>,
+        content: u64,
     ) -> Outcome {
-        let hold = match self.own(step).and_then(|hold| self.check_live(hold).map(|()| hold)) {
-            Ok(hold) => hold,
-            Err(no) => return no,
-        };
+        self.try_extend(context, step, by_us, content).unwrap_or_else(|no| no)
+    }
+
+    fn try_extend(
+        &mut self,
+        context: &mut ApplyContext<'_>,
+        step: &Step<'_>,
+        by_us: Option<i64>,
+        content: u64,
+    ) -> Result<Outcome, Outcome> {
+        let step = Step { id: step.id.filter(|_| self.level >= 2), ..*step };
+        let hold = self.own(&step)?;
+        let repeated = self.is_repeated(hold, &step, content)?;
+        self.check_live(hold)?;
+        if repeated && !inject(Mistake::ExtendTwice) {
+            let deadline = step.id.and_then(|id| hold.extended(id)).unwrap_or(hold.deadline);
+            return Ok(Outcome::Extended { expires_at: context.moment(deadline) });
+        }
         let (number, before) = (hold.number, hold.deadline);
         let wanted = context.service.saturating_add(by_us.unwrap_or(self.holding.ttl_us));
         let deadline = wanted.min(hold.started + self.holding.max_us).max(before);
@@ -265,7 +284,10 @@ impl Campaign {
             context.deadlines.insert((deadline, self.number, number));
             self.holds.at_mut(number).deadline = deadline;
         }
-        Outcome::Extended { expires_at: context.moment(deadline) }
+        if step.id.is_some() {
+            self.holds.at_mut(number).remember_extended(step.id, content, deadline);
+        }
+        Ok(Outcome::Extended { expires_at: context.moment(deadline) })
     }
 
     /// Frees what a hold still has, because its time is over.

@@ -4,6 +4,7 @@ use super::Campaign;
 use crate::command::{BestPick, Pick, Wanted};
 use crate::hall::{Hall, Standing, Unit};
 use crate::hold::UnitId;
+use crate::limits::{BEST_PICKS, HOLD_UNITS};
 use crate::outcome::{Missing, Outcome, Refusal, UnitName};
 
 /// What picks ask for.
@@ -59,7 +60,14 @@ impl Campaign {
     ///
     /// Refuses with `not_found` (the pool) and `pool_required`.
     pub(super) fn pool_of(&self, pick: &Pick<'_>) -> Result<usize, Refusal> {
-        match (pick.pool, &self.pools[..]) {
+        self.pool_named(pick.pool)
+    }
+
+    /// Gives the index of the pool of a name, or of the only one there is.
+    ///
+    /// Refuses with `not_found` (the pool) and `pool_required`.
+    pub(super) fn pool_named(&self, pool: Option<&str>) -> Result<usize, Refusal> {
+        match (pool, &self.pools[..]) {
             (Some(name), pools) => {
                 let index = pools.iter().position(|pool| *pool.name == *name);
                 index.ok_or(Refusal::NotFound(Missing::Pool))
@@ -146,6 +154,18 @@ impl Campaign {
         selection.seats.sort_unstable();
         selection.seats.dedup();
         Ok(selection)
+    }
+
+    /// Refuses with `too_many_units` more picks of the best than one command may have, and more names than a hold has
+    /// units. Campaigns of level 1 have no such bounds beyond those of the command: where it is taken in they hold for all.
+    pub(super) fn check_picks(&self, picks: &[Pick<'_>]) -> Result<(), Refusal> {
+        let best = picks.iter().filter(|pick| matches!(pick.wanted, Wanted::Best(_))).count();
+        let names: usize = picks
+            .iter()
+            .map(|pick| if let Wanted::Units(names) = &pick.wanted { names.len() } else { 0 })
+            .sum();
+        let many = best > BEST_PICKS || names > HOLD_UNITS;
+        if self.level >= 2 && many { Err(Refusal::TooManyUnits) } else { Ok(()) }
     }
 
     /// Gives a unit's names.

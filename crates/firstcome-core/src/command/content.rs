@@ -30,12 +30,13 @@ pub(super) const SEATS: u32 = 19;
 pub(super) const BLOCK: u32 = 20;
 pub(super) const MOVE: u32 = 21;
 pub(super) const CLAIM_WITHIN: u32 = 22;
+pub(super) const RAISE: u32 = 23;
 
 /// Gives the campaign and the pool that a body names for a command, if it does.
 pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'a str>)> {
     match command {
         Command::Claim { campaign, pool, .. } => Some((campaign, *pool)),
-        Command::Cancel { campaign, pool, .. } => Some((campaign, Some(pool))),
+        Command::Cancel { campaign, pool, .. } => Some((campaign, *pool)),
         Command::Hold { campaign, .. } => Some((campaign, None)),
         Command::Change { step, .. }
         | Command::Extend { step, .. }
@@ -46,6 +47,7 @@ pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'
         | Command::Seats { .. }
         | Command::Block { .. }
         | Command::Move { .. }
+        | Command::Raise { .. }
         | Command::Tick { .. }
         | Command::Settled { .. } => None,
     }
@@ -103,9 +105,7 @@ pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
         }
         Command::Extend { step, by_us } => {
             step_fields(out, step);
-            if let Some(by) = by_us {
-                out.signed(7, *by);
-            }
+            extend_content(out, *by_us);
             EXTEND
         }
         Command::Release { step, units } => {
@@ -129,6 +129,11 @@ pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
         Command::Move { campaign, pool, from, to, reason, order } => {
             move_fields(out, (*campaign, *pool), (*from, *to), reason, *order);
             MOVE
+        }
+        Command::Raise { level, who } => {
+            out.number(1, u64::from(*level));
+            order_fields(out, Order { id: None, who });
+            RAISE
         }
         Command::Tick { mark } => {
             mark_fields(out, *mark);
@@ -212,6 +217,12 @@ fn limit_field(out: &mut Vec<u8>, limit: Option<u32>) {
     }
 }
 
+fn extend_content(out: &mut Vec<u8>, by_us: Option<i64>) {
+    if let Some(by) = by_us {
+        out.signed(7, by);
+    }
+}
+
 fn release_content(out: &mut Vec<u8>, units: &[Pick<'_>]) {
     picks_fields(out, 4, units);
 }
@@ -271,7 +282,9 @@ fn move_fields(
 
 impl Command<'_> {
     /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
-    pub fn content(&self) -> u64 {
+    ///
+    /// An extension has one from level 2 on; before, its id is not looked at.
+    pub fn content(&self, level: u32) -> u64 {
         let mut bytes = Vec::new();
         let field = match self {
             Self::Put { campaign, settings, expect, .. } => {
@@ -289,6 +302,10 @@ impl Command<'_> {
             Self::Change { add, drop, .. } => {
                 change_content(&mut bytes, add, drop);
                 CHANGE
+            }
+            Self::Extend { by_us, .. } if level >= 2 => {
+                extend_content(&mut bytes, *by_us);
+                EXTEND
             }
             Self::Release { units, .. } => {
                 release_content(&mut bytes, units);
@@ -314,6 +331,7 @@ impl Command<'_> {
             Self::Claim { .. }
             | Self::Cancel { .. }
             | Self::Extend { .. }
+            | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => return 0,
         };

@@ -6,6 +6,7 @@ use super::{BadCommand, Command};
 use crate::limits::COMMAND_BYTES;
 use crate::names::check_name;
 use crate::wire::Value;
+use firstcome_inject::{Mistake, inject};
 use std::fmt;
 
 /// A command in the bytes that a body has of it, owned, and known to be readable.
@@ -20,6 +21,7 @@ pub struct Encoded {
     campaign: u8,
     /// Bytes in the pool's name; 0 where the target has no pool.
     pool: u8,
+    level: u32,
     /// The campaign's name, the pool's name, and the content of the field.
     bytes: Box<[u8]>,
 }
@@ -32,7 +34,7 @@ impl Encoded {
     /// It has more than [`COMMAND_BYTES`] bytes, or something in it is outside its bounds.
     pub fn new(command: &Command<'_>) -> Result<Self, BadCommand> {
         let encoded = Self::unchecked(command);
-        if encoded.bytes.len() > COMMAND_BYTES {
+        if encoded.bytes.len() > COMMAND_BYTES && !inject(Mistake::CommandNotMeasured) {
             return Err(BadCommand::TooLarge { bytes: encoded.bytes.len() });
         }
         if encoded.target() != content::target_of(command) {
@@ -56,12 +58,17 @@ impl Encoded {
             pool = u8::try_from(of_pool.len()).unwrap_or(u8::MAX);
         }
         let field = content::content(command, &mut bytes);
-        Self { field, campaign, pool, bytes: bytes.into() }
+        Self { field, campaign, pool, level: command.level(), bytes: bytes.into() }
     }
 
     /// Gives the command.
     pub fn command(&self) -> Command<'_> {
         self.read().expect("it was read when it was encoded")
+    }
+
+    /// Gives the lowest level of a body that can have it.
+    pub fn level(&self) -> u32 {
+        self.level
     }
 
     /// Gives how many bytes it takes, about: a body adds at most 16.

@@ -3,6 +3,28 @@
 use super::{Command, Mark};
 
 impl Command<'_> {
+    /// Gives the lowest level at which the command can be written.
+    pub fn level(&self) -> u32 {
+        match self {
+            Self::Raise { level, .. } => *level,
+            Self::Cancel { pool: None, .. } => 2,
+            Self::Cancel { pool: Some(_), .. }
+            | Self::Claim { .. }
+            | Self::Put { .. }
+            | Self::Steer { .. }
+            | Self::Hold { .. }
+            | Self::Change { .. }
+            | Self::Extend { .. }
+            | Self::Release { .. }
+            | Self::Confirm { .. }
+            | Self::Seats { .. }
+            | Self::Block { .. }
+            | Self::Move { .. }
+            | Self::Tick { .. }
+            | Self::Settled { .. } => 1,
+        }
+    }
+
     /// Gives the digest that the sender had at a position, if the command carries one.
     pub fn mark(&self) -> Option<Mark> {
         match self {
@@ -18,7 +40,8 @@ impl Command<'_> {
             | Self::Confirm { .. }
             | Self::Seats { .. }
             | Self::Block { .. }
-            | Self::Move { .. } => None,
+            | Self::Move { .. }
+            | Self::Raise { .. } => None,
         }
     }
 
@@ -42,6 +65,7 @@ impl Command<'_> {
             | Self::Release { .. }
             | Self::Seats { .. }
             | Self::Block { .. }
+            | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => false,
         }

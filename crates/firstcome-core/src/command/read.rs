@@ -2,7 +2,7 @@
 
 use super::content::{
     CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE, NODE, NUMBER, PUT,
-    SETTLED, STEER, TARGET, TICK,
+    RAISE, SETTLED, STEER, TARGET, TICK,
 };
 use super::field::{Target, at_least_one, bounded, name};
 use super::holds;
@@ -69,6 +69,11 @@ pub struct Body<'a> {
     rest: Reader<'a>,
 }
 
+/// Gives the level that a body says it is of, without a look at anything else in it.
+pub fn level_of(body: &[u8]) -> Option<u32> {
+    numbered(&mut Reader::new(body), LEVEL_FIELD).ok()?.number32().ok()
+}
+
 impl<'a> Body<'a> {
     /// Reads the head of a body after looking at its checksum.
     ///
@@ -111,7 +116,11 @@ impl<'a> Body<'a> {
             if field == TARGET {
                 targets.push(target(value)?);
             } else {
-                commands.push(command(field, value, &targets)?);
+                let read = command(field, value, &targets)?;
+                if read.level() > self.head.level {
+                    return Err(value.wrong("a command of a higher level than its body"));
+                }
+                commands.push(read);
             }
             Ok(())
         })?;
@@ -137,6 +146,7 @@ pub(super) fn command<'a>(
             Command::Tick { mark }
         }
         SETTLED => settled(value)?,
+        RAISE => raise(value)?,
         HOLD..=MOVE => holds::read(field, value, targets)?,
         _ => return Err(value.wrong("an unknown command")),
     })
@@ -211,7 +221,7 @@ fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, M
         }
         Ok(())
     })?;
-    let Some((campaign, Some(pool))) = target.copied() else {
+    let Some((campaign, pool)) = target.copied() else {
         return Err(value.wrong("a target that was not given"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
@@ -262,6 +272,22 @@ fn steer<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
         Some(steer) if !campaign.is_empty() => Ok(Command::Steer { campaign, steer, order }),
         _ => Err(value.wrong("a steer without a campaign or a way")),
     }
+}
+
+fn raise<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
+    let (mut level, mut order) = (0, Order::default());
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => level = value.number32()?,
+            7 => return order_field(&mut order, field, value),
+            _ => return Err(value.wrong("an unknown field of a raise")),
+        }
+        Ok(())
+    })?;
+    if !(2..=LEVEL).contains(&level) {
+        return Err(value.wrong("a level to which nothing is raised"));
+    }
+    Ok(Command::Raise { level, who: order.who })
 }
 
 fn mark_field(mark: &mut Mark, field: u32, value: Value<'_>) -> Result<(), Malformed> {

@@ -17,22 +17,40 @@ pub struct BodyWriter {
     bytes: Vec<u8>,
     targets: Vec<(Box<str>, Option<Box<str>>)>,
     commands: usize,
+    level: u32,
 }
 
 impl BodyWriter {
-    /// Begins a body of this build's level.
+    /// Begins a body of the newest level.
     pub fn new(node: NodeId, number: u64, durable: u64) -> Self {
         Self::at_level(LEVEL, node, number, durable)
     }
 
-    /// Begins a body of another level, to see what a node does with it.
+    /// Begins a body of a level: that of the space it is written into.
     pub fn at_level(level: u32, node: NodeId, number: u64, durable: u64) -> Self {
         let mut bytes = Vec::with_capacity(4096);
         bytes.number(LEVEL_FIELD, u64::from(level));
         bytes.bytes(NODE, &node.0);
         bytes.number(NUMBER, number);
         bytes.number(DURABLE, durable);
-        Self { bytes, targets: Vec::new(), commands: 0 }
+        Self { bytes, targets: Vec::new(), commands: 0, level }
+    }
+
+    /// Gives the level of the body.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Has the body be of a higher level, for the command that raises the space to it.
+    ///
+    /// # Panics
+    ///
+    /// The level is above 127, which takes a second byte.
+    pub fn raise(&mut self, level: u32) {
+        assert!(self.level.max(level) < 128, "a level is one byte");
+        self.level = self.level.max(level);
+        // The first field of a body, behind its key.
+        self.bytes[1] = self.level as u8;
     }
 
     /// Adds a command and says so, or that it does not fit: a batch has at most 4,096 commands and 1 MiB.
@@ -40,7 +58,8 @@ impl BodyWriter {
         self.push_encoded(&Encoded::unchecked(command))
     }
 
-    /// As [`BodyWriter::push`]. A command that was checked always fits a body without commands.
+    /// As [`BodyWriter::push`]. A command that was checked always fits a body without commands. It is no higher than the
+    /// body's level, or no replica reads the body.
     pub fn push_encoded(&mut self, command: &Encoded) -> bool {
         let before = self.bytes.len();
         let targets = self.targets.len();

@@ -53,6 +53,7 @@ impl Outcome {
             Self::Unchanged { version } => out.number(6, u64::from(*version)),
             Self::Ticked => out.number(7, 0),
             Self::Settled { through } => out.number(8, *through),
+            Self::Raised { level } => out.number(25, u64::from(*level)),
             Self::Refused(refusal) => {
                 out.number(refusal.code(), refusal.content());
             }

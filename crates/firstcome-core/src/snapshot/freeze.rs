@@ -183,16 +183,21 @@ impl State {
             });
             parts.push_back(Part::Fields(out));
         }
-        for id in &self.orders.oldest_first {
-            let Some(answered) = self.orders.by_id.get(id) else { continue };
-            let mut out = Vec::new();
-            out.nested(field::ORDER, |out| {
-                out.text(1, id);
-                out.number(2, answered.content);
-                out.nested(3, |out| answered.outcome.encode(out));
-                out.signed(4, answered.service);
-            });
-            parts.push_back(Part::Fields(out));
+        for (who, orders) in &self.orders.by_key {
+            for id in &orders.oldest_first {
+                let Some(answered) = orders.by_id.get(id) else { continue };
+                let mut out = Vec::new();
+                out.nested(field::ORDER, |out| {
+                    out.text(1, id);
+                    out.number(2, answered.content);
+                    out.nested(3, |out| answered.outcome.encode(out));
+                    out.signed(4, answered.service);
+                    if !who.is_empty() {
+                        out.text(5, who);
+                    }
+                });
+                parts.push_back(Part::Fields(out));
+            }
         }
         parts.extend(self.results.runs().map(|(run, skip)| Part::Results { run, skip }));
         let manifest = Manifest {
@@ -350,5 +355,8 @@ fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
     if campaign.holds.last > 0 {
         out.number(10, u64::from(campaign.holds.last));
         out.number(11, u64::from(campaign.holds.last_holder));
+    }
+    if campaign.level > 1 {
+        out.number(12, u64::from(campaign.level));
     }
 }

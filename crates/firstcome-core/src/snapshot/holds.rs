@@ -4,7 +4,7 @@ use super::Restore;
 use crate::campaign::{Campaign, Moved, Refunded};
 use crate::grants::GrantRun;
 use crate::hall::Standing;
-use crate::hold::{Allocation, Fate, Hold, UnitId};
+use crate::hold::{Allocation, Fate, Hold, KnownStep, UnitId};
 use crate::holds::Holder;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
 use crate::names::{check_hold_id, check_subject};
@@ -71,10 +71,13 @@ pub(super) fn hold_fields(out: &mut Vec<u8>, campaign: u32, hold: &Hold) {
     if let Some(ended) = hold.ended {
         out.signed(9, ended);
     }
-    for (id, content) in &hold.steps {
+    for KnownStep { id, content, deadline } in &hold.steps {
         out.nested(10, |out| {
             out.text(1, id);
             out.number(2, *content);
+            if let Some(deadline) = deadline {
+                out.signed(3, *deadline);
+            }
         });
     }
     out.nested(11, |out| {
@@ -226,6 +229,7 @@ impl Restore {
 
     pub(super) fn hold(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut campaign, mut rows) = (0, Reader::new(&[]));
+        let of_space = self.state.stamp.level;
         let mut hold = Hold {
             number: 0,
             id: "".into(),
@@ -253,7 +257,7 @@ impl Restore {
                 7 => hold.started = value.signed()?,
                 8 => hold.deadline = value.signed()?,
                 9 => hold.ended = Some(value.signed()?),
-                10 => hold.steps.push(step(value)?),
+                10 => hold.steps.push(step(value, of_space)?),
                 11 => rows = value.nested()?,
                 12 => hold.retaken = value.flag()?,
                 13 => hold.refunded_at = Some(value.time()?),
@@ -363,17 +367,18 @@ impl Restore {
     }
 }
 
-fn step(value: Value<'_>) -> Result<(Box<str>, u64), Malformed> {
-    let (mut step, mut content) = ("", 0);
+fn step(value: Value<'_>, of_space: u32) -> Result<KnownStep, Malformed> {
+    let (mut step, mut content, mut deadline) = ("", 0, None);
     value.nested()?.fields(|field, value| {
         match field {
             1 => step = id(value)?,
             2 => content = value.number()?,
+            3 if of_space >= 2 => deadline = Some(value.signed()?),
             _ => return Err(value.wrong("an unknown field of a step")),
         }
         Ok(())
     })?;
-    Ok((step.into(), content))
+    Ok(KnownStep { id: step.into(), content, deadline })
 }
 
 /// Says whether a unit stands as a hold of this number has it.

@@ -123,6 +123,7 @@ impl Restore {
         let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
         let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
         let (mut pools, mut last_hold, mut last_holder) = (Vec::new(), 0, 0);
+        let (mut level, of_space) = (1, self.state.stamp.level);
         value.nested()?.fields(|field, value| {
             match field {
                 1 => number = value.number32()?,
@@ -148,6 +149,7 @@ impl Restore {
                 }
                 10 => last_hold = value.number32()?,
                 11 => last_holder = value.number32()?,
+                12 if of_space >= 2 => level = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a campaign")),
             }
             Ok(())
@@ -162,8 +164,12 @@ impl Restore {
         if settings.pools.len() != pools.len() {
             return Err(value.wrong("a campaign whose pools do not match its settings"));
         }
+        if !(1..=of_space).contains(&level) {
+            return Err(value.wrong("a campaign of a level that its space never had"));
+        }
         let mut campaign = Campaign {
             number,
+            level,
             name: name.into(),
             version,
             created_at,
@@ -288,19 +294,22 @@ impl Restore {
 
     fn order(&mut self, value: Value<'_>) -> Result<(), Malformed> {
         let (mut id, mut content, mut outcome, mut service) = ("", 0, None, 0);
+        let (mut who, of_space) = ("", self.state.stamp.level);
         value.nested()?.fields(|field, value| {
             match field {
                 1 => id = value.text()?,
                 2 => content = value.number()?,
                 3 => outcome = Some(Outcome::decode_kept(value.nested()?)?),
                 4 => service = value.signed()?,
+                5 if of_space >= 2 => who = value.text()?,
                 _ => return Err(value.wrong("an unknown field of an operator command's id")),
             }
             Ok(())
         })?;
         let outcome = outcome.ok_or_else(|| value.wrong("an id without an answer"))?;
-        self.state.orders.oldest_first.push_back(id.into());
-        self.state.orders.by_id.insert(id.into(), Answered { content, outcome, service });
+        let orders = self.state.orders.by_key.entry(who.into()).or_default();
+        orders.oldest_first.push_back(id.into());
+        orders.by_id.insert(id.into(), Answered { content, outcome, service });
         Ok(())
     }
 

@@ -1,12 +1,24 @@
 //! Applying an entry so that a rule that breaks is an answer, and not the end of whoever applies it.
 
-use super::{Applied, Stamp, State};
+use super::{Stamp, State};
 use crate::command::Command;
 use crate::outcome::Outcome;
+use firstcome_inject::{Mistake, inject};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::sync::Once;
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    /// Its commands ran.
+    Ran,
+    /// It was a copy of a batch seen before: time moved, its commands did not run.
+    Copy,
+    /// It is skipped: time moved, its number is remembered, its commands did not run.
+    Skipped,
+}
 
 /// What is being done to a state.
 #[derive(Clone, Copy, Debug, Default)]
@@ -99,6 +111,11 @@ impl State {
             }
         })
     }
+}
+
+/// Breaks in a campaign called `poison`, where a test has asked for this mistake.
+pub(super) fn break_if(mistake: Mistake, campaign: &str) {
+    assert!(!(inject(mistake) && campaign == "poison"), "a rule breaks, as asked for");
 }
 
 thread_local! {

@@ -32,7 +32,8 @@ impl State {
             Ok(campaign) => campaign,
             Err(refusal) => return Some((refusal.into(), false)),
         };
-        let request = HoldRequest { id, subject, picks, limit: *limit, content: command.content() };
+        let request =
+            HoldRequest { id, subject, picks, limit: *limit, content: command.content(1) };
         let (mut deadlines, mut results) = (Deadlines::new(), NewResults::default());
         let (at, service) = (self.at(), self.service());
         let context =
@@ -108,6 +109,11 @@ impl State {
     /// Gives the stamp of the last entry applied.
     pub fn stamp(&self) -> Stamp {
         self.stamp
+    }
+
+    /// Gives the level of the space: the highest of any entry applied, at which the next one is written.
+    pub fn level(&self) -> u32 {
+        self.stamp.level
     }
 
     /// Gives the time of the last entry applied.

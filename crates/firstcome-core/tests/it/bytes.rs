@@ -31,7 +31,7 @@ fn commands() -> Vec<Command<'static>> {
     let order = Order { id: Some("id"), who: "ops" };
     let mark = Mark { position: 7, digest: u64::MAX };
     let cancel = |by, reason, who| {
-        let (pool, rank) = ("main", u32::MAX);
+        let (pool, rank) = (Some("main"), u32::MAX);
         Command::Cancel { campaign, pool, subject, rank, by, reason, who }
     };
     let put = |opens, expect, order| {
@@ -45,6 +45,16 @@ fn commands() -> Vec<Command<'static>> {
         Command::Claim { campaign, pool: Some("main"), subject, limit: Some(u32::MAX) },
         cancel(By::Subject, "", ""),
         cancel(By::Operator, "fraud", "ops"),
+        Command::Cancel {
+            campaign,
+            pool: None,
+            subject,
+            rank: 1,
+            by: By::Subject,
+            reason: "",
+            who: "",
+        },
+        Command::Raise { level: LEVEL, who: "ops" },
         put(Opens::At(START), Expect::Anything, order),
         put(Opens::Now, Expect::Absent, Order::default()),
         put(Opens::Undecided, Expect::Version(0), order),
@@ -74,6 +84,17 @@ fn commands_read_back_as_they_were_written() {
 }
 
 #[test]
+fn a_command_of_level_2_is_none_of_a_body_of_level_1() {
+    for command in commands().iter().filter(|command| command.level() == 2) {
+        let mut body = BodyWriter::at_level(1, node(3), 9, 4);
+        assert!(body.push(command));
+        let bytes = body.finish();
+        let read = Body::open(&bytes).unwrap().commands();
+        assert!(read.unwrap_err().what.contains("higher level"), "{command:?}");
+    }
+}
+
+#[test]
 fn a_claim_takes_its_subject_and_three_bytes() {
     let claim = |subject| Command::claim("drop", Some("main"), subject);
     let one = body(&[claim("ann")]).len();
@@ -84,12 +105,13 @@ fn a_claim_takes_its_subject_and_three_bytes() {
 fn content_is_what_is_asked_not_who_asks() {
     let put = |title: &str, order| {
         let settings = Settings { title: title.into(), ..settings() };
-        Command::Put { campaign: "drop", settings, expect: Expect::Anything, order }.content()
+        Command::Put { campaign: "drop", settings, expect: Expect::Anything, order }.content(1)
     };
     let ops = Order { id: Some("a"), who: "ops" };
     assert_eq!(put("T", ops), put("T", Order::default()));
     assert_ne!(put("T", ops), put("U", ops));
-    let seen: std::collections::BTreeSet<u64> = commands().iter().map(Command::content).collect();
+    let seen: std::collections::BTreeSet<u64> =
+        commands().iter().map(|command| command.content(LEVEL)).collect();
     assert_eq!(seen.len(), 4 + 5 + 1, "each put and each steer is its own, the others have none");
 }
 
@@ -108,7 +130,7 @@ fn a_batch_is_full_at_its_limits_and_what_did_not_fit_leaves_no_trace() {
     let subject = "s".repeat(255);
     let cancel = Command::Cancel {
         campaign: "drop",
-        pool: "main",
+        pool: Some("main"),
         subject: &subject,
         rank: 1,
         by: By::Operator,
@@ -216,7 +238,7 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
     };
     let cancel = |pool, reason| {
         let (campaign, subject, rank, by, who) = ("drop", "ann", 1, By::Operator, "ops");
-        Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+        Command::Cancel { campaign, pool: Some(pool), subject, rank, by, reason, who }
     };
     let picks = || vec![Pick::quantity("main", 1)];
     let hold = |limit| {
@@ -246,6 +268,8 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         Command::Claim { campaign: "Drop", pool: None, subject: "ann", limit: Some(1) },
         hold(Some(0)),
         change(Some(0)),
+        Command::Raise { level: 1, who: "ops" },
+        Command::Raise { level: LEVEL + 1, who: "ops" },
     ];
     for command in bad {
         let bytes = body(std::slice::from_ref(&command));
@@ -277,7 +301,7 @@ proptest! {
         if let Ok(body) = Body::open(&bytes)
             && let Ok(commands) = body.commands()
         {
-            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1 };
+            let stamp = Stamp { position: 1, at: START, epoch: 0, node: node(1), number: 1, level: 2 };
             let mut outcomes = Vec::new();
             State::new(SPACE, 0).apply(stamp, &commands, &mut outcomes);
             prop_assert_eq!(outcomes.len(), commands.len());

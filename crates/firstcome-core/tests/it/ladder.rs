@@ -151,6 +151,7 @@ fn every_outcome_stands_in_a_script() {
         include_str!("ladder.rs"),
         include_str!("holds.rs"),
         include_str!("seats.rs"),
+        include_str!("levels.rs"),
     ];
     for name in Refusal::ALL.iter().map(|refusal| refusal.as_str()).chain(Outcome::YES) {
         let told = |line: &str| {

@@ -17,6 +17,7 @@ mod holding;
 mod holds;
 mod instants;
 mod ladder;
+mod levels;
 mod limits;
 mod model;
 mod peers;

@@ -62,13 +62,13 @@ impl Model {
     }
 
     fn run(&mut self, at: Timestamp, command: &Command<'_>) -> Answer {
-        let content = command.content();
+        let content = command.content(1);
         match command {
             Command::Claim { campaign, pool, subject, limit } => {
                 self.claim(at, campaign, *pool, subject, *limit)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
-                self.cancel(at, campaign, pool, subject, *rank, *by)
+                self.cancel(at, campaign, *pool, subject, *rank, *by)
             }
             Command::Put { campaign, settings, expect, order } => {
                 self.once(*order, content, |m| m.put(at, campaign, settings.clone(), *expect))
@@ -84,6 +84,7 @@ impl Model {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. } => unreachable!("this model knows no holds"),
+            Command::Raise { level, .. } => Ok(Outcome::Raised { level: *level }),
             Command::Tick { .. } => Ok(Outcome::Ticked),
             Command::Settled { through, .. } => {
                 let through = usize::try_from(*through).unwrap();
@@ -185,14 +186,20 @@ impl Model {
         &mut self,
         at: Timestamp,
         name: &str,
-        pool: &str,
+        pool: Option<&str>,
         subject: &str,
         rank: u32,
         by: By,
     ) -> Answer {
         let drop = self.find(name)?;
-        let place = drop.settings.pools.iter().position(|p| *p.name == *pool);
+        let pools = &drop.settings.pools;
+        let place = match pool {
+            Some(pool) => pools.iter().position(|p| *p.name == *pool),
+            None if pools.len() > 1 => return Err(Refusal::PoolRequired),
+            None => Some(0),
+        };
         let place = place.ok_or(Refusal::NotFound(Missing::Pool))?;
+        let pool = pools[place].name.clone();
         let row = (rank as usize).checked_sub(1).ok_or(Refusal::NoSuchClaim)?;
         let won = drop.claims[place].get_mut(row).ok_or(Refusal::NoSuchClaim)?;
         if won.subject != subject {

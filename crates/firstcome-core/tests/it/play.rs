@@ -10,6 +10,7 @@
 //! 1s   ann claims drop within 2               -> won 1            # she may have 2 units, as somebody said before
 //! 2s   ann cancels drop/main 1                -> cancelled by subject at 2s
 //! 3s   op  cancels ann drop/main 1 for fraud  -> cancelled by operator at 3s
+//! 3s   op  raises 2                           -> raised 2          # the space begins at level 1
 //! 4s   op  pauses|resumes|closes|archives|drops drop
 //! 5s   ledger has 3                           -> settled 3
 //! 6s   time passes                            -> ticked
@@ -154,6 +155,7 @@ fn command(said: &str) -> Command<'_> {
             let through = through.parse().unwrap();
             Command::Settled { through, term, mark: Mark::default() }
         }
+        "raises" => Command::Raise { level: said.parse().unwrap(), who },
         "passes" => Command::Tick { mark: Mark::default() },
         other => holding::command(who, other, said, order),
     }
@@ -173,7 +175,6 @@ fn cancel<'a>(who: &'a str, said: &'a str) -> Command<'a> {
     let (place, rank) = cut(said);
     let (campaign, pool) = target(place);
     let by = if operator { By::Operator } else { By::Subject };
-    let pool = pool.expect("a cancel names the pool");
     Command::Cancel { campaign, pool, subject, rank: rank.parse().unwrap(), by, reason, who }
 }
 

@@ -6,7 +6,7 @@ use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, Outcome, Refusal, Settings, State, Timestamp};
+use firstcome_core::{Command, Expect, LEVEL, Outcome, Refusal, Settings, State, Timestamp};
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeSet;
@@ -84,7 +84,8 @@ fn command() -> impl Strategy<Value = Command<'static>> {
             Command::Claim { campaign, pool, subject, limit }
         });
     let by = prop_oneof![4 => Just(By::Subject), 1 => Just(By::Operator)];
-    let cancel = (campaign(), pool(), subject(), 0..8_u32, by).prop_map(
+    let some = prop_oneof![1 => Just(None), 4 => pool().prop_map(Some)];
+    let cancel = (campaign(), some, subject(), 0..8_u32, by).prop_map(
         |(campaign, pool, subject, rank, by)| {
             let (reason, who) = if by == By::Operator { ("fraud", "ops") } else { ("", subject) };
             Command::Cancel { campaign, pool, subject, rank, by, reason, who }
@@ -134,7 +135,8 @@ fn step() -> impl Strategy<Value = Step> {
 /// A campaign to compete for, then whatever happens.
 pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     let pools = vec![PoolSettings::counted("main", 3), PoolSettings::counted("vip", 2)];
-    let first = (any::<bool>(), any::<bool>()).prop_map(move |(claim_again, units_return)| {
+    let first = (any::<bool>(), any::<bool>(), 1..=LEVEL);
+    let first = first.prop_map(move |(claim_again, units_return, level)| {
         let settings = Settings {
             title: "".into(),
             opens: Opens::Now,
@@ -147,9 +149,18 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
         };
         let (campaign, expect, order) = ("drop", Expect::Absent, Order::default());
         let put = Command::Put { campaign, settings, expect, order };
-        Step { later: 0, node: 1, number_on: 1, commands: vec![put] }
+        let raise = (level > 1).then_some(Command::Raise { level, who: "ops" });
+        Step { later: 0, node: 1, number_on: 1, commands: raise.into_iter().chain([put]).collect() }
     });
     (first, prop::collection::vec(step(), 1..most)).prop_map(|(first, mut rest)| {
+        let level = first.commands.iter().map(Command::level).max();
+        for command in rest.iter_mut().flat_map(|step| &mut step.commands) {
+            if let Command::Cancel { pool: pool @ None, .. } = command
+                && level == Some(1)
+            {
+                *pool = Some("main");
+            }
+        }
         rest.insert(0, first);
         rest
     })

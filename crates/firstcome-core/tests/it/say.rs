@@ -97,6 +97,7 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         }
         Outcome::Ticked => name.into(),
         Outcome::Settled { through } => format!("{name} {through}"),
+        Outcome::Raised { level } => format!("{name} {level}"),
         Outcome::Held(held) | Outcome::AlreadyHeld(held) => {
             format!("{name}{} until {}", units(&held.units), shown_time(held.expires_at))
         }

@@ -5,7 +5,7 @@ use firstcome_core::command::{BodyWriter, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::snapshot::{Manifest, Restore};
 use firstcome_core::state::{Applied, BadSkip, Skip};
-use firstcome_core::{Command, Expect, Settings, Stamp, State};
+use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 fn settings() -> Settings {
@@ -32,7 +32,7 @@ fn entries() -> Vec<(Stamp, Vec<u8>)> {
         assert!(body.push(&command));
         let position = place as u64 + 1;
         let at = START.plus_micros(place as i64 * SECOND);
-        (Stamp { position, at, epoch: 0, node: node(by), number }, body.finish())
+        (Stamp { position, at, epoch: 0, node: node(by), number, level: LEVEL }, body.finish())
     };
     batches.into_iter().enumerate().map(entry).collect()
 }

@@ -252,7 +252,7 @@ fn longest_names_and_reasons_fit_their_pieces() {
         let subject = format!("{n:0255}");
         let claim = Command::claim(&name, Some(&pool), &subject);
         let by = By::Operator;
-        let (pool, who) = (pool.as_str(), who.as_str());
+        let (pool, who) = (Some(pool.as_str()), who.as_str());
         let subject = subject.as_str();
         let cancel = Command::Cancel {
             campaign: &name,

@@ -42,11 +42,16 @@ impl World {
         number: u64,
         commands: &[Command<'_>],
     ) -> Gave {
-        let mut body = BodyWriter::new(node, number, self.state.position());
+        let raise = |command: &Command<'_>| {
+            if let Command::Raise { level, .. } = command { *level } else { 1 }
+        };
+        let level = commands.iter().map(raise).fold(self.state.level(), u32::max);
+        let mut body = BodyWriter::at_level(level, node, number, self.state.position());
         for command in commands {
             assert!(body.push(command), "a small batch has room");
         }
-        let stamp = Stamp { position: self.state.position() + 1, at, epoch: 0, node, number };
+        let position = self.state.position() + 1;
+        let stamp = Stamp { position, at, epoch: 0, node, number, level };
         let bytes = body.finish();
         let gave = apply(&mut self.state, stamp, &bytes);
         self.journal.push((stamp, bytes));

@@ -32,10 +32,11 @@ impl Memory {
         Ok(News { entries, now: self.clock.now() })
     }
 
-    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
         let now = self.clock.now();
         self.with(|state| {
             state.check_there()?;
+            state.level = state.level.max(level);
             state.nodes.insert(me.node, (me, now));
             state.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < MEMBER_FOR);
             Ok(Membership { head: state.head(now), nodes: state.nodes.values().cloned().collect() })
@@ -97,6 +98,7 @@ impl Memory {
             state.entries = Arc::default();
             state.base = (seed.position, seed.name, Some(seed.at));
             state.epoch = seed.epoch;
+            state.level = seed.level;
             state.manifests.clear();
             let Seed { position, manifest: bytes, pieces, .. } = seed;
             state.add_manifest(Manifest { position, bytes, pieces }, self.clock.now());

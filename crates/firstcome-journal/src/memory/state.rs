@@ -33,6 +33,7 @@ pub(super) struct State {
     pub(super) space: SpaceId,
     pub(super) shard: u32,
     pub(super) epoch: u32,
+    pub(super) level: u32,
     /// What stands before the first entry kept: position, name and time of the one before it.
     pub(super) base: (u64, Name, Option<Timestamp>),
     /// Shared with what was kept of it, until the next one comes.
@@ -56,6 +57,7 @@ impl State {
             space,
             shard,
             epoch: 0,
+            level: LEVEL,
             base: (0, Name::default(), None),
             entries: Arc::default(),
             gone: false,
@@ -135,7 +137,7 @@ impl State {
         Head {
             space: self.space,
             shard: self.shard,
-            level: LEVEL,
+            level: self.level,
             position: self.position(),
             name: last.map_or(self.base.1, |(_, name)| *name),
             at: last.map(|(last, _)| last.at).or(self.base.2).unwrap_or(now),

@@ -1,7 +1,7 @@
 -- Notes that a node is there; gives who else is, and where the journal stands.
 --
 -- KEYS  1 head  2 nodes  3 skips
--- ARGV  1 space  2 node  3 what it says of itself  4 for how long it counts, µs
+-- ARGV  1 space  2 node  3 what it says of itself  4 for how long it counts, µs  5 the level of the space as it knows it
 -- Gives {0, now, {the head's fields}, {node, when and what it said, …}, how many entries are skipped};
 --       {1} no head  {2, space} another space
 
@@ -13,6 +13,11 @@ if head[1] ~= ARGV[1] then
         return {2, head[1]}
     end
     return {1}
+end
+-- So that an older build refuses the space at once, and need not read on to the entry that raised it.
+if tonumber(ARGV[5]) > tonumber(head[3]) then
+    call('HSET', KEYS[1], 'level', ARGV[5])
+    head[3] = ARGV[5]
 end
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -7,7 +7,6 @@ use crate::entry::{Entry, Head};
 use crate::failure::Failure;
 use crate::name::Name;
 use crate::shared::Seed;
-use firstcome_core::LEVEL;
 use firstcome_store::Reply;
 
 impl Redis {
@@ -49,7 +48,7 @@ impl Redis {
         let command = self
             .call(step, &[&keys.journal, &keys.head, &keys.manifests, &keys.pieces])
             .arg(self.inner.options.shard)
-            .arg(LEVEL);
+            .arg(seed.level);
         let command = match seen {
             Some(seen) => {
                 let name = &name_bytes(seen.name)[..];

@@ -19,13 +19,14 @@ const REPORT_BYTES: usize = 1 << 20;
 const FRONT_BYTES: usize = 56;
 
 impl Redis {
-    pub(crate) async fn announce(&self, me: NodeStatus) -> Result<Membership, Failure> {
+    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
         let (step, keys) = (&self.inner.scripts.announce, &self.inner.keys);
         let command = self
             .call(step, &[&keys.head, &keys.nodes, &keys.skips])
             .arg(&me.node.0[..])
             .arg(write(&me))
-            .arg(MEMBER_FOR);
+            .arg(MEMBER_FOR)
+            .arg(level);
         let asked = Instant::now();
         let parts = self.run(step, command).await?;
         let [now, fields, live, skips] = &parts[..] else {

@@ -28,6 +28,7 @@ pub(super) fn trouble(failure: Store) -> Failure {
         return Failure::Unfit { why: text, fix: fix.to_owned() };
     }
     if let Store::TooOld { .. }
+    | Store::Cluster { .. }
     | Store::WrongKind { .. }
     | Store::Tls { .. }
     | Store::Address { .. } = &failure

@@ -1,6 +1,7 @@
 //! How a journal in a SQLite file is opened.
 
 use crate::clock::Clock;
+use firstcome_core::LEVEL;
 use firstcome_core::names::SpaceId;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub struct Options {
     pub space: Option<SpaceId>,
     /// The space of a journal that is made now, unless `space` says which.
     pub fresh_space: SpaceId,
+    /// The level at which a journal begins that is made now: the newest, other in tests.
+    pub fresh_level: u32,
     /// The number of the journal in its space.
     pub shard: u32,
     /// Whether what is trimmed goes into the folder's archive.
@@ -35,6 +38,7 @@ impl Options {
             clock: Clock::system(),
             space: None,
             fresh_space,
+            fresh_level: LEVEL,
             shard: 0,
             archive: true,
             queue: QUEUE,

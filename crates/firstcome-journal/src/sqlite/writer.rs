@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::name::Name;
 use crate::worker::Owned;
+use firstcome_core::command::level_of;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
@@ -46,6 +47,7 @@ pub(super) struct CachedHead {
     pub(super) name: Name,
     pub(super) at: Timestamp,
     pub(super) epoch: u32,
+    pub(super) level: u32,
     pub(super) first: u64,
     pub(super) term: u64,
     /// How many entries are skipped.
@@ -82,7 +84,7 @@ impl Writer {
             let space = options.space.unwrap_or(options.fresh_space);
             connection.execute_batch(include_str!("schema.sql"))?;
             let sql = "INSERT INTO head VALUES (1, ?1, ?2, ?3, 0, 0, 0)";
-            execute(connection, sql, (space.0, options.shard, LEVEL))?;
+            execute(connection, sql, (space.0, options.shard, options.fresh_level))?;
             Ok::<_, Failure>(())
         })?;
         let row = HeadRow::read(file.connection())?;
@@ -106,7 +108,16 @@ impl Writer {
             folder: folder.clone(),
             sealer,
             clock: options.clock.clone(),
-            head: CachedHead { position, name, at, epoch: row.epoch, first, term: row.term, skips },
+            head: CachedHead {
+                position,
+                name,
+                at,
+                epoch: row.epoch,
+                level: row.level,
+                first,
+                term: row.term,
+                skips,
+            },
             archived: options.archive,
             archive: None,
             keep_for: options.keep_for,
@@ -118,6 +129,7 @@ impl Writer {
         let Self { file, sealer, clock, head, .. } = self;
         self.untidy = true;
         let Append { body, name, applied, applied_name } = append;
+        let level = level_of(&body).unwrap_or(head.level).max(head.level);
         let (entry, mut entries) = file.transaction(
             |connection| {
                 let missed = missed(connection, sealer, head, applied, applied_name)?;
@@ -130,6 +142,9 @@ impl Writer {
                     body,
                 };
                 insert(connection, sealer, &entry)?;
+                if level > head.level {
+                    execute(connection, "UPDATE head SET level = ?1", [level])?;
+                }
                 Ok::<_, Failure>((entry, missed))
             },
             |connection, (entry, _)| Ok(rows::last_position(connection)? == Some(entry.position)),
@@ -137,6 +152,7 @@ impl Writer {
         head.position = entry.position;
         head.name = name;
         head.at = entry.at;
+        head.level = level;
         if entries.len() < READ_ENTRIES {
             entries.push(entry);
         }
@@ -159,7 +175,7 @@ impl Writer {
         Head {
             space: self.sealer.space,
             shard: self.sealer.shard,
-            level: LEVEL,
+            level: self.head.level,
             position: self.head.position,
             name: self.head.name,
             at: if self.head.position == 0 { now } else { self.head.at },

@@ -49,7 +49,7 @@ async fn everything_is_kept_and_another_one_may_go_on_with_it() {
     let term = journal.mint_term().await.unwrap();
     install(&journal, 3, b"a manifest".to_vec(), vec![name], term).await.unwrap();
     let there = journal.shared().unwrap();
-    there.announce(announcement(b'a', 4)).await.unwrap();
+    there.announce(announcement(b'a', 4), 1).await.unwrap();
     there.raise_epoch(journal.head().await.unwrap()).await.unwrap();
     there.report(1, node(b'a'), "a report".into()).await.unwrap();
     let (kept, entries) = (memory.kept(), all(&journal, 0).await);
@@ -65,7 +65,7 @@ async fn everything_is_kept_and_another_one_may_go_on_with_it() {
         assert_eq!(journal.newest_snapshot().await.unwrap().unwrap(), b"a manifest");
         assert_eq!(journal.piece(name).await.unwrap(), Some(bytes.clone()));
         assert_eq!(journal.mint_term().await.unwrap(), term + 1);
-        assert_eq!(shared.announce(announcement(b'b', 4)).await.unwrap().nodes.len(), 2);
+        assert_eq!(shared.announce(announcement(b'b', 4), 1).await.unwrap().nodes.len(), 2);
         assert_eq!(shared.reports().await.unwrap(), [(1, node(b'a'), "a report".into())]);
         claims(&journal, &mut ann.clone(), 1).await;
     }

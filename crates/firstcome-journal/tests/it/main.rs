@@ -78,6 +78,7 @@ macro_rules! sharing {
                 following_sees_everything_in_order,
                 the_roll_has_who_announced_lately,
                 who_leaves_is_off_the_roll,
+                the_level_of_the_head_follows_the_nodes_and_never_goes_down,
                 entries_are_put_back_whole,
                 entries_are_put_back_in_parts_and_once,
                 callers_are_compared_with_what_was_put_back,

@@ -60,11 +60,33 @@ async fn a_journal_of_another_space_is_refused() {
 #[tokio::test]
 async fn a_journal_of_a_higher_level_is_refused() {
     let (scratch, hands) = filled().await;
-    edit(&scratch.data(), "UPDATE head SET level = 2");
+    edit(&scratch.data(), "UPDATE head SET level = 3");
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
+}
+
+#[tokio::test]
+async fn a_file_that_was_made_at_level_1_stays_there_until_an_entry_of_level_2_is_stored() {
+    let (scratch, hands) = (Scratch::new(), Hands::new());
+    let at_level_1 = Options { fresh_level: 1, ..options(&hands) };
+    let sqlite = Sqlite::open(&DataFolder::take(scratch.data()).unwrap(), at_level_1).unwrap();
+    let journal = Journal::Sqlite(sqlite.clone());
+    let mut ann = Player::new(b'a');
+    for level in [1, 1, 2, 1] {
+        let mut append = ann.next("ann");
+        let (node, number) = (append.name.node, append.name.number);
+        let body = firstcome_core::command::BodyWriter::at_level(level, node, number, 0);
+        append.body = body.finish().into();
+        ann.apply(&journal.append(append).await.unwrap().entries);
+    }
+    assert_eq!(journal.head().await.unwrap().level, 2, "it never goes down");
+    sqlite.close().await;
+    assert_eq!(ReadOnly::open(&scratch.data()).unwrap().head().unwrap().level, 2);
+    let sqlite = open(&scratch.data(), &hands);
+    assert_eq!(Journal::Sqlite(sqlite.clone()).head().await.unwrap().level, 2);
+    sqlite.close().await;
 }
 
 #[tokio::test]
@@ -76,14 +98,14 @@ async fn an_entry_of_a_higher_level_stops_the_reader_there() {
     ann.apply(&journal.read(0).await.unwrap());
     let mut append = ann.next("ann");
     append.name.number = 2;
-    append.body = firstcome_core::command::BodyWriter::at_level(2, ann.node, 2, 0).finish().into();
+    append.body = firstcome_core::command::BodyWriter::at_level(3, ann.node, 2, 0).finish().into();
     journal.append(append).await.unwrap();
     assert_eq!(journal.read(0).await.unwrap().len(), 1, "what can be read is given");
     let failure = journal.read(1).await.unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
     sqlite.close().await;
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(2)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
 }
 
 #[tokio::test]

@@ -14,13 +14,13 @@ const NODE: NodeId = NodeId(*b"0123456789abcdef");
 
 /// The body that the page takes apart.
 fn example() -> Vec<u8> {
-    let mut body = BodyWriter::new(NODE, 7, 41);
+    let mut body = BodyWriter::at_level(1, NODE, 7, 41);
     let commands = [
         Command::claim("spring", None, "ann"),
         Command::claim("spring", None, "bob"),
         Command::Cancel {
             campaign: "spring",
-            pool: "main",
+            pool: Some("main"),
             subject: "ann",
             rank: 17,
             by: By::Operator,

@@ -196,7 +196,7 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
     assert_eq!(t.journal.mint_term().await.unwrap(), 2);
     assert_eq!(t.journal.trim(2).await.unwrap(), 11);
     let shared = t.journal.shared().unwrap();
-    let roll = shared.announce(crate::sharing::announcement(b'a', 20)).await.unwrap();
+    let roll = shared.announce(crate::sharing::announcement(b'a', 20), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1);
     shared.leave(node(b'a')).await.unwrap();
     assert_eq!(t.journal.head().await.unwrap().position, 20, "nothing was stored");
@@ -206,7 +206,7 @@ async fn a_full_server_is_still_trimmed_and_has_a_roll() {
 async fn a_follower_without_news_asks_for_nothing_that_an_announcement_told() {
     let Some(t) = Trimmed::new(|_| {}).await else { return };
     let shared = t.journal.shared().unwrap();
-    shared.announce(crate::sharing::announcement(b'a', 0)).await.unwrap();
+    shared.announce(crate::sharing::announcement(b'a', 0), 1).await.unwrap();
     let before = t.server.calls_of("hget");
     for _ in 0..5 {
         let news = shared.follow(0, Duration::from_millis(1)).await.unwrap();

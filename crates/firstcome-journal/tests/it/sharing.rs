@@ -74,32 +74,41 @@ pub(crate) fn announcement(letter: u8, position: u64) -> NodeStatus {
 pub(crate) async fn the_roll_has_who_announced_lately(stage: &Stage) {
     let (shared, second) = (stage.shared(), 1_000_000);
     Player::new(b'x').claims(&stage.journal, "someone").await.unwrap();
-    let roll = shared.announce(announcement(b'a', 1)).await.unwrap();
+    let roll = shared.announce(announcement(b'a', 1), 1).await.unwrap();
     assert_eq!(roll.head, stage.journal.head().await.unwrap());
     assert_eq!(roll.nodes, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
     stage.hands.turn(4 * second);
-    shared.announce(announcement(b'b', 1)).await.unwrap();
+    shared.announce(announcement(b'b', 1), 1).await.unwrap();
     stage.hands.turn(6 * second - 1);
-    let roll = shared.announce(announcement(b'b', 2)).await.unwrap();
+    let roll = shared.announce(announcement(b'b', 2), 1).await.unwrap();
     let seen: Vec<_> = roll.nodes.iter().map(|(who, at)| (who.clone(), at.as_micros())).collect();
     let now = NOON + 10 * second - 1;
     assert_eq!(seen, [(announcement(b'a', 1), NOON), (announcement(b'b', 2), now)]);
     stage.hands.turn(1);
-    let roll = shared.announce(announcement(b'b', 2)).await.unwrap();
+    let roll = shared.announce(announcement(b'b', 2), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1, "ten seconds are too long");
     assert_eq!(roll.head.now.as_micros(), NOON + 10 * second);
 }
 
 pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {
     let shared = stage.shared();
-    shared.announce(announcement(b'a', 0)).await.unwrap();
-    shared.announce(announcement(b'b', 0)).await.unwrap();
+    shared.announce(announcement(b'a', 0), 1).await.unwrap();
+    shared.announce(announcement(b'b', 0), 1).await.unwrap();
     for _ in 0..2 {
         shared.leave(node(b'a')).await.unwrap();
     }
-    let roll = shared.announce(announcement(b'b', 0)).await.unwrap();
+    let roll = shared.announce(announcement(b'b', 0), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1);
     assert_eq!(roll.nodes[0].0.node, node(b'b'));
+}
+
+pub(crate) async fn the_level_of_the_head_follows_the_nodes_and_never_goes_down(stage: &Stage) {
+    let (shared, newest) = (stage.shared(), stage.journal.head().await.unwrap().level);
+    for (said, is) in [(1, newest), (newest + 1, newest + 1), (newest, newest + 1)] {
+        let membership = shared.announce(announcement(b'a', 0), said).await.unwrap();
+        assert_eq!(membership.head.level, is);
+        assert_eq!(stage.journal.head().await.unwrap().level, is);
+    }
 }
 
 /// What a node still has of a journal that lost it: entries of two nodes, a while ago.
@@ -221,6 +230,7 @@ pub(crate) async fn the_epoch_is_raised_where_it_was_seen(stage: &Stage) {
 
 fn seed(pieces: Vec<PieceName>) -> Seed {
     Seed {
+        level: 1,
         position: 10,
         name: Name { node: node(b'z'), number: 7 },
         at: Timestamp::from_micros(NOON + MINUTE),
@@ -298,7 +308,7 @@ pub(crate) async fn a_seed_makes_a_lost_space_again(stage: &Stage) {
     };
     is_gone(ann.claims(journal, "ann").await.unwrap_err());
     is_gone(journal.head().await.unwrap_err());
-    is_gone(shared.announce(announcement(b'a', 1)).await.unwrap_err());
+    is_gone(shared.announce(announcement(b'a', 1), 1).await.unwrap_err());
     is_gone(shared.raise_epoch(seen).await.unwrap_err());
     is_gone(shared.put_back(0, Name::default(), lost().await).await.unwrap_err());
     is_gone(shared.reseed(Some(seen), seed(Vec::new())).await.unwrap_err());

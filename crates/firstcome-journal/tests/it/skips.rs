@@ -78,12 +78,12 @@ pub(crate) async fn an_entry_that_a_node_applied_is_not_skipped(stage: &Stage) {
         since: Timestamp::from_micros(NOON),
         address: "http://10.0.0.7:8080".into(),
     };
-    assert_eq!(shared.announce(says(b'x', 2)).await.unwrap().head.skips, 0);
-    shared.announce(says(b'y', 3)).await.unwrap();
+    assert_eq!(shared.announce(says(b'x', 2), 1).await.unwrap().head.skips, 0);
+    shared.announce(says(b'y', 3), 1).await.unwrap();
     let refused = journal.skip(skip(3, b'a', 3)).await.unwrap_err();
     assert!(refused.to_string().contains("10.0.0.7:8080"), "{refused}");
     journal.skip(skip(4, b'a', 4)).await.unwrap();
-    assert_eq!(shared.announce(says(b'x', 2)).await.unwrap().head.skips, 1);
+    assert_eq!(shared.announce(says(b'x', 2), 1).await.unwrap().head.skips, 1);
     // One that is gone for ten seconds says nothing any more.
     stage.hands.turn(MINUTE);
     journal.skip(skip(3, b'a', 3)).await.unwrap();

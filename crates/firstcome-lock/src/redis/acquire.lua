@@ -12,9 +12,8 @@ if now > tonumber(ARGV[3]) then
     return {-1, 0, now}
 end
 
-local left = call('PTTL', KEYS[1])
-if left == -2 then
-    -- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
+-- Gives the next fence.
+local function mint()
     -- The clock is nearly always ahead of the last fence, so it is written at once and the last one looked at after.
     -- A number is written with all its digits.
     local fence, last = now, nil
@@ -27,6 +26,13 @@ if left == -2 then
         fence = tonumber(last) + 1
         call('SET', KEYS[2], fence, 'KEEPTTL')
     end
+    return fence
+end
+
+local left = call('PTTL', KEYS[1])
+if left == -2 then
+    -- Minted first: a counter that cannot be written must not leave a lock behind that nobody knows of.
+    local fence = mint()
     call('HSET', KEYS[1], ARGV[1], '1')
     call('PEXPIRE', KEYS[1], ARGV[2])
     return {1, fence, now}
@@ -35,6 +41,7 @@ end
 if call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
     local holds = call('HINCRBY', KEYS[1], ARGV[1], 1)
     call('PEXPIRE', KEYS[1], ARGV[2])
-    return {holds, tonumber(call('GET', KEYS[2]) or 0), now}
+    -- The counter may have ended before a lock that is held for longer: a new fence is higher than the one before.
+    return {holds, tonumber(call('GET', KEYS[2]) or mint()), now}
 end
 return {0, left, now}

@@ -2,13 +2,16 @@
 --
 -- KEYS  1 lock  2 channel  3 latch of this request
 -- ARGV  1 owner  2 lease (ms) for the holds that remain  3 life of the latch (ms)
--- Gives the holds that remain, or nil where the owner holds nothing. The latch makes sending it again harmless.
+-- Gives the holds that remain, or nil where the owner holds nothing, also where what it left has ended since. The latch
+-- makes sending it again harmless.
 
 local call = redis.call
 local latch = call('GET', KEYS[3])
 local holds = call('HGET', KEYS[1], ARGV[1])
-if latch then
-    return latch == '1' and 0 or tonumber(holds or 0)
+if latch == '1' then
+    return 0
+elseif latch then
+    return holds and tonumber(holds) or nil
 elseif not holds then
     return nil
 elseif holds ~= '1' then

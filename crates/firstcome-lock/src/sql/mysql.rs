@@ -2,6 +2,7 @@
 
 mod permits;
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use firstcome_store::mysql::{MySql, Options, Row as Found, bytes, cell, text};
@@ -127,29 +128,6 @@ impl MySqlTable {
         lease: i64,
     ) -> Result<Vec<i32>, Failure> {
         let asked: Vec<_> = names.into_iter().zip(owners).collect();
-        let together = self.renew_together(&asked, lease).await;
-        if asked.len() == 1
-            || !matches!(together, Err(Failure::Store(firstcome_store::Failure::Held { .. })))
-        {
-            return together;
-        }
-        // One row that somebody else's transaction has must not hold up the others.
-        let mut answers = Vec::new();
-        for one in &asked {
-            match self.renew_together(std::slice::from_ref(one), lease).await {
-                Ok(answer) => answers.extend(answer),
-                Err(Failure::Store(firstcome_store::Failure::Held { .. })) => answers.push(1),
-                Err(failure) => return Err(failure),
-            }
-        }
-        Ok(answers)
-    }
-
-    async fn renew_together(
-        &self,
-        asked: &[(String, String)],
-        lease: i64,
-    ) -> Result<Vec<i32>, Failure> {
         let names: Vec<String> = asked.iter().map(|(name, _)| text(name)).collect();
         let pair = |(name, owner): &(String, String)| format!("({}, {})", text(name), text(owner));
         let pairs: Vec<String> = asked.iter().map(pair).collect();
@@ -160,13 +138,11 @@ impl MySqlTable {
         ];
         let sql = if lease > 0 { [RENEW, OWNERS].concat() } else { OWNERS.to_owned() };
         let sets = self.keep.step(&fill(&sql, &values)).await?;
-        let mut held: Vec<(String, String)> = Vec::new();
+        let mut held: HashMap<(String, String), i32> = HashMap::new();
         for row in sets.last().into_iter().flatten() {
-            held.push((cell(row, 0)?, cell(row, 1)?));
+            held.insert((cell(row, 0)?, cell(row, 1)?), cell(row, 2)?);
         }
-        // All of them were renewed, or none and it failed.
-        let kept = if lease > 0 { 2 } else { 1 };
-        Ok(asked.iter().map(|one| if held.contains(one) { kept } else { 0 }).collect())
+        Ok(asked.iter().map(|one| held.get(one).copied().unwrap_or(0)).collect())
     }
 
     pub(super) async fn guard(

@@ -177,3 +177,12 @@ async fn times_that_cannot_be_counted_with() {
     let century = Duration::from_secs(3_155_760_000);
     take(&locks.lock("x").unwrap().renewed(century)).await.release().await.unwrap();
 }
+
+#[tokio::test]
+async fn a_redis_cluster() {
+    let more = ["--cluster-enabled", "yes"].map(str::to_owned).to_vec();
+    let Some(redis) = Redis::with(Settings { more, ..Settings::default() }) else { return };
+    let refused = hinted(Locks::connect(&redis.url()).await.unwrap_err());
+    assert!(refused.to_string().contains("is part of a Redis Cluster"), "{refused}");
+    assert_eq!(refused.effect(), Effect::None);
+}

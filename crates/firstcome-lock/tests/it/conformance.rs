@@ -4,53 +4,6 @@ use firstcome_lock::{Failure, Gate, Locks, Loss, Released, Tried, Written};
 
 use crate::stage::{Inside, SECOND, Stage, is_held, ms, take, until, until_free};
 
-macro_rules! on_every_store {
-    ($($name:ident)+) => {
-        mod redis { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::redis() { super::$name(stage).await }
-            }
-        )+ }
-        mod postgres { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::postgres() { super::$name(stage).await }
-            }
-        )+ }
-        mod sqlite { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::sqlite() { super::$name(stage).await }
-            }
-        )+ }
-        mod mariadb { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::mariadb() { super::$name(stage).await }
-            }
-        )+ }
-        mod pgbouncer { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::pooled() { super::$name(stage).await }
-            }
-        )+ }
-        mod valkey { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::valkey() { super::$name(stage).await }
-            }
-        )+ }
-        mod memory { $(
-            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-            async fn $name() {
-                if let Some(stage) = crate::stage::Stage::memory() { super::$name(stage).await }
-            }
-        )+ }
-    };
-}
-
 on_every_store! {
     taken_once_and_given_back
     one_client_is_many_owners

@@ -125,16 +125,18 @@ async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_renewal_whose_answer_was_lost_is_asked_again() {
-    let protected = outlasts(Silence::Network, Locks::builder());
-    let mistaken = outlasts(Silence::Network, making(Mistake::RenewOnce));
+    let protected = outlasts(Silence::Network, making(Mistake::RenewEachThird));
+    let mistaken = making(Mistake::RenewEachThird).inject(Mistake::RenewOnce);
+    let mistaken = outlasts(Silence::Network, mistaken);
     let (Some(protected), Some(mistaken)) = tokio::join!(protected, mistaken) else { return };
     assert!(protected && !mistaken, "{protected} {mistaken}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_stands_still_costs_no_lease_that_could_be_renewed() {
-    let protected = outlasts(Silence::Server, Locks::builder());
-    let mistaken = outlasts(Silence::Server, making(Mistake::RenewOnce));
+    let protected = outlasts(Silence::Server, making(Mistake::RenewEachThird));
+    let mistaken = making(Mistake::RenewEachThird).inject(Mistake::RenewOnce);
+    let mistaken = outlasts(Silence::Server, mistaken);
     let (Some(protected), Some(mistaken)) = tokio::join!(protected, mistaken) else { return };
     assert!(protected && !mistaken, "{protected} {mistaken}");
 }

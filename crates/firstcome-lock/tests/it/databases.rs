@@ -316,3 +316,44 @@ async fn is_held_as_before(stage: &Stage, lease: &firstcome_lock::Lease) {
     assert!(next.fence().get().abs_diff(lease.fence().get()) < 600_000_000);
     next.release().await.unwrap();
 }
+
+/// A guarded write is told to have been refused only where it did not happen, also where another one overtakes it before the
+/// row is looked at.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_guarded_write_that_was_overtaken_has_happened() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let Some(server) = MariaDb::shared() else { return };
+    let url = server.new_database();
+    let database = url.rsplit('/').next().unwrap().to_owned();
+    let stage = Stage::Database(url);
+    let clients = [stage.client().await, stage.client().await];
+    server.sql(&format!(
+        "USE {database}; CREATE TABLE history (fence bigint PRIMARY KEY); \
+         CREATE TRIGGER note AFTER UPDATE ON firstcome_guards FOR EACH ROW \
+         INSERT INTO history SELECT NEW.fence FROM DUAL WHERE NEW.fence <> OLD.fence"
+    ));
+    let fences = Arc::new(AtomicU64::new(1));
+    let tasks = (0..8).map(|task| {
+        let (guard, fences) = (clients[task % 2].guard("value").unwrap(), Arc::clone(&fences));
+        tokio::spawn(async move {
+            let mut refused = Vec::new();
+            for _ in 0..250 {
+                let fence = fences.fetch_add(1, Ordering::SeqCst);
+                let owner = format!("owner {fence}");
+                let written = guard.write_as(fence.into(), &owner, owner.as_bytes()).await;
+                if matches!(written.unwrap(), firstcome_lock::Written::Refused { .. }) {
+                    refused.push(fence.to_string());
+                }
+            }
+            refused
+        })
+    });
+    let mut refused = vec!["0".to_owned()];
+    for task in tasks.collect::<Vec<_>>() {
+        refused.extend(task.await.unwrap());
+    }
+    let happened = format!("SELECT count(*) FROM history WHERE fence IN ({})", refused.join(", "));
+    let happened = server.sql(&format!("USE {database}; {happened}"));
+    assert_eq!(happened, "0", "of {} that were refused", refused.len() - 1);
+}

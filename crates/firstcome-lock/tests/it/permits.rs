@@ -213,7 +213,7 @@ async fn a_writer_comes_when_the_last_reader_has_gone(stage: Stage) {
 
 /// Tells whether it was free, and nobody of the same process was in line.
 async fn take_if_free(lock: &Lock) -> bool {
-    match lock.lock_within(ms(20)).await.unwrap().got() {
+    match lock.lock_within(ms(500)).await.unwrap().got() {
         Some(lease) => lease.release().await.unwrap() == Released::Free,
         None => false,
     }

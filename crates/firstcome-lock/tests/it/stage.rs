@@ -9,13 +9,15 @@ use firstcome_testbed::{Folder, MariaDb, PgBouncer, Postgres, Redis};
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-pub(crate) fn ms(millis: u64) -> Duration {
+pub(crate) const fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
 /// A store under test, on which any number of clients can be made.
 pub(crate) enum Stage {
     Redis(Redis),
+    /// A server, and the URL of a user who has the documented rights and no other.
+    Limited(#[expect(dead_code, reason = "it ends when it is dropped")] Redis, String),
     /// A database in a server, by its URL.
     Database(String),
     /// A database behind a pooler.
@@ -34,8 +36,32 @@ impl Stage {
         Redis::valkey().map(Self::Redis)
     }
 
+    pub(crate) fn limited() -> Option<Self> {
+        let redis = Redis::start()?;
+        let url = crate::rights::limited_user(&redis);
+        Some(Self::Limited(redis, url))
+    }
+
     pub(crate) fn postgres() -> Option<Self> {
         Some(Self::Database(Postgres::shared()?.new_database()))
+    }
+
+    /// The same as a role with the documented grants.
+    pub(crate) async fn limited_postgres() -> Option<Self> {
+        let server = Postgres::shared()?;
+        let url = server.new_database();
+        let run = |database: &str, statements: &str| drop(server.sql(database, statements));
+        Some(Self::Database(crate::rights::limited_role(&url, run).await))
+    }
+
+    /// The same as a user with the documented grants.
+    pub(crate) async fn limited_mariadb() -> Option<Self> {
+        let server = MariaDb::shared()?;
+        let url = server.new_database();
+        let run = |database: &str, statements: &str| {
+            drop(server.sql(&format!("USE {database}; {statements}")));
+        };
+        Some(Self::Database(crate::rights::limited_role(&url, run).await))
     }
 
     pub(crate) fn pooled() -> Option<Self> {
@@ -70,7 +96,7 @@ impl Stage {
     pub(crate) fn url(&self) -> String {
         match self {
             Self::Redis(redis) => redis.url(),
-            Self::Database(url) | Self::Pooled(url, _) => url.clone(),
+            Self::Limited(_, url) | Self::Database(url) | Self::Pooled(url, _) => url.clone(),
             Self::File(folder) => format!("sqlite://{}/locks.db", folder.path().display()),
             Self::Memory(_) => panic!("nobody else reaches this memory"),
         }
@@ -84,7 +110,7 @@ impl Stage {
     pub(crate) async fn client_with(&self, builder: Builder) -> Locks {
         match self {
             Self::Redis(redis) => builder.connect(Options::new(redis.url())).await.unwrap(),
-            Self::Database(_) | Self::Pooled(..) | Self::File(_) => {
+            Self::Limited(..) | Self::Database(_) | Self::Pooled(..) | Self::File(_) => {
                 builder.connect_to(&self.url()).await.unwrap()
             }
             Self::Memory(memory) => builder.memory(memory).unwrap(),

@@ -70,6 +70,42 @@ async fn a_short_stall_costs_nothing() {
     assert!(near.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
 }
 
+/// Whenever a store begins to stand still, it may do so for most of a lease.
+#[tokio::test(start_paused = true)]
+async fn a_stall_of_most_of_a_lease_costs_nothing() {
+    for (lease, stall) in [(ms(1200), ms(930)), (LEASE, ms(7200))] {
+        for phase in 0..40 {
+            let (way, far, _) = store();
+            let held = far.lock("x").unwrap().renewed(lease).lock().await.unwrap();
+            sleep(lease + lease * phase / 40).await;
+            way.stall();
+            sleep(stall).await;
+            way.open();
+            sleep(lease).await;
+            assert!(held.is_valid(), "{lease:?} at {phase} of 40");
+        }
+    }
+}
+
+/// In contrast: renewed each third of a lease, as is usual, it is lost where the stall covers a renewal.
+#[tokio::test(start_paused = true)]
+async fn a_lease_that_is_renewed_seldom_is_lost() {
+    let mut lost = 0;
+    for phase in 0..40 {
+        let (memory, way) = (Memory::starting_at(1_000), Way::new());
+        let far = Locks::builder().inject(Mistake::RenewEachThird);
+        let far = far.memory(&memory.through(&way)).unwrap();
+        let held = far.lock("x").unwrap().renewed(ms(1200)).lock().await.unwrap();
+        sleep(ms(1200 + 30 * phase)).await;
+        way.stall();
+        sleep(ms(930)).await;
+        way.open();
+        sleep(ms(1200)).await;
+        lost += u32::from(!held.is_valid());
+    }
+    assert!(lost >= 20, "{lost} of 40");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_process_held_that_died_runs_out() {
     let (way, far, near) = store();

@@ -38,7 +38,7 @@ pub(crate) struct Plan {
     pub(crate) seed: u64,
     /// Processes of each tongue.
     pub(crate) crowd: usize,
-    /// The lease of all of them, renewed each third of it, in milliseconds.
+    /// The lease of all of them, renewed each tenth of it, in milliseconds.
     pub(crate) lease_ms: u64,
     /// The kind of lock of those in Java: plain or spin.
     pub(crate) java_takes: &'static str,

@@ -115,7 +115,7 @@ impl AbandonedBranch {
     fn note(&mut self, command: &Command<'_>, ours: &State) {
         let (campaign, pool, subject) = match *command {
             Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
-            Command::Cancel { campaign, pool, subject, .. } => (campaign, Some(pool), subject),
+            Command::Cancel { campaign, pool, subject, .. } => (campaign, pool, subject),
             Command::Confirm { step, .. } => {
                 self.note_hold(step.campaign, step.hold, ours);
                 // The units of a hold may be of any pool.
@@ -141,6 +141,7 @@ impl AbandonedBranch {
             Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => return,
         };

@@ -99,6 +99,7 @@ impl From<firstcome_store::Failure> for LedgerFailure {
             | Failure::Denied { .. }
             | Failure::NoDatabase { .. }
             | Failure::TooOld { .. }
+            | Failure::Cluster { .. }
             | Failure::Tls { .. }
             | Failure::NoTls { .. } => Self::Denied(text),
             // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.

@@ -97,7 +97,7 @@ async fn who_lost_a_claim_that_was_cancelled_is_on_the_list_too() {
     }
     let cancel = Command::Cancel {
         campaign: "spring",
-        pool: "main",
+        pool: Some("main"),
         subject: "bob",
         rank: 2,
         by: By::Operator,

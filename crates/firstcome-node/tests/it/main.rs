@@ -7,6 +7,7 @@ mod forks;
 mod holding;
 mod large;
 mod leading;
+mod levels;
 mod lines;
 mod mended;
 mod mistakes;

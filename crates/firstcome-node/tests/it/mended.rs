@@ -40,6 +40,7 @@ async fn claims(store: &Memory) -> Vec<Vec<String>> {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => None,
         });

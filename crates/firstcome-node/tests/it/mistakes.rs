@@ -75,8 +75,8 @@ async fn an_earlier_win_is_repeated_after_its_cancel() {
         let rank = one.claims("ann").await;
         two.reaches(2).await;
         hold(&two).await;
-        let [campaign, pool, subject, reason, who] = ["spring", "main", "ann", "", ""];
-        let by = By::Subject;
+        let [campaign, subject, reason, who] = ["spring", "ann", "", ""];
+        let (pool, by) = (Some("main"), By::Subject);
         let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
         one.node.intake.decide(&cancel).await.unwrap();
         from_memory(&two.tries("ann", None).await)

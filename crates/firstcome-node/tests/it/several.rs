@@ -324,6 +324,7 @@ async fn seed(
     }
     let manifest = frozen.finish();
     let seed = firstcome_journal::shared::Seed {
+        level: LEVEL,
         position: head.position,
         name: head.name,
         at: head.at,

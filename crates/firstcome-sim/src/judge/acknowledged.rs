@@ -90,6 +90,7 @@ impl<'h> Holds<'h> {
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => {
                 return if self.excuses.is_brought(heard.origin, self.replay) {

@@ -7,7 +7,7 @@ use super::{At, Broken, Story, Verdict, memory};
 use crate::history::{Asked, Exchange, History, Reply};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
-use firstcome_core::{Command, Outcome};
+use firstcome_core::{Command, LEVEL, Outcome};
 use firstcome_node::Decided;
 use firstcome_node::Failure;
 use std::collections::BTreeSet;
@@ -151,7 +151,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             Command::Cancel { campaign: c, pool: p, subject: s, rank: r, by, .. },
         ) => {
             let same_word = *operator == (*by == By::Operator);
-            campaign == c && pool == p && subject == s && rank == r && same_word
+            campaign == c && pool.as_deref() == *p && subject == s && rank == r && same_word
         }
         (Asked::Put { campaign, settings }, Command::Put { campaign: c, settings: s, .. }) => {
             campaign == c && **settings == *s
@@ -159,9 +159,14 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
         (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
             campaign == c && steer == s
         }
+        (Asked::Raise, Command::Raise { level, .. }) => *level == LEVEL,
         (Asked::On { command: asked_for, .. }, command) => asked_for.command() == *command,
         (
-            Asked::Claim { .. } | Asked::Cancel { .. } | Asked::Put { .. } | Asked::Steer { .. },
+            Asked::Claim { .. }
+            | Asked::Cancel { .. }
+            | Asked::Put { .. }
+            | Asked::Steer { .. }
+            | Asked::Raise,
             _,
         ) => false,
     }

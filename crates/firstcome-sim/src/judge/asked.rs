@@ -34,6 +34,7 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         Command::Seats { campaign, .. }
         | Command::Block { campaign, .. }
         | Command::Move { campaign, .. } => Some((6, campaign, "", 0)),
+        Command::Raise { .. } => Some((7, "", "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }
 }
@@ -44,6 +45,7 @@ fn key_of_asked(asked: &Asked) -> Key<'_> {
         Asked::Cancel { campaign, subject, rank, .. } => (1, campaign, subject, *rank),
         Asked::Put { campaign, .. } => (2, campaign, "", 0),
         Asked::Steer { campaign, .. } => (3, campaign, "", 0),
+        Asked::Raise => (7, "", "", 0),
         Asked::On { command, .. } => key_of_command(&command.command())
             .expect("people ask for nothing that nodes append by themselves"),
     }
@@ -148,6 +150,7 @@ fn may_be_sent(reply: &Reply) -> bool {
             | Failure::StoreFull
             | Failure::TooLarge(_)
             | Failure::Malformed(_)
+            | Failure::LevelTooLow { .. }
             | Failure::Unavailable(_)
             | Failure::StalePosition => false,
         },
@@ -171,7 +174,8 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
             | Command::Confirm { .. }
             | Command::Seats { .. }
             | Command::Block { .. }
-            | Command::Move { .. },
+            | Command::Move { .. }
+            | Command::Raise { .. },
             other,
         ) => one == other,
         (

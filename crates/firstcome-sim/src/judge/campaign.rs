@@ -94,6 +94,8 @@ impl<'a> Pool<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Campaign<'a> {
     pub(super) version: u32,
+    /// That of the space when it was made.
+    pub(super) level: u32,
     /// As they stand: the opening is never `Now`, capacities are those in force.
     pub(super) settings: Settings,
     pub(super) paused: bool,
@@ -111,7 +113,7 @@ pub(super) struct Campaign<'a> {
 impl<'a> Campaign<'a> {
     pub(super) fn create(
         entry: usize,
-        at: Timestamp,
+        (at, level): (Timestamp, u32),
         mut asked: Settings,
     ) -> Result<Self, Refusal> {
         if asked.opens == Opens::Now {
@@ -120,6 +122,7 @@ impl<'a> Campaign<'a> {
         check_times(at, &asked)?;
         Ok(Self {
             version: 1,
+            level,
             pools: asked.pools.iter().map(Pool::new).collect(),
             settings: asked,
             paused: false,
@@ -225,12 +228,16 @@ impl<'a> Campaign<'a> {
     /// Undoes a claim; says how it is undone and by which entry, and what came of it if it was not before.
     pub(super) fn cancel(
         &mut self,
-        name: &str,
+        name: Option<&str>,
         subject: &'a str,
         rank: u32,
         undone: Undone,
     ) -> Result<(Undone, Option<Made<'a>>), Refusal> {
-        let pool_index = self.pool_index(name).ok_or(Refusal::NotFound(Missing::Pool))?;
+        if name.is_none() && self.pools.len() > 1 {
+            return Err(Refusal::PoolRequired);
+        }
+        let pool_index = name.map_or(Some(0), |name| self.pool_index(name));
+        let pool_index = pool_index.ok_or(Refusal::NotFound(Missing::Pool))?;
         let pool = &mut self.pools[pool_index];
         let row = (rank as usize).checked_sub(1).and_then(|row| pool.rows.get_mut(row));
         let row = row.filter(|row| row.subject == subject).ok_or(Refusal::NoSuchClaim)?;

@@ -44,6 +44,8 @@ pub(super) struct Hold<'a> {
     pub(super) deadline: i64,
     pub(super) live: bool,
     pub(super) steps: Vec<(&'a str, Command<'a>)>,
+    /// What each extension with an id came to: the deadline, and the entry that made it so.
+    pub(super) extended: Vec<(&'a str, i64, usize)>,
     pub(super) takes: Vec<Take>,
     pub(super) retaken: bool,
     pub(super) refunded_at: Option<Timestamp>,
@@ -115,16 +117,18 @@ pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
     let nobodys = Step { campaign: "", hold: "", subject: "", id: None };
     match &mut asks {
         Command::Change { step, limit, .. } => (*step, *limit) = (nobodys, None),
-        Command::Release { step, .. } | Command::Confirm { step, .. } => *step = nobodys,
+        Command::Extend { step, .. }
+        | Command::Release { step, .. }
+        | Command::Confirm { step, .. } => *step = nobodys,
         Command::Hold { campaign, id, limit, .. } => (*campaign, *id, *limit) = ("", "", None),
         Command::Claim { .. }
         | Command::Cancel { .. }
         | Command::Put { .. }
         | Command::Steer { .. }
-        | Command::Extend { .. }
         | Command::Seats { .. }
         | Command::Block { .. }
         | Command::Move { .. }
+        | Command::Raise { .. }
         | Command::Tick { .. }
         | Command::Settled { .. } => unreachable!("it has no id of a hold's own"),
     }
@@ -211,6 +215,7 @@ impl<'a> Campaign<'a> {
             deadline: turn.service + self.settings.holding.ttl_us,
             live: true,
             steps: Vec::new(),
+            extended: Vec::new(),
             takes,
             retaken: false,
             refunded_at: None,
@@ -368,14 +373,22 @@ impl<'a> Campaign<'a> {
         Ok(turn.says(Outcome::Held(self.holding(turn, at))))
     }
 
-    pub(super) fn extend(
-        &mut self,
-        turn: &Turn,
-        step: &Step<'_>,
-        by: Option<i64>,
-    ) -> Result<Said, Said> {
+    pub(super) fn extend(&mut self, turn: &Turn, command: &Command<'a>) -> Result<Said, Said> {
+        let Command::Extend { step, by_us: by } = command else { unreachable!("it extends") };
+        let id = step.id.filter(|_| self.level >= 2);
         let at = self.own(step).map_err(|no| turn.says(no))?;
+        let asked = asks(command);
+        let repeated = self.holds[at].is_repeated(id, &asked).map_err(|no| turn.says(no))?;
         self.check_live(at).map_err(|no| turn.says(no))?;
+        if repeated {
+            // Whatever became of the deadline since: this is what the step was told.
+            let hold = &self.holds[at];
+            let known = hold.extended.iter().rfind(|(known, ..)| Some(*known) == id);
+            let (deadline, entry) =
+                known.map_or((hold.deadline, hold.entry), |known| (known.1, known.2));
+            return Ok((Outcome::Extended { expires_at: turn.moment(deadline) }, entry));
+        }
+        let by = *by;
         let (ttl, most) = (self.settings.holding.ttl_us, self.settings.holding.max_us);
         let hold = &mut self.holds[at];
         let wanted = turn.service.saturating_add(by.unwrap_or(ttl)).min(hold.started + most);
@@ -383,6 +396,10 @@ impl<'a> Campaign<'a> {
             hold.deadline = wanted;
             hold.entry = turn.entry;
         }
+        if let Some(id) = id {
+            hold.extended.push((id, hold.deadline, hold.entry));
+        }
+        hold.remember(id, asked);
         Ok((Outcome::Extended { expires_at: turn.moment(hold.deadline) }, hold.entry))
     }
 

@@ -106,6 +106,7 @@ fn row(outcome: &Outcome, again: bool) -> Row {
         | Outcome::Cancelled { .. }
         | Outcome::Created { .. }
         | Outcome::Changed { .. }
+        | Outcome::Raised { .. }
         | Outcome::Ticked
         | Outcome::Settled { .. } => Row::Never,
     }

@@ -95,6 +95,8 @@ pub(super) struct Model<'a> {
     service: i64,
     sweep_at: i64,
     entry: usize,
+    /// That of the highest body so far.
+    level: u32,
 }
 
 impl<'a> Model<'a> {
@@ -103,10 +105,11 @@ impl<'a> Model<'a> {
         &mut self,
         entry: usize,
         at: Timestamp,
-        name: Name,
+        (name, level): (Name, u32),
         commands: &[Command<'a>],
         events: &mut Vec<Event<'a>>,
     ) -> Option<Vec<Decision>> {
+        self.level = self.level.max(level);
         let step = self.at.map_or(0, |before| at.micros_since(before).min(STEP));
         self.service += step;
         (self.at, self.entry) = (Some(at), entry);
@@ -117,6 +120,11 @@ impl<'a> Model<'a> {
             return None;
         }
         Some(commands.iter().map(|command| self.run(at, command, events)).collect())
+    }
+
+    /// Gives the level of the space.
+    pub(super) fn level(&self) -> u32 {
+        self.level
     }
 
     /// Gives the number of the last result.
@@ -148,7 +156,7 @@ impl<'a> Model<'a> {
                 self.claim(at, (campaign, *pool, subject), *limit, events)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
-                self.cancel(at, (campaign, pool, subject, *rank), *by, events)
+                self.cancel(at, (campaign, *pool, subject, *rank), *by, events)
             }
             Command::Put { order, .. }
             | Command::Steer { order, .. }
@@ -160,6 +168,7 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. } => self.on_hold(at, command, events),
+            Command::Raise { .. } => Ok(self.here(Outcome::Raised { level: self.level })),
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
         };
@@ -183,7 +192,7 @@ impl<'a> Model<'a> {
         let said: Result<Said, Said> = match command {
             Command::Hold { .. } => campaign.hold(&turn, command),
             Command::Change { .. } => campaign.change(&turn, command),
-            Command::Extend { step, by_us } => campaign.extend(&turn, step, *by_us),
+            Command::Extend { .. } => campaign.extend(&turn, command),
             Command::Release { .. } => campaign.release(&turn, command),
             Command::Confirm { .. } => campaign.confirm(&turn, command, &mut made),
             Command::Claim { .. }
@@ -193,6 +202,7 @@ impl<'a> Model<'a> {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is no command on a hold"),
         };
@@ -264,7 +274,7 @@ impl<'a> Model<'a> {
     fn cancel(
         &mut self,
         at: Timestamp,
-        (name, pool, subject, rank): (&'a str, &str, &'a str, u32),
+        (name, pool, subject, rank): (&'a str, Option<&str>, &'a str, u32),
         by: By,
         events: &mut Vec<Event<'a>>,
     ) -> Result<Decision, Refusal> {
@@ -317,6 +327,7 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("no operator's command"),
         };
@@ -362,6 +373,7 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
+            | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is not about seats"),
         };
@@ -400,7 +412,7 @@ impl<'a> Model<'a> {
         if let Expect::Version(_) = expect {
             return Err(Refusal::NotFound(Missing::Campaign));
         }
-        self.campaigns.insert(name, Campaign::create(entry, at, asked.clone())?);
+        self.campaigns.insert(name, Campaign::create(entry, (at, self.level), asked.clone())?);
         Ok(Outcome::Created { version: 1 })
     }
 

@@ -11,7 +11,7 @@ use super::{Broken, Story, Verdict};
 use crate::history::{Asked, History, Reply};
 use firstcome_core::outcome::Clamped;
 use firstcome_core::settings::Opens;
-use firstcome_core::{Outcome, Settings};
+use firstcome_core::{LEVEL, Outcome, Settings};
 use std::collections::BTreeSet;
 
 /// Checks every yes that was true when it was said.
@@ -56,8 +56,11 @@ pub(super) fn check(
             }
             (Asked::Cancel { campaign, pool, subject, rank, .. }, Outcome::Cancelled { .. }) => {
                 let found = replay.last.campaigns.get(campaign.as_str());
-                let has = found.and_then(|found| found.pool(Some(pool)));
-                let name = (campaign.as_str(), pool.as_str(), subject.as_str());
+                let has = found.and_then(|found| found.pool(pool.as_deref()));
+                let only = found.and_then(|found| found.settings.pools.first());
+                let only = only.map(|pool| &*pool.name);
+                let pool = pool.as_deref().or(only).unwrap_or_default();
+                let name = (campaign.as_str(), pool, subject.as_str());
                 let listed = holds.listed(name, *rank);
                 listed.unwrap_or_else(|| cancel(has, *rank, name, &excuses))
             }
@@ -76,6 +79,14 @@ pub(super) fn check(
                     Fate::Listed
                 } else {
                     operator(found, &exchange.asked, *version, clamped(outcome), brought)
+                }
+            }
+            // The level never goes down: see `level_as_raised`.
+            (Asked::Raise, _) => {
+                if replay.last.level() >= LEVEL {
+                    Fate::Kept
+                } else {
+                    Fate::Gone(format!("the space is at level {}", replay.last.level()))
                 }
             }
             (Asked::On { .. }, _) if outcome.is_refusal() => continue,
@@ -208,6 +219,7 @@ fn operator(
         | Asked::Steer { .. }
         | Asked::Claim { .. }
         | Asked::Cancel { .. }
+        | Asked::Raise
         | Asked::On { .. } => Fate::Kept,
     }
 }

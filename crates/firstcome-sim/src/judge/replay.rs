@@ -4,6 +4,7 @@
 use super::model::{Decision, Event, Model, Seen};
 use super::tree::Tree;
 use crate::history::{Exchange, Reply};
+use firstcome_core::command::level_of;
 use firstcome_node::Decided;
 use std::collections::BTreeMap;
 
@@ -44,6 +45,7 @@ impl<'a> Replay<'a> {
         while let Some((vertex, mut model)) = next.pop() {
             if let Some(index) = tree.vertices[vertex].stored {
                 let (entry, name) = (&tree.stored[index].entry, tree.stored[index].name);
+                let name = (name, level_of(&entry.body).unwrap_or_default());
                 let commands = &tree.commands[index];
                 let events = &mut replay.events[vertex];
                 replay.decisions[vertex] = model.apply(index, entry.at, name, commands, events);

@@ -3,6 +3,7 @@
 use super::{Ask, Campaign, Cut, Fault, Plan, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
+use firstcome_core::LEVEL;
 use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ impl Plan {
             latency: *random.choice([20, 200, 200, 1_000, 5_000].iter()).unwrap_or(&200),
             snapshot_every: between(random, 2_000, 15_000),
             keep_for: random.bool().then(|| between(random, 2_000, 20_000)),
+            level: LEVEL,
             newer: false,
             campaigns,
             steps: Vec::new(),
@@ -51,6 +53,7 @@ impl Plan {
         plan.draw_scenarios(random);
         plan.newer = random.u32(0..40) == 0;
         plan.draw_venues(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
+        plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
@@ -64,6 +67,18 @@ impl Plan {
             seed: random.u64(..),
         };
         self.steps.push(Step { at, what: What::Ask(ask) });
+    }
+
+    /// Half of all spaces were made by an older build; most of those are raised at some time, a few twice.
+    fn draw_level(&mut self, random: &mut Rng) {
+        if random.bool() {
+            return;
+        }
+        self.level = 1;
+        for _ in 0..*random.choice([0, 1, 1, 1, 2].iter()).unwrap_or(&1) {
+            let at = random_moment(random, Duration::ZERO, self.ends);
+            self.ask(random, at, Want::Raise);
+        }
     }
 
     fn draw_people(&mut self, random: &mut Rng) {

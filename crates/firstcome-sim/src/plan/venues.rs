@@ -302,6 +302,12 @@ impl Plan {
             let by_us = random.bool().then(|| random.i64(1_000..20_000_000));
             let step = step(random, campaign, &id, &who);
             self.on(random, now, &Command::Extend { step, by_us }, ms(0));
+            // The same again, after an answer that came or was lost; drawn apart, so that the rest stays as it was.
+            let apart = &mut Rng::with_seed(self.seed ^ u64::from(basket) ^ 0xe47e_0f00_0000_0000);
+            if apart.u32(0..3) == 0 {
+                let again = now + between(apart, 0, ttl / 2);
+                self.on(apart, again, &Command::Extend { step, by_us }, ms(0));
+            }
             now += between(random, 10, ttl / 2);
         }
         if random.u32(0..5) == 0 {

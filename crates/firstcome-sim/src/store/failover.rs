@@ -118,9 +118,10 @@ impl Store {
 
     /// Restarts the primary with nothing, as an operator does after everything was lost.
     pub(crate) fn restart_empty(&self) {
-        let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0)).kept();
         {
             let mut state = self.lock();
+            let fresh = Memory::new(SpaceId([7; 16]), 0, Clock::of(|| 0));
+            let fresh = fresh.at_level(state.level).kept();
             let primary = state.primary;
             let it = &mut state.servers[primary];
             it.memory.restore(&fresh);

@@ -5,7 +5,7 @@ use firstcome_core::names::Position;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
-use firstcome_core::{Command, Expect, NodeId, Outcome, Settings, Timestamp};
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, Settings, Timestamp};
 use firstcome_journal::{Entry, Name};
 use firstcome_node::Decided;
 use firstcome_node::Failure;
@@ -67,7 +67,7 @@ pub(crate) fn claim(subject: &str) -> Asked {
 }
 
 pub(crate) fn cancel(subject: &str, rank: u32) -> Asked {
-    let (campaign, pool, subject) = ("spring".into(), "main".into(), subject.into());
+    let (campaign, pool, subject) = ("spring".into(), Some("main".into()), subject.into());
     Asked::Cancel { campaign, pool, subject, rank, operator: false }
 }
 
@@ -79,13 +79,15 @@ fn command(asked: &Asked) -> Command<'_> {
         }
         Asked::Cancel { campaign, pool, subject, rank, operator } => {
             let by = if *operator { By::Operator } else { By::Subject };
-            Command::Cancel { campaign, pool, subject, rank: *rank, by, reason: "", who: "" }
+            let (pool, rank) = (pool.as_deref(), *rank);
+            Command::Cancel { campaign, pool, subject, rank, by, reason: "", who: "" }
         }
         Asked::Put { campaign, settings } => {
             let settings = (**settings).clone();
             Command::Put { campaign, settings, expect: Expect::Anything, order }
         }
         Asked::Steer { campaign, steer } => Command::Steer { campaign, steer: *steer, order },
+        Asked::Raise => Command::Raise { level: LEVEL, who: "desk" },
         Asked::On { command: asked_for, .. } => asked_for.command(),
     }
 }
@@ -96,6 +98,7 @@ impl Story {
         let change = HeadChange { moment: Moment::ZERO, server: 0, last: None, replaced: false };
         Self {
             history: History {
+                level: LEVEL,
                 durability,
                 exchanges: Vec::new(),
                 stored: Vec::new(),

@@ -194,7 +194,7 @@ fn refused_login(host: &Host, error: &RedisError) -> Failure {
     }
 }
 
-/// Refuses a server that is too old, and, where sentinels named it, one that is no master (any more).
+/// Refuses a server that is too old or part of a cluster, and, where sentinels named it, one that is no master (any more).
 async fn look(
     connection: &mut MultiplexedConnection,
     host: &Host,
@@ -206,10 +206,13 @@ async fn look(
     {
         return Err(Failure::Denied { detail: error.to_string() });
     }
-    // A user without the right to INFO is believed to have a server that is new enough.
-    let version = info.ok().and_then(|text| {
-        text.lines().find_map(|line| line.strip_prefix("redis_version:")).map(str::to_owned)
-    });
+    // A user without the right to INFO is believed to have a server that is new enough and stands by itself.
+    let info = info.unwrap_or_default();
+    let said = |what: &str| info.lines().find_map(|line| line.strip_prefix(what));
+    if said("redis_mode:") == Some("cluster") {
+        return Err(Failure::Cluster { place: host.to_string() });
+    }
+    let version = said("redis_version:").map(str::to_owned);
     if let Some(version) = version {
         let mut numbers = version.split('.').map_while(|number| number.parse::<u32>().ok());
         let release = numbers.next().zip(numbers.next());

@@ -38,19 +38,8 @@ pub(super) enum Trouble {
     Lost(String),
 }
 
-/// Gives the error that kept commands sent together from being done, in place of the one that says there was one.
-fn first_of(error: RedisError) -> RedisError {
-    if error.kind() != ErrorKind::Server(ServerErrorKind::ExecAbort) {
-        return error;
-    }
-    let errors = error.clone().into_server_errors();
-    let first = errors.and_then(|errors| errors.first().map(|(_, first)| first.clone()));
-    first.map_or(error, RedisError::from)
-}
-
 impl From<RedisError> for Trouble {
     fn from(error: RedisError) -> Self {
-        let error = first_of(error);
         let kind = error.kind();
         if kind == ErrorKind::Server(ServerErrorKind::NoScript) {
             Self::NoScript

@@ -1,8 +1,10 @@
 //! The connection for commands, dialled again when it is lost.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use redis::Value;
 use redis::aio::MultiplexedConnection;
 use tokio::sync::{Notify, watch};
@@ -92,22 +94,24 @@ impl Link {
         deadline: Instant,
     ) -> Result<Reply, Failure> {
         let (mut connection, _) = self.up(deadline).await?;
-        let reply = exchange(&mut connection, &command.words, deadline).await;
-        let (Err(Trouble::NoScript), Some(script)) = (&reply, command.script) else {
-            return self.shared.answer(reply);
-        };
-        let mut load = redis::cmd("SCRIPT");
-        load.arg("LOAD").arg(script.text());
-        match exchange(&mut connection, &load, deadline).await {
-            Ok(_) => {}
-            // The script was not run, whatever became of its text.
-            Err(Trouble::Lost(reason)) => {
-                return Err(Failure::Unreachable { place: self.shared.name.clone(), reason });
+        loop {
+            let reply = exchange(&mut connection, &command.words, deadline).await;
+            let (Err(Trouble::NoScript), Some(script)) = (&reply, command.script) else {
+                return self.shared.answer(reply);
+            };
+            // It was not run. Another SCRIPT FLUSH may come between this and the next call.
+            let mut load = redis::cmd("SCRIPT");
+            load.arg("LOAD").arg(script.text());
+            match exchange(&mut connection, &load, deadline).await {
+                Ok(_) if Instant::now() < deadline => {}
+                // The script was not run, whatever became of its text.
+                Err(Trouble::Lost(reason)) => {
+                    return Err(Failure::Unreachable { place: self.shared.name.clone(), reason });
+                }
+                Ok(_) => return self.shared.answer(reply),
+                failed @ Err(_) => return self.shared.answer(failed),
             }
-            failed @ Err(_) => return self.shared.answer(failed),
         }
-        let reply = exchange(&mut connection, &command.words, deadline).await;
-        self.shared.answer(reply)
     }
 
     /// Sends commands once, to be carried out together or not at all.
@@ -117,17 +121,24 @@ impl Link {
         deadline: Instant,
     ) -> Result<Reply, Failure> {
         let (mut connection, _) = self.up(deadline).await?;
-        let count = commands.len();
+        let count = commands.len() + 2;
         let mut words = redis::pipe();
-        words.atomic();
+        // Not the pipeline's own kind of transaction: that one panics where MULTI is refused.
+        words.cmd("MULTI");
         for command in commands {
             words.add_command(command.words);
         }
-        // One answer counts, that to EXEC, which comes after those to MULTI and to each command.
-        let sent = connection.send_packed_commands(&words, count + 1, 1);
-        let reply =
-            answered(deadline, sent).await.map(|mut values| values.pop().unwrap_or(Value::Nil));
-        self.shared.answer(reply.and_then(said))
+        words.cmd("EXEC");
+        let sent = connection.send_packed_commands(&words, 0, count);
+        let reply = answered(deadline, sent).await.and_then(|mut values| {
+            let done = values.pop().unwrap_or(Value::Nil);
+            // What was refused before says why nothing was carried out.
+            for value in values {
+                said(value)?;
+            }
+            said(done)
+        });
+        self.shared.answer(reply)
     }
 
     pub(crate) async fn close(&self) {
@@ -151,12 +162,21 @@ impl Drop for Link {
 /// Keeps the connection up until it is told to stop.
 async fn keep(shared: Arc<LinkState>, dialler: Arc<Dialler>, line: Line) {
     let changed = Notify::new();
+    let _ends = Ends(Arc::clone(&shared));
     tokio::select! {
         () = shared.stop.notified() => {}
         () = sentinel::watch(&dialler, &changed) => {}
         () = keep_up(&shared, &dialler, line, &changed) => {}
     }
-    shared.state.send_replace(State::Closed);
+}
+
+/// Says that the link is closed when its keeper ends, however it ends.
+struct Ends(Arc<LinkState>);
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.0.state.send_replace(State::Closed);
+    }
 }
 
 async fn keep_up(shared: &LinkState, dialler: &Dialler, mut line: Line, changed: &Notify) {
@@ -220,8 +240,13 @@ async fn stay(shared: &LinkState, dialler: &Dialler, line: &mut Line, changed: &
             }
         }
     };
+    let driver = AssertUnwindSafe(&mut line.driver).catch_unwind();
     tokio::select! {
         why = check => why,
-        () = &mut line.driver => left("the server closed the connection".to_owned()),
+        ended = driver => left(match ended {
+            Ok(()) => "the server closed the connection".to_owned(),
+            // It has been reported. What is wrong with one connection must not end all that follow.
+            Err(_) => "its driver panicked".to_owned(),
+        }),
     }
 }

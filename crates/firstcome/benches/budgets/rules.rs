@@ -49,6 +49,7 @@ impl Rules {
             epoch: 0,
             node: body.head.node,
             number: body.head.number,
+            level: body.head.level,
         };
         let mut outcomes = Vec::new();
         self.state.apply(stamp, &body.commands()?, &mut outcomes);

@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 
 use super::audit::progress_bar;
 use super::complaint::{Complaint, Exit};
+use super::connect::FolderArgs;
 use super::out;
 use super::source::{SourceArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
+use crate::offline::raise_level;
 use firstcome_rush::terminal;
 use skip::SkipArgs;
 
@@ -31,6 +33,8 @@ pub(super) enum JournalVerb {
     Export(ExportArgs),
     /// Have every server go on without an entry that breaks a rule.
     Skip(SkipArgs),
+    /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
+    RaiseLevel(RaiseArgs),
 }
 
 /// Options of `journal verify`.
@@ -43,6 +47,19 @@ pub(super) struct VerifyArgs {
     source: SourceArgs,
     #[command(flatten)]
     space: SpaceArgs,
+}
+
+/// Options of `journal raise-level`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Make a backup first, such as a copy of the folder: it is never lowered again, and an older build refuses it from then on. \
+While a server runs, ask it instead: firstcome nodes raise-level.
+
+Example:
+  firstcome journal raise-level --data /var/lib/firstcome")]
+pub(super) struct RaiseArgs {
+    #[command(flatten)]
+    folder: FolderArgs,
 }
 
 /// Options of `journal show`.
@@ -90,6 +107,7 @@ pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
         JournalVerb::Verify(args) => verify(&args, json),
         JournalVerb::Export(args) => export(&args),
         JournalVerb::Skip(args) => skip::run(&args, json),
+        JournalVerb::RaiseLevel(args) => super::on_one_core(raise_level(&args, json)),
     }
 }
 
@@ -225,6 +243,29 @@ fn pieces(journal: &Reading) -> Result<usize, Failure> {
         }
     }
     Ok(named.len())
+}
+
+async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
+    let folder = &args.folder.data;
+    let raised = raise_level::raise(folder).await.map_err(|failure| {
+        let what = format!("the journal in {} was not raised: {failure}", folder.display());
+        let complaint = Complaint::new(Exit::Unchanged, what);
+        match failure.hint() {
+            Some(hint) => complaint.hint(hint),
+            None => complaint,
+        }
+    })?;
+    if json {
+        out::json(&json!({"before": raised.before, "level": raised.level}));
+    } else if raised.before == raised.level {
+        out::line(format!("the space is at level {} already", raised.level));
+    } else {
+        out::line(format!(
+            "the space was at level {}, and is at level {}",
+            raised.before, raised.level
+        ));
+    }
+    Ok(Exit::Yes)
 }
 
 fn export(args: &ExportArgs) -> Result<Exit, Complaint> {

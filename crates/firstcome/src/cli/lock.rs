@@ -1,7 +1,9 @@
 //! `lock`: a command that runs under a lock.
 
+mod beside;
 mod child;
 mod command;
+mod deadline;
 mod elect;
 mod listing;
 mod signals;
@@ -12,8 +14,10 @@ use std::time::Duration;
 use clap::Args;
 use firstcome_lock::{Lease, Lock, Locks, Released, Tried};
 
+pub(super) use self::beside::{BesideArgs, run as stand_beside};
 pub(super) use self::child::{ChildArgs, run as run_child};
 use self::command::{CommandArgs, Ended};
+use self::deadline::Deadline;
 pub(super) use self::elect::{ElectArgs, run as elect};
 pub(super) use self::listing::{LocksVerb, run as locks};
 use self::signals::Signals;
@@ -21,6 +25,9 @@ use self::store::StoreArgs;
 use super::complaint::{Complaint, Exit};
 use super::out;
 use crate::config::duration_from_text;
+
+/// The lease of a lock that is renewed, as the lock library has it.
+const RENEWED: Duration = Duration::from_secs(30);
 
 /// Options of `lock`.
 #[derive(Debug, Args)]
@@ -37,10 +44,9 @@ The command finds in its environment
 Signals are passed on to the command and what it has started; at a terminal to \
 the command only. When the lock is lost (the store is away for too long, an \
 operator freed it, the fixed lease is used up) they get TERM, and KILL after \
---grace. That begins a tenth of the lease before anybody else can have the lock, \
-unless an operator freed it; a shorter --grace than that leaves no overlap. On \
-Linux the command is killed together with this process, if that is killed; what \
-the command has started is not.
+--grace, in time before anybody else can have the lock, unless an operator freed \
+it. A process beside the command sees to that, too, with a timer of its own: the \
+command is killed when this process is stopped for too long, or is killed.
 
 What is printed is the command's own; with --json an error of this program is \
 printed as JSON, too.
@@ -54,7 +60,7 @@ Exit code: the command's own, 128 and the signal that ended it, or
 Examples:
   firstcome lock nightly-report --store redis://127.0.0.1:6379 -- ./report.sh
   firstcome lock deploy --wait 0s -- ./deploy.sh || echo 'somebody else deploys'
-  firstcome lock import --lease 10m --grace 30s -- sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
+  firstcome lock import --lease 10m --grace 1m -- sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
 pub(super) struct LockArgs {
     /// The lock's name.
     name: String,
@@ -80,6 +86,7 @@ pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
 
 async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let mut signals = Signals::listen()?;
+    let deadline = Deadline::new(args.lease.unwrap_or(RENEWED), args.command.grace)?;
     let mut lock = locks.lock(&args.name)?;
     if let Some(lease) = args.lease {
         lock = lock.lease(lease);
@@ -96,13 +103,10 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let fence = lease.fence().to_string();
     let environment = [("FIRSTCOME_LOCK", args.name.as_str()), ("FIRSTCOME_FENCE", &fence)];
     let to_command = signals.to_command().subscribe();
-    let running = args.command.start(&environment)?;
-    let lost = async {
-        let loss = lease.lost().await;
-        out::talk(format!("the lock {} is lost: {loss}; stopping the command", args.name));
-    };
+    let running = args.command.start(&environment, deadline, &lease)?;
+    let what = format!("the lock {}", args.name);
     let ended = tokio::select! {
-        ended = running.wait(to_command, lost) => ended?,
+        ended = running.wait(to_command, &lease, &what) => ended?,
         never = signals.pass_on() => match never {},
     };
     conclude(&args.name, lease, ended).await

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use firstcome_api::node::{Forks, Node, Nodes, Reseed};
+use firstcome_api::node::{Forks, Node, Nodes, Raised, Reseed};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, table, yes};
@@ -22,6 +22,7 @@ Examples:
   firstcome nodes
   firstcome nodes --url http://10.0.0.7:8080 --json
   firstcome nodes forks
+  firstcome nodes raise-level
   firstcome nodes reseed --url http://10.0.0.7:8080"
 )]
 pub(super) struct NodesArgs {
@@ -33,10 +34,28 @@ pub(super) struct NodesArgs {
 
 #[derive(Debug, Subcommand)]
 enum NodesVerb {
+    /// Raise the space to the newest level of stored bytes and rules, once every server runs the new build.
+    RaiseLevel(RaiseArgs),
     /// Have a server write its own state into a store that has nothing of the space any more.
     Reseed(ReseedArgs),
     /// Print what servers found out about forks of the journal: who kept, changed or lost a rank.
     Forks(ServerArgs),
+}
+
+/// Options of `nodes raise-level`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Make a backup first: a space is never lowered again, and an older build refuses it from then on. It is refused while a \
+server that was there in the last ten seconds, or the ledger, reads less. Campaigns keep the rules they were made under.
+
+Example:
+  firstcome nodes raise-level --url http://10.0.0.7:8080")]
+struct RaiseArgs {
+    #[command(flatten)]
+    server: ServerArgs,
+    /// Do it without asking.
+    #[arg(long)]
+    yes: bool,
 }
 
 /// Options of `nodes reseed`.
@@ -58,6 +77,7 @@ struct ReseedArgs {
 pub(super) async fn run(args: NodesArgs, json: bool) -> Result<Exit, Complaint> {
     match args.verb {
         None => show(&args.server, json).await,
+        Some(NodesVerb::RaiseLevel(args)) => raise_level(&args, json).await,
         Some(NodesVerb::Reseed(args)) => reseed(&args, json).await,
         Some(NodesVerb::Forks(server)) => forks(&server, json).await,
     }
@@ -93,6 +113,7 @@ async fn show(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
     out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
     out::line(format!("settled     {} of {} results", space.settled, space.last_result));
     out::line(format!("durability  {}", space.durability));
+    out::line(format!("level       {}", space.level));
     Ok(Exit::Yes)
 }
 
@@ -110,6 +131,26 @@ async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
         for line in fork.report.lines() {
             out::line(format!("  {line}"));
         }
+    }
+    Ok(Exit::Yes)
+}
+
+async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
+    let mut client = args.server.client()?;
+    let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
+    out::talk(format!(
+        "The space is at level {}. It will be raised to the newest level this server reads, for good: \
+         an older build will refuse it. Make a backup first.",
+        before.level
+    ));
+    if !args.yes && !confirmed()? {
+        return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));
+    }
+    let (raised, raw) = yes(client.ask::<Raised>(Ask::raise_level()).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        out::line(format!("the space is at level {}", raised.level));
     }
     Ok(Exit::Yes)
 }

@@ -93,6 +93,7 @@ fn command(command: &Command<'_>) -> Value {
             "command": "move", "campaign": campaign, "pool": pool, "from": from, "to": to,
             "reason": reason, "id": order.id, "who": order.who,
         }),
+        Command::Raise { level, who } => json!({ "command": "raise", "level": level, "who": who }),
         Command::Tick { mark } => json!({
             "command": "tick", "position": mark.position, "digest": format!("{:016x}", mark.digest),
         }),

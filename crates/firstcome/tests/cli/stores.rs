@@ -186,3 +186,30 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     fourth.ask(&scene, &["claim", "spring", "cid"]).ends(0);
     settled(&fourth, 3);
 }
+
+#[test]
+fn a_space_that_an_older_build_made_is_raised_by_an_admin_and_by_nobody_else() {
+    let Some(redis) = Redis::start() else { return };
+    let scene = Scene::new();
+    let url = redis.url();
+    drop(scene.serve_with(&["--store", &url]));
+    // As an older build makes it, and with nothing in it yet.
+    assert_eq!(redis.ask("XLEN fc:{main/0}:journal"), ":0");
+    assert_eq!(redis.ask("HSET fc:{main/0}:head level 1"), ":0");
+    let servers = [scene.serve_with(&["--store", &url]), scene.serve_with(&["--store", &url])];
+    create(&scene, &servers[0], "spring");
+    servers[1].ask(&scene, &["claim", "spring", "ann"]).ends(0);
+    assert!(servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       1"));
+    let said = servers[0].ask(&scene, &["nodes", "raise-level"]);
+    assert!(said.code == 2 && said.talk.contains("backup"), "{said:?}");
+    let said = servers[0].ask(&scene, &["nodes", "raise-level", "--yes"]).ends(0);
+    assert!(said.contains("at level 2"), "{said}");
+    servers[1].ask(&scene, &["claim", "spring", "bob"]).ends(0);
+    while !servers[1].ask(&scene, &["nodes"]).ends(0).contains("level       2") {}
+    while !redis.ask("HGET fc:{main/0}:head level").contains('2') {}
+    let shown = look(&scene, &redis, &["journal", "show"]).ends(0);
+    assert!(shown.contains("raise, level 2"), "{shown}");
+    let both = ["--server", &servers[0].url, "--server", &servers[1].url];
+    let audit = look(&scene, &redis, &[&["audit", "--json"], both.as_slice()].concat());
+    assert_eq!(audit.code, 0, "{audit:?}");
+}

@@ -10,6 +10,7 @@ mod examples;
 mod locking;
 mod looking;
 mod losing;
+mod overlaps;
 mod places;
 mod scene;
 mod terminal;

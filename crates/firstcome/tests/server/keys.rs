@@ -117,3 +117,20 @@ fn one_key_with_two_entries_is_refused_at_the_start() {
     let why = refused(&[("shop", shop, "backend"), ("desk", KEY, "read")]);
     assert!(why.contains("key \"desk\" has the sha256 of the admin key"), "{why}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_about_all_campaigns_needs_a_key_for_all_of_them() {
+    let node = Inside::new().await;
+    for path in ["/v1/forks", "/v1/nodes", "/v1/settling", "/v1/audit"] {
+        let ask = async |key: &str| {
+            let key = format!("Bearer {key}");
+            node.ask_with("GET", path, &[("authorization", &*key)], "").await
+        };
+        ask("a-key-for-spring").await.refuses("forbidden", "this is about all of them");
+        assert_eq!(ask("a-reading-key---").await.status, 200, "{path}");
+    }
+    let raise = [("authorization", "Bearer an-operator-key-"), ("content-type", "")];
+    node.ask_with("POST", "/v1/level", &raise, "").await.refuses("forbidden", "needs admin");
+    let raised = node.post("/v1/level").await;
+    raised.says(200, "raised");
+}

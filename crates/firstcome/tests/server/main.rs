@@ -9,6 +9,7 @@ mod buyers;
 mod crowds;
 mod eligibility;
 mod entitled;
+mod extremes;
 mod full;
 mod fullness;
 mod guesses;
@@ -29,6 +30,7 @@ mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod process;
+mod raised;
 mod rates;
 mod results;
 mod settling;

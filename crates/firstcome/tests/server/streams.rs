@@ -152,15 +152,20 @@ fn a_download_that_nobody_reads_is_cut_and_a_slow_one_is_not() {
 /// Makes so many changes that a stream which begins before them has more to send than any buffer takes; gives its path.
 fn changes(talk: &mut Talk) -> String {
     let map = talk.get(&format!("{SEATS}?standing=1")).json();
-    let units: Vec<String> = (0..500).map(|n| format!("{n:060}")).collect();
-    for n in 0..120 {
-        let (id, subject) = (format!("h{n}"), format!("s{n}"));
-        let picks = json!([{"units": units}]);
-        let hold = json!({"id": id, "subject": subject, "picks": picks});
-        talk.post("/v1/campaigns/hall/holds", &hold).says(201, "held");
+    let names: Vec<String> = (2_000..4_000).map(|n| format!("{n:060}")).collect();
+    // Each round is two events of 10 kB.
+    for n in 0..80 {
+        for (of, units) in names.chunks(500).enumerate() {
+            let (id, picks) = (format!("h{n}-{of}"), json!([{"units": units}]));
+            let hold = json!({"id": id, "subject": id, "picks": picks});
+            talk.post("/v1/campaigns/hall/holds", &hold).says(201, "held");
+        }
         std::thread::sleep(Duration::from_millis(30));
-        let release = format!("/v1/campaigns/hall/holds/{id}/release");
-        talk.post(&release, &json!({"subject": subject})).says(200, "released");
+        for of in 0..4 {
+            let id = format!("h{n}-{of}");
+            let release = format!("/v1/campaigns/hall/holds/{id}/release");
+            talk.post(&release, &json!({"subject": id})).says(200, "released");
+        }
         std::thread::sleep(Duration::from_millis(30));
     }
     format!("{EVENTS}?after={}", map["position"].as_str().unwrap())
@@ -169,7 +174,7 @@ fn changes(talk: &mut Talk) -> String {
 #[test]
 fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 500);
+    let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 4_000);
     let _quiet = follow(&server, KEY);
     let path = changes(&mut talk);
     counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(1));
@@ -183,7 +188,7 @@ fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
 #[test]
 fn a_stream_that_nobody_reads_ends_with_its_token_all_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let (server, mut talk) = server(folder.path(), &[], 500);
+    let (server, mut talk) = server(folder.path(), &[], 4_000);
     let path = changes(&mut talk);
     let bearer = format!("Bearer {}", token(&mut talk, "ann", 3));
     let mut silent = narrow(&server);

@@ -5,4 +5,5 @@ ON DUPLICATE KEY UPDATE
     value = IF(fence < {fence} OR fence = {fence} AND owner = {owner}, VALUES(value), value),
     owner = IF(fence < {fence}, {owner}, owner),
     fence = GREATEST(fence, {fence});
-SELECT fence, fence = {fence} AND owner = {owner} FROM firstcome_guards WHERE name = {name};
+-- What was written may have been overtaken since.
+SELECT fence, ROW_COUNT() > 0 OR fence = {fence} AND owner = {owner} FROM firstcome_guards WHERE name = {name};

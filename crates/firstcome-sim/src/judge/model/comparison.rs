@@ -158,7 +158,7 @@ fn on_hold(random: &mut fastrand::Rng) -> Command<'static> {
         27 => {
             let (rank, reason, who) = (random.u32(..5), "", "");
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
-            Command::Cancel { campaign, pool: "hall", subject, rank, by, reason, who }
+            Command::Cancel { campaign, pool: Some("hall"), subject, rank, by, reason, who }
         }
         _ => Command::Seats { campaign, pool: "hall", chunk: chunk(random), order },
     }
@@ -182,6 +182,7 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
         10..=13 => {
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
             let rank = random.u32(..7);
+            let pool = (random.u32(..3) > 0).then_some(pool);
             Command::Cancel { campaign, pool, subject, rank, by, reason: "", who: "" }
         }
         14..=16 => {
@@ -201,6 +202,7 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
             };
             Command::Steer { campaign, steer, order }
         }
+        18 if random.bool() => Command::Raise { level: 2, who: "desk" },
         18 => Command::Tick { mark: Mark::default() },
         _ => {
             let through = random.u64(..12);
@@ -215,6 +217,7 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
     let mut at = 100;
     let mut bodies: Vec<(i64, Vec<u8>)> = Vec::new();
     let mut numbers = [0_u64; 3];
+    let mut level = 1;
     for _ in 0..80 {
         // Sometimes an hour and more passes, in steps that count as service.
         at += match random.u32(..100) {
@@ -226,9 +229,15 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         let again = numbers[node] > 0 && random.u32(..5) == 0;
         numbers[node] += u64::from(!again);
         let id = NodeId([u8::try_from(node).unwrap() + 1; 16]);
-        let mut body = BodyWriter::new(id, numbers[node], 0);
-        for _ in 0..random.usize(1..6) {
-            assert!(body.push(&command(&mut random, at)));
+        let drawn: Vec<_> = (0..random.usize(1..6)).map(|_| command(&mut random, at)).collect();
+        // What only level 2 has raises the space here: when it comes to that is drawn.
+        let needed = drawn.iter().map(Command::level).fold(level, u32::max);
+        let drawn = drawn.into_iter().filter(|_| needed == level || random.u32(..3) == 0);
+        let drawn: Vec<_> = drawn.collect();
+        level = drawn.iter().map(Command::level).fold(level, u32::max);
+        let mut body = BodyWriter::at_level(level, id, numbers[node], 0);
+        for command in &drawn {
+            assert!(body.push(command));
         }
         bodies.push((at, body.finish()));
     }
@@ -240,11 +249,12 @@ fn live_through(seed: u64, reached: &mut BTreeSet<&'static str>) -> usize {
         let commands = body.commands().unwrap();
         let at = Timestamp::from_micros(*at);
         let (node, number) = (body.head.node, body.head.number);
-        let stamp = Stamp { position: index as u64 + 1, at, epoch: 0, node, number };
+        let (position, level) = (index as u64 + 1, body.head.level);
+        let stamp = Stamp { position, at, epoch: 0, node, number, level };
         let mut theirs = Vec::new();
         state.apply(stamp, &commands, &mut theirs);
         let mut events = Vec::new();
-        let ours = model.apply(index, at, Name { node, number }, &commands, &mut events);
+        let ours = model.apply(index, at, (Name { node, number }, level), &commands, &mut events);
         let ours: Vec<_> = ours.into_iter().flatten().map(|decision| decision.outcome).collect();
         assert_eq!(ours, theirs, "seed {seed}, entry {index}: {commands:#?}");
         reached.extend(ours.iter().map(Outcome::as_str));

@@ -40,7 +40,7 @@ impl Model<'_> {
                 return same.then_some(Seen { outcome, origin, again: false, left: None });
             }
             Asked::On { command: asked_for, .. } => return self.look_at_hold(&asked_for.command()),
-            Asked::Cancel { .. } | Asked::Steer { .. } => return None,
+            Asked::Cancel { .. } | Asked::Steer { .. } | Asked::Raise => return None,
         };
         let Some(campaign) = self.campaigns.get(name.as_str()) else {
             return Some(not_found(self.entry));

@@ -41,7 +41,7 @@ pub(crate) async fn run(redisson: Option<&Redisson>, table: &mut Table) -> Resul
     };
     // A renewed lease runs for at least two thirds of its length when it is looked at.
     let looks = |waiters: usize| waiters as f64 / (LEASE.as_secs_f64() * 2.0 / 3.0);
-    let renewals = |held: usize| held.div_ceil(BATCH) as f64 / (LEASE.as_secs_f64() / 3.0);
+    let renewals = |held: usize| held.div_ceil(BATCH) as f64 / (LEASE.as_secs_f64() / 6.0);
     // Each connection is asked for a sign of life now and then.
     let alive = 3.0;
     for (what, rate, due) in [
@@ -57,7 +57,7 @@ pub(crate) async fn run(redisson: Option<&Redisson>, table: &mut Table) -> Resul
         table.add(what, ours, against, rate / (due + alive), Budget::AtMost(1.0));
     }
     let due = renewals(HELD);
-    let against = format!("a command for {BATCH} each third of the lease: {due:.1}/s; {theirs}");
+    let against = format!("a command for {BATCH} each sixth of the lease: {due:.1}/s; {theirs}");
     let ours = format!("{:.1} commands/s", rates[2]);
     let ratio = rates[2] / (due + alive);
     table.add(format!("{HELD} watched leases"), ours, against, ratio, Budget::AtMost(1.0));

@@ -1,4 +1,4 @@
-//! The child process: this program, started again, until it becomes the command.
+//! The process that becomes the command: this program, started again by the process beside the command.
 
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
@@ -16,7 +16,7 @@ pub(in crate::cli) struct ChildArgs {
     command: Vec<OsString>,
 }
 
-/// Becomes the command, which dies with the process that holds its lock, even if that is killed.
+/// Becomes the command, which dies with the process beside it, even if that is killed.
 pub(in crate::cli) fn run(args: ChildArgs) -> Result<Exit, Complaint> {
     die_with(args.starter).map_err(Complaint::of_our_own)?;
     let mut words = args.command.iter();
@@ -42,11 +42,11 @@ fn die_with(starter: i32) -> Result<(), Complaint> {
     if getppid().map(Pid::as_raw_pid) == Some(starter) {
         Ok(())
     } else {
-        Err(Complaint::own("whoever holds the lock has died before the command began"))
+        Err(Complaint::own("the process beside the command has died before the command began"))
     }
 }
 
-/// Elsewhere the command outlives this process when that is killed; the fence is what is left.
+/// Elsewhere whoever holds the lock kills it when the process beside it is gone.
 #[cfg(not(target_os = "linux"))]
 fn die_with(_: i32) -> Result<(), Complaint> {
     Ok(())

@@ -1,32 +1,41 @@
 //! The command that runs under a lock: starts it, passes signals on, stops it when the lock is lost.
 
 use std::ffi::OsString;
-use std::io::IsTerminal as _;
-use std::os::unix::process::ExitStatusExt as _;
-use std::process::ExitStatus;
+use std::io::{IsTerminal as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream as Socket;
+use std::process::Stdio;
 use std::time::Duration;
 
 use clap::Args;
-use rustix::process::{
-    Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process_group,
-};
+use firstcome_lock::{Lease, Loss};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group, test_kill_process_group};
+use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::Child;
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
 use super::super::complaint::Complaint;
 use super::super::out;
+use super::beside::{send_stdin, to_text};
+use super::deadline::Deadline;
 use crate::config::duration_from_text;
 
 /// How often to check whether what a command started has ended, too; nothing reports that.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// How long a process that was killed may take to be gone.
+const KILLED_WITHIN: Duration = Duration::from_secs(1);
+
 /// What to run, and how to end it.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommandArgs {
-    /// When the lock is lost, the command gets TERM, and KILL this much later.
-    #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration_from_text)]
-    pub(super) grace: Duration,
+    /// When the lock is lost, the command gets TERM, and KILL this much later. By default 7.5 % of the lease; a longer one
+    /// brings TERM forward, so that the command is gone before anybody else can have the lock. At most half of the lease.
+    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    pub(super) grace: Option<Duration>,
     /// The command and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     command: Vec<OsString>,
@@ -41,63 +50,132 @@ pub(super) enum Ended {
     Stopped,
 }
 
-/// A running command.
+/// A running command, and the process beside it.
 pub(super) struct Running {
-    child: Child,
-    pid: Pid,
+    beside: Child,
+    said: Lines<BufReader<OwnedReadHalf>>,
+    told: OwnedWriteHalf,
+    /// The command's, as soon as it is known.
+    pid: Option<Pid>,
     /// It has a process group of its own, so that what it starts can be reached, too.
     grouped: bool,
-    grace: Duration,
+    deadline: Deadline,
+    /// By when the process beside it kills the command.
+    kill_at: Instant,
+}
+
+/// What the process beside the command says.
+enum Said {
+    Ended(i32),
+    /// It was killed, or stands in nobody's way any more.
+    Nothing,
 }
 
 impl CommandArgs {
-    /// Starts the command with more in its environment.
+    /// Starts the command with more in its environment; it may run for as long as `lease` allows.
     ///
-    /// It is this program that is started, as [`super::child`], which then becomes the command.
-    pub(super) fn start(&self, environment: &[(&str, &str)]) -> Result<Running, Complaint> {
+    /// It is this program that is started, as [`super::beside`], which starts it once more, as [`super::child`], which then
+    /// becomes the command.
+    pub(super) fn start(
+        &self,
+        environment: &[(&str, &str)],
+        deadline: Deadline,
+        lease: &Lease,
+    ) -> Result<Running, Complaint> {
         let failed =
             |error: std::io::Error| Complaint::own(format!("cannot start a process: {error}"));
         let this = std::env::current_exe().map_err(failed)?;
+        let (ours, theirs) = Socket::pair().map_err(failed)?;
         let mut command = tokio::process::Command::new(this);
-        command.arg("run-beside").arg(getpid().to_string()).arg("--").args(&self.command);
-        command.envs(environment.iter().copied());
+        command.arg("stand-beside");
         // At a terminal the command stays in this process's group: it may read there, and Ctrl-C reaches both.
         let grouped = !std::io::stdin().is_terminal();
         if grouped {
-            command.process_group(0);
+            // What stops everybody in this process's group must not stop the one who ends the command.
+            command.arg("--grouped").process_group(0);
         }
-        let child = command.spawn().map_err(failed)?;
-        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        let pid = pid.ok_or_else(|| Complaint::own("the command has no process id"))?;
-        Ok(Running { child, pid, grouped, grace: self.grace })
+        command.arg("--").args(&self.command).envs(environment.iter().copied());
+        command.stdin(Stdio::from(OwnedFd::from(theirs)));
+        let beside = command.spawn().map_err(failed)?;
+        // The other end of the socket closes with the process that has it.
+        drop(command);
+        send_stdin(&ours).map_err(failed)?;
+        let kill_at = deadline.of(lease).map_or_else(Instant::now, |(_, kill_at)| kill_at);
+        (&ours).write_all(to_text(kill_at).as_bytes()).map_err(failed)?;
+        ours.set_nonblocking(true).map_err(failed)?;
+        let (said, told) = UnixStream::from_std(ours).map_err(failed)?.into_split();
+        let said = BufReader::new(said).lines();
+        Ok(Running { beside, said, told, pid: None, grouped, deadline, kill_at })
     }
 }
 
 impl Running {
-    /// Waits for the end, passing signals on, or stops the command when `lost` resolves.
+    /// Waits for the end, passing signals on, or stops the command when the lease is lost or nearly over.
     pub(super) async fn wait(
         mut self,
         mut signals: broadcast::Receiver<Signal>,
-        lost: impl Future<Output = ()>,
+        lease: &Lease,
+        what: &str,
     ) -> Result<Ended, Complaint> {
-        let mut lost = std::pin::pin!(lost);
+        let mut lost = std::pin::pin!(lease.lost());
+        let mut hears = true;
         loop {
-            tokio::select! {
-                biased;
-                () = &mut lost => {
-                    self.stop().await?;
+            let now = Instant::now();
+            let next = match self.deadline.of(lease) {
+                Some((term_at, _)) if term_at <= now => {
+                    out::talk(format!("{what} was not renewed in time; stopping the command"));
+                    self.stop(self.kill_at).await?;
                     return Ok(Ended::Stopped);
                 }
-                status = self.child.wait() => return Ok(Ended::ByItself(code(end(status)?))),
-                received = signals.recv() => match received {
+                Some((term_at, kill_at)) => {
+                    // A renewal moves it by much more than this.
+                    if kill_at > self.kill_at + Duration::from_millis(1) {
+                        self.tell(kill_at);
+                    }
+                    term_at.min(now + self.deadline.look())
+                }
+                None => now + self.deadline.look(),
+            };
+            tokio::select! {
+                biased;
+                loss = &mut lost => {
+                    out::talk(format!("{what} is over: {loss}; stopping the command"));
+                    // Somebody else may have the lock already, or cannot have it before that.
+                    let grace = now + self.deadline.grace();
+                    let kill_at = if loss == Loss::RanOut { grace.min(self.kill_at) } else { grace };
+                    self.stop(kill_at).await?;
+                    return Ok(Ended::Stopped);
+                }
+                said = said(&mut self.said, &mut self.pid) => {
+                    return match said {
+                        Said::Ended(code) => {
+                            self.beside_ends().await;
+                            Ok(Ended::ByItself(code))
+                        }
+                        Said::Nothing => {
+                            out::talk("the process beside the command is gone, and so is the command");
+                            self.send(Signal::KILL);
+                            self.beside_ends().await;
+                            Ok(Ended::ByItself(128 + Signal::KILL.as_raw()))
+                        }
+                    };
+                }
+                received = signals.recv(), if hears && self.pid.is_some() => match received {
                     Ok(signal) => self.pass_on(signal),
                     // Some came faster than they could be passed on; the last ones are still here.
                     Err(broadcast::error::RecvError::Lagged(_)) => {}
-                    Err(broadcast::error::RecvError::Closed) => {
-                        return Ok(Ended::ByItself(code(end(self.child.wait().await)?)));
-                    }
+                    Err(broadcast::error::RecvError::Closed) => hears = false,
                 },
+                () = tokio::time::sleep_until(next) => {}
             }
+        }
+    }
+
+    /// Tells the process beside the command until when it may run.
+    fn tell(&mut self, kill_at: Instant) {
+        // Where it does not fit, or nobody reads it, the command is killed at the time that was told before.
+        if self.told.try_write(to_text(kill_at).as_bytes()).is_ok() {
+            self.kill_at = kill_at;
         }
     }
 
@@ -110,46 +188,62 @@ impl Running {
 
     /// Sends a signal to the command, and to what it has started where that can be reached.
     fn send(&self, signal: Signal) {
-        let sent = if self.grouped {
-            kill_process_group(self.pid, signal)
-        } else {
-            kill_process(self.pid, signal)
-        };
+        let Some(pid) = self.pid else { return };
+        let sent =
+            if self.grouped { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
         // Fails only where no process is left.
         sent.ok();
     }
 
-    /// TERM, a time of grace, KILL.
-    async fn stop(&mut self) -> Result<(), Complaint> {
-        let deadline = Instant::now() + self.grace;
+    /// Tells whether the command, or what it has started, is still there where that can be asked.
+    fn is_there(&self) -> bool {
+        self.grouped && self.pid.is_some_and(|pid| test_kill_process_group(pid).is_ok())
+    }
+
+    /// TERM, and KILL at that time.
+    async fn stop(&mut self, kill_at: Instant) -> Result<(), Complaint> {
+        self.tell(kill_at);
         self.send(Signal::TERM);
         // A command that was stopped (SIGSTOP) learns of TERM only when it goes on.
         self.send(Signal::CONT);
-        if let Ok(status) = tokio::time::timeout_at(deadline, self.child.wait()).await {
-            end(status)?;
-            if !self.grouped {
-                return Ok(());
-            }
-            while test_kill_process_group(self.pid).is_ok() && Instant::now() < deadline {
+        let ended = said(&mut self.said, &mut self.pid);
+        if tokio::time::timeout_at(kill_at, ended).await.is_ok() {
+            while self.is_there() && Instant::now() < kill_at {
                 tokio::time::sleep(LOOK).await;
             }
-            if test_kill_process_group(self.pid).is_ok() {
+            if self.is_there() {
                 out::talk("what the command has started did not end in time and is killed");
                 self.send(Signal::KILL);
             }
-            return Ok(());
+        } else {
+            let grace = self.deadline.grace();
+            out::talk(format!("the command did not end within {grace:?} and is killed"));
+            self.send(Signal::KILL);
         }
-        out::talk(format!("the command did not end within {:?} and is killed", self.grace));
-        self.send(Signal::KILL);
-        end(self.child.wait().await).map(drop)
+        self.beside_ends().await;
+        Ok(())
+    }
+
+    /// Waits for the end of the process beside the command, which may stand still.
+    async fn beside_ends(&mut self) {
+        if tokio::time::timeout(KILLED_WITHIN, self.beside.wait()).await.is_err() {
+            // Its command dies with it. Fails only where it is gone.
+            self.beside.kill().await.ok();
+        }
     }
 }
 
-fn end(status: std::io::Result<ExitStatus>) -> Result<ExitStatus, Complaint> {
-    status.map_err(|error| Complaint::own(format!("cannot wait for the command: {error}")))
-}
-
-/// Gives the exit code as a shell would.
-fn code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+/// Hears what the process beside the command says; its first word is the command's process id.
+///
+/// Cancel safe: what was read of a line is kept.
+async fn said(lines: &mut Lines<BufReader<OwnedReadHalf>>, pid: &mut Option<Pid>) -> Said {
+    loop {
+        let line = lines.next_line().await.ok().flatten();
+        let Some(line) = line else { return Said::Nothing };
+        if let Some(code) = line.strip_prefix("ended ").and_then(|code| code.parse().ok()) {
+            return Said::Ended(code);
+        }
+        let number = line.strip_prefix("pid ").and_then(|number| number.parse().ok());
+        *pid = number.and_then(Pid::from_raw).or(*pid);
+    }
 }

@@ -15,6 +15,7 @@ use tokio::time::MissedTickBehavior;
 use super::super::complaint::{Complaint, Exit};
 use super::super::out;
 use super::command::{CommandArgs, Ended};
+use super::deadline::Deadline;
 use super::signals::{Signals, asks_for_an_end};
 use super::store::StoreArgs;
 use crate::config::duration_from_text;
@@ -43,11 +44,11 @@ The command finds in its environment
   FIRSTCOME_FENCE   the same number: let writes with a lower one be refused
 
 Signals are passed on to the command and what it has started; at a terminal to \
-the command only. When the term is lost they get TERM, and KILL after --grace; \
-then this candidate stands again. That begins a tenth of the lease before \
-anybody else can be elected, unless an operator freed the lock; a shorter \
---grace than that leaves no overlap. On Linux the command is killed together \
-with this process, if that is killed; what the command has started is not.
+the command only. When the term is lost they get TERM, and KILL after --grace, in \
+time before anybody else can be elected, unless an operator freed the lock; then \
+this candidate stands again. A process beside the command sees to that, too, with \
+a timer of its own: the command is killed when this process is stopped for too \
+long, or is killed.
 
 What is printed is the command's own; with --json an error of this program is \
 printed as JSON, too.
@@ -59,14 +60,14 @@ Exit code: the command's own, 128 and the signal that ended it or this candidate
 Examples:
   firstcome elect scheduler --store redis://127.0.0.1:6379 -- ./scheduler
   firstcome elect settle --every 1s -- ./settle-one-batch
-  firstcome elect mailer --lease 30s --grace 2s -- sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
+  firstcome elect mailer --lease 30s --grace 10s -- sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
 pub(in crate::cli) struct ElectArgs {
     /// The election's name, which is the name of a lock.
     name: String,
     /// Run the command at each interval, instead of once.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     every: Option<Duration>,
-    /// How long nobody leads after a leader died; renewed each third of it. Default 10s, with --every three
+    /// How long nobody leads after a leader died; renewed six times in it, ten times where it is 3s or less. Default 10s, with --every three
     /// intervals, 1s to 10s.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
@@ -83,6 +84,8 @@ pub(in crate::cli) struct ElectArgs {
 /// The command of this candidate, which may outlive its term for the time of grace.
 struct Candidate {
     command: CommandArgs,
+    deadline: Deadline,
+    election: Election,
     name: String,
     to_command: broadcast::Sender<Signal>,
     /// A signal asked this candidate to end.
@@ -109,12 +112,15 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let mut signals = Signals::listen()?;
     let periodic = || Some((args.every? * 3).clamp(LEAST_LEASE, LEASE));
     let lease = args.lease.or_else(periodic).unwrap_or(LEASE);
+    let deadline = Deadline::new(lease, args.command.grace)?;
     let mut election = Election::new(locks, &args.name)?.lease(lease);
     if let Some(node) = args.node {
         election = election.node(node);
     }
     let candidate = Rc::new(Candidate {
         command: args.command,
+        deadline,
+        election: election.clone(),
         name: args.name,
         to_command: signals.to_command(),
         ending: Cell::new(None),
@@ -174,30 +180,29 @@ impl Candidate {
             ("FIRSTCOME_TERM", &fence),
         ];
         let to_command = self.to_command.subscribe();
-        let running = self.command.start(&environment)?;
-        // Dropping this future drops the first end of this, so its task stops the command.
-        let (here, term_is_over) = oneshot::channel::<()>();
+        let running = self.command.start(&environment, self.deadline, term.lease())?;
         let (done, end) = oneshot::channel();
         let stopped = Arc::clone(&self.stopped);
+        // This copy of the term keeps the lock until the command has ended, or the lease is over.
+        let term = term.clone();
         let command_task = tokio::spawn(async move {
-            let lost = async {
-                drop(term_is_over.await);
-                out::talk("the term is over; stopping the command");
-            };
-            if done.send(running.wait(to_command, lost).await).is_err() {
+            let ended = running.wait(to_command, term.lease(), "the term").await;
+            drop(term);
+            if done.send(ended).is_err() {
                 // The term is over, so the candidate does not wait for it where it serves.
                 stopped.notify_one();
             }
         });
         self.command_task.replace(Some(command_task));
-        let ended = end.await;
-        drop(here);
-        match ended {
+        match end.await {
             Ok(Ok(Ended::ByItself(code))) => Ok(Exit::Passed(code)),
-            Ok(Ok(Ended::Stopped)) | Err(_) => {
-                Err(Complaint::new(Exit::Lost, "the command was stopped in its term"))
+            // The term is over, or was not renewed in time: then it is given up for another candidate to have.
+            Ok(Ok(Ended::Stopped)) => {
+                self.election.resign();
+                std::future::pending().await
             }
             Ok(Err(complaint)) => Err(complaint),
+            Err(_) => Err(Complaint::own("the task that waits for the command has ended")),
         }
     }
 

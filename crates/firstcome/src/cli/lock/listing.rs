@@ -84,6 +84,9 @@ Examples:
 pub(in crate::cli) struct NameArgs {
     /// The lock's name.
     name: String,
+    /// In Redis, take a string for a token lock, whatever its token, if it has an end.
+    #[arg(long)]
+    token: bool,
     #[command(flatten)]
     store: StoreArgs,
 }
@@ -93,7 +96,7 @@ pub(in crate::cli) struct NameArgs {
 #[command(after_help = "\
 The holder is not asked. One that renews its lease learns of it at its next renewal, at most 10 s later with the \
 usual lease of 30 s; one with a fixed lease only when that is used up. Until then there may be two of them: this is \
-for an operator who knows that the holder is gone.
+for an operator who knows that the holder is gone. In Redis a key that is no lock is left alone.
 
 Example:
   firstcome locks release nightly-report --store redis://127.0.0.1:6379")]
@@ -214,7 +217,7 @@ fn names_of(rest: &str) -> Vec<String> {
 
 async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
     let locks = args.store.locks().await?;
-    let found = look(&locks, &args.name).await;
+    let found = look(&locks, args).await;
     locks.close().await;
     let name = &args.name;
     let Some((holder, leader)) = found? else {
@@ -244,15 +247,22 @@ async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Gives who holds a lock, and who leads where it is that of an election.
-async fn look(locks: &Locks, name: &str) -> Result<Option<(Holder, Option<Leader>)>, Failure> {
-    let Some(holder) = locks.inspect(name).await? else { return Ok(None) };
-    let leader = Election::new(locks, name)?.watch().await?.current();
+async fn look(locks: &Locks, args: &NameArgs) -> Result<Option<(Holder, Option<Leader>)>, Failure> {
+    if args.token {
+        let holder = locks.token(&args.name)?.inspect().await?;
+        return Ok(holder.map(|holder| (holder, None)));
+    }
+    let Some(holder) = locks.inspect(&args.name).await? else { return Ok(None) };
+    let leader = Election::new(locks, &args.name)?.watch().await?.current();
     Ok(Some((holder, leader)))
 }
 
 async fn release(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
     let locks = args.store.locks().await?;
-    let freed = locks.force_release(&args.name).await;
+    let freed = match args.token {
+        true => locks.token(&args.name)?.force_release().await,
+        false => locks.force_release(&args.name).await,
+    };
     locks.close().await;
     let (freed, name) = (freed?, &args.name);
     if json {

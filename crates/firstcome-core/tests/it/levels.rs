@@ -1,0 +1,193 @@
+//! What changes with the level of a space, and what does not.
+
+use crate::play::{play, play_on};
+use crate::snapshots::{restored, taken};
+use crate::world::{SPACE, World, apply, node};
+use firstcome_core::command::{BodyWriter, Mark};
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::{Command, LEVEL, Stamp, State};
+use firstcome_inject::{Mistake, set};
+
+/// An entry of one tick at this level, after these.
+fn tick(world: &mut World, level: u32) {
+    let position = world.state.position() + 1;
+    let (node, number) = (node(9), position);
+    let mut body = BodyWriter::at_level(level, node, number, 0);
+    assert!(body.push(&Command::Tick { mark: Mark::default() }));
+    let stamp = Stamp { position, at: world.state.at(), epoch: 0, node, number, level };
+    apply(&mut world.state, stamp, &body.finish());
+}
+
+#[test]
+fn a_space_is_at_the_level_of_its_highest_entry() {
+    let mut world = World::new();
+    assert_eq!(world.state.level(), 1);
+    for (level, of_space) in [(1, 1), (2, 2), (1, 2)] {
+        tick(&mut world, level);
+        assert_eq!(world.state.level(), of_space);
+    }
+    assert_eq!(State::new(SPACE, 0).beginning_at(LEVEL).level(), LEVEL);
+}
+
+#[test]
+fn a_campaign_keeps_the_level_of_its_space_when_it_was_made() {
+    let world = play(
+        "
+        0s op puts old: main 3 -> created 1
+        0s op raises 2 -> raised 2
+        0s op puts new: main 3 -> created 1
+        0s op puts old: main 4 -> changed 2
+        ",
+    );
+    let levels = |state: &State| ["old", "new"].map(|name| state.campaign(name).unwrap().level());
+    assert_eq!(levels(&world.state), [1, 2]);
+    let snapshot = taken(&world.state, true);
+    let back = restored(&snapshot);
+    assert_eq!((levels(&back), back.level()), ([1, 2], 2));
+    assert_eq!(Manifest::decode(&snapshot.manifest).unwrap().stamp.level, 2);
+}
+
+#[test]
+fn a_snapshot_of_a_space_of_level_1_is_of_level_1() {
+    let mut world = play("0s op puts old: main 3 -> created 1");
+    let snapshot = taken(&world.state, true);
+    assert_eq!(Manifest::decode(&snapshot.manifest).unwrap().stamp.level, 1);
+    world.replace_twin(restored(&snapshot));
+    let world = play_on(world, "0s op raises 2 -> raised 2");
+    assert_eq!(Manifest::decode(&taken(&world.state, true).manifest).unwrap().stamp.level, 2);
+}
+
+#[test]
+fn an_extension_with_an_id_moves_the_deadline_once() {
+    play(
+        "
+        0s  op  raises 2 -> raised 2
+        0s  op  puts hall: main seated; vip 9; ttl 60s; max 200s; many; orphans -> created 1
+        0s  op  adds hall/main: A1 A2 A3 -> imported 3 seats 0 areas
+        0s  ann holds h1 hall A1 -> held A1 until 60s
+        1s  ann#e extends h1 hall by 90s -> extended until 91s
+        9s  ann#e extends h1 hall by 90s -> extended until 91s
+        9s  ann#e extends h1 hall by 80s -> id_reused
+        9s  ann#e extends h1 hall -> id_reused
+        9s  ann#e changes h1 hall A2 -> id_reused
+        9s  bob#e extends h1 hall by 90s -> not_yours
+        10s ann extends h1 hall by 90s -> extended until 100s       # without an id each moves it
+        11s ann#f extends h1 hall by 95s -> extended until 106s
+        12s ann#e extends h1 hall by 90s -> extended until 91s      # as it was told, though it is later now
+           look hold h1 hall -> live A1=held until 106s
+        13s ann releases h1 hall -> released A1
+        14s ann#e extends h1 hall by 90s -> hold_released
+        ",
+    );
+}
+
+#[test]
+#[should_panic(expected = "came: extended until 99s")]
+fn an_extension_that_is_made_twice_is_noticed() {
+    set(Some(Mistake::ExtendTwice));
+    play(
+        "
+        0s  op  raises 2 -> raised 2
+        0s  op  puts hall: vip 9; ttl 60s; max 200s -> created 1
+        0s  ann holds h1 hall vip 1 -> held vip until 60s
+        1s  ann#e extends h1 hall by 90s -> extended until 91s
+        9s  ann#e extends h1 hall by 90s -> extended until 91s
+        ",
+    );
+}
+
+#[test]
+fn the_last_sixteen_steps_of_a_hold_are_remembered() {
+    let mut world = play(
+        "
+        0s op  raises 2 -> raised 2
+        0s op  puts hall: vip 9; ttl 60s; max 200s; many -> created 1
+        0s ann holds h1 hall vip 1 -> held vip until 60s
+        0s ann#e0 extends h1 hall by 61s -> extended until 61s
+        ",
+    );
+    for n in 1..16 {
+        let line = format!("{n}s ann#e{n} extends h1 hall by 61s -> extended until {}s", 61 + n);
+        world = play_on(world, &line);
+    }
+    world.replace_twin(restored(&taken(&world.state, true)));
+    play_on(
+        world,
+        "
+        16s ann#e0 extends h1 hall by 61s -> extended until 61s
+        16s ann#new extends h1 hall by 61s -> extended until 77s
+        17s ann#e0 extends h1 hall by 61s -> extended until 78s     # it was forgotten
+        17s ann#e2 extends h1 hall by 61s -> extended until 63s
+        ",
+    );
+}
+
+#[test]
+fn in_a_campaign_of_level_1_an_extension_is_moved_each_time() {
+    play(
+        "
+        0s  op  puts hall: vip 9; ttl 60s; max 200s -> created 1
+        0s  op  raises 2 -> raised 2
+        0s  ann holds h1 hall vip 1 -> held vip until 60s
+        1s  ann#e extends h1 hall by 90s -> extended until 91s
+        9s  ann#e extends h1 hall by 90s -> extended until 99s
+        ",
+    );
+}
+
+#[test]
+fn a_cancel_without_a_pool_finds_the_only_one() {
+    play(
+        "
+        0s op  puts two: main 3; vip 3 -> created 1
+        0s op  raises 2 -> raised 2
+        0s op  puts one: main 3 -> created 1
+        0s ann claims one -> won 1
+        0s ann claims two/vip -> won 1
+        1s ann cancels one 2 -> no_such_claim
+        1s bob cancels one 1 -> no_such_claim
+        1s ann cancels one 1 -> cancelled by subject at 1s
+        2s ann cancels one 1 -> cancelled by subject at 1s
+        2s ann cancels two 1 -> pool_required
+        2s ann cancels none 1 -> not_found campaign
+        ",
+    );
+}
+
+#[test]
+fn the_ids_of_one_key_are_nothing_to_another() {
+    play(
+        "
+        0s op#old puts a-drop: main 3 -> created 1
+        0s desk#old puts b-drop: main 3 -> id_reused                # at level 1 they are
+        1s op raises 2 -> raised 2
+        1s desk#order-1 puts b-drop: main 3 -> created 1
+        2s shop#order-1 puts c-drop: main 5 -> created 1
+        3s desk#order-1 puts b-drop: main 3 -> created 1            # its own, again
+        3s desk#order-1 puts b-drop: main 4 -> id_reused
+        4s op#old puts a-drop: main 3 -> created 1                  # of before the raise, still known
+        ",
+    );
+}
+
+#[test]
+fn from_level_2_on_the_rules_bound_what_one_hold_may_look_for() {
+    let seats = (0..20).map(|n| format!("A{n}")).collect::<Vec<_>>().join("; ");
+    let five = vec!["best 1"; 5].join(" + ");
+    let half = vec!["A7"; 251].join(" ");
+    for (raise, best, named) in [
+        ("", "held A0 A1 A2 A3 A4 until 480s", "held A7 until 480s"),
+        ("0s op raises 2 -> raised 2", "too_many_units", "too_many_units"),
+    ] {
+        play(&format!(
+            "
+            {raise}
+            0s op puts hall: main seated; many; orphans -> created 1
+            0s op adds hall/main: {seats} -> imported 20 seats 0 areas
+            0s ann holds h1 hall {five} -> {best}
+            0s bob holds h2 hall {half} + {half} -> {named}
+            0s eve holds h3 hall A9 -> held A9 until 480s
+            "
+        ));
+    }
+}

@@ -1,0 +1,111 @@
+//! One stretch of leading.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+
+use crate::failure::Failure;
+use crate::fence::Fence;
+use crate::lease::{Lease, Released};
+use crate::loss::Loss;
+
+/// One stretch of leading, given to the work.
+///
+/// Cheap to clone, for tasks that the work starts: they stop when [`Term::ended`] resolves, or [`Term::is_valid`] is
+/// false, and drop their copy then. A copy that stays renews nothing; it can only delay the next leader until what is left
+/// of the lease is over.
+#[derive(Debug, Clone)]
+pub struct Term {
+    lease: Arc<Lease>,
+    node: String,
+    /// Closes the other end when the last copy is dropped.
+    #[expect(dead_code, reason = "it is dropped, and nothing is ever sent")]
+    copy: mpsc::Sender<Infallible>,
+}
+
+impl Term {
+    /// Gives the number of this term: higher than that of every term before.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        self.lease.fence()
+    }
+
+    /// Gives the node that leads: this one.
+    #[must_use]
+    pub fn node(&self) -> &str {
+        &self.node
+    }
+
+    /// Gives the lease, for guarded writes.
+    pub fn lease(&self) -> &Lease {
+        &self.lease
+    }
+
+    /// Tells whether the term can still be relied on; see [`Lease::is_valid`].
+    ///
+    /// False for every copy from when the term is over, however it ended.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.lease.is_valid()
+    }
+
+    /// Waits until the term is over, and gives why: it was lost, or the candidate resigned, was dropped or is done
+    /// ([`Loss::GivenBack`]).
+    ///
+    /// It resolves before another candidate can lead.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe. A later call sees the same outcome.
+    pub async fn ended(&self) -> Loss {
+        self.lease.lost().await
+    }
+}
+
+/// The term of the candidate that leads; it ends for everybody who has a copy when this is dropped.
+#[derive(Debug)]
+pub(super) struct CurrentTerm {
+    term: Term,
+    end: End,
+    /// Ends when the last copy is dropped.
+    copies: mpsc::Receiver<Infallible>,
+}
+
+/// Ends the term when it is dropped; the last copy then gives the lock back.
+#[derive(Debug)]
+struct End(Arc<Lease>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+impl CurrentTerm {
+    pub(super) fn begin(lease: Lease, node: &str) -> Self {
+        let (copy, copies) = mpsc::channel(1);
+        let lease = Arc::new(lease);
+        let term = Term { lease: Arc::clone(&lease), node: node.to_owned(), copy };
+        Self { term, end: End(lease), copies }
+    }
+
+    pub(super) fn term(&self) -> &Term {
+        &self.term
+    }
+
+    /// Ends the term and gives the lock back: at once where the work is `done`, otherwise when nobody has a copy of the term
+    /// any more, and at the latest when the lease is over.
+    pub(super) async fn end(self, done: bool) -> Result<Released, Failure> {
+        let Self { term, end, mut copies } = self;
+        let lease = Arc::clone(&end.0);
+        drop((term, end));
+        if !done {
+            tokio::select! {
+                never = copies.recv() => if let Some(never) = never { match never {} },
+                () = lease.over() => {}
+            }
+        }
+        lease.release_for_all().await
+    }
+}

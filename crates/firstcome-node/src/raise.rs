@@ -1,0 +1,90 @@
+//! Raising the level of the space, and refusing what the space is too low for.
+
+use crate::failure::Failure;
+use crate::intake::Intake;
+use crate::ledger;
+use crate::request::{Answer, Request};
+use firstcome_core::command::Encoded;
+use firstcome_core::{Command, LEVEL, State};
+use firstcome_inject::{Mistake, inject};
+
+/// Why the space cannot be raised.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CannotRaise {
+    /// A server that was there in the last ten seconds would stop.
+    #[error("server {address} reads up to level {level}, not level {LEVEL}")]
+    ServerReadsLess {
+        /// Where it can be reached, or its identity if it did not say.
+        address: Box<str>,
+        /// The newest level it reads.
+        level: u32,
+    },
+    /// The ledger has no place for what results of this level say.
+    #[error("the ledger takes results up to level {0}, not level {LEVEL}")]
+    LedgerReadsLess(u32),
+    /// It has no outcome.
+    #[error("it is not known whether it was raised, or it was not")]
+    Failed(Failure),
+}
+
+impl Intake {
+    /// Raises the space to the newest level this build reads, on the word of a key of this name: for good, everything
+    /// that is written from then on is of that level. It changes nothing where the space is there already.
+    ///
+    /// # Errors
+    ///
+    /// A server that sent a heartbeat in the last ten seconds, or the ledger, reads less: nothing changed. Any
+    /// [`Failure`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, the space may or may not be raised; asking again tells.
+    pub async fn raise_level(&self, who: &str) -> Result<Answer, CannotRaise> {
+        self.everybody_reads(LEVEL)?;
+        let raise = Command::Raise { level: LEVEL, who };
+        let encoded = Encoded::new(&raise).map_err(|_| {
+            CannotRaise::Failed(Failure::Malformed("a key's name outside its bounds"))
+        })?;
+        self.enqueue(Request::Raise(encoded)).await.map_err(CannotRaise::Failed)
+    }
+
+    fn everybody_reads(&self, level: u32) -> Result<(), CannotRaise> {
+        if inject(Mistake::RaiseUnread) {
+            return Ok(());
+        }
+        let membership = self.membership();
+        if membership.is_none() && self.health.several() {
+            let why = "this server has not heard yet which others there are";
+            return Err(CannotRaise::Failed(Failure::Unavailable(why.into())));
+        }
+        let nodes = membership.iter().flat_map(|membership| &membership.nodes);
+        if let Some((older, _)) = nodes.into_iter().find(|(node, _)| node.level < level) {
+            let unnamed = || older.node.to_string().into();
+            let address = if older.address.is_empty() { unnamed() } else { older.address.clone() };
+            return Err(CannotRaise::ServerReadsLess { address, level: older.level });
+        }
+        if ledger::READS < level {
+            return Err(CannotRaise::LedgerReadsLess(ledger::READS));
+        }
+        Ok(())
+    }
+
+    /// Gives the level of the space as of what this node applied.
+    pub fn level(&self) -> u32 {
+        self.replica.look(State::level)
+    }
+
+    /// Refuses a command of a higher level than the space, once this node has caught up with the journal: the space may
+    /// have been raised through another one.
+    pub(crate) async fn check_level(&self, needed: u32) -> Result<(), Failure> {
+        if needed <= self.level() {
+            return Ok(());
+        }
+        if !self.catches_up().await {
+            let why = "this server could not ask the journal for the level of the space";
+            return Err(Failure::Unavailable(why.into()));
+        }
+        let level = self.level();
+        if needed <= level { Ok(()) } else { Err(Failure::LevelTooLow { level, needed }) }
+    }
+}

@@ -1,0 +1,196 @@
+//! Spaces that begin at level 1, and are raised.
+
+use crate::several::{BEGIN, Seat, agree, at, places, store};
+use firstcome_core::command::{Body, BodyWriter, Late, Order, Pick, Step, level_of};
+use firstcome_core::outcome::By;
+use firstcome_core::{Command, Expect, LEVEL, NodeId, Outcome, SpaceId, State};
+use firstcome_inject::{Mistake, set};
+use firstcome_journal::memory::Memory;
+use firstcome_journal::shared::NodeStatus;
+use firstcome_journal::{Clock, Journal, Name};
+use firstcome_node::Failure;
+use firstcome_node::raise::CannotRaise;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A store of a space that was made by an older build.
+fn older() -> Memory {
+    let begun = Instant::now();
+    let clock = Clock::of(move || BEGIN + begun.elapsed().as_micros() as i64);
+    Memory::new(SpaceId([7; 16]), 0, clock).at_level(1).for_several()
+}
+
+async fn levels(store: &Memory) -> Vec<u32> {
+    let entries = Journal::Memory(store.clone()).read(0).await.unwrap();
+    entries.iter().map(|entry| level_of(&entry.body).unwrap()).collect()
+}
+
+async fn head_level(store: &Memory) -> u32 {
+    Journal::Memory(store.clone()).head().await.unwrap().level
+}
+
+fn cancel(subject: &str) -> Command<'_> {
+    let (campaign, pool, by, reason, who) = ("spring", None, By::Subject, "", "");
+    Command::Cancel { campaign, pool, subject, rank: 1, by, reason, who }
+}
+
+fn level(seat: &Seat) -> u32 {
+    seat.node.replica.look(State::level)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_space_begins_at_the_newest_level() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    assert_eq!((levels(&store).await, level(&one)), (vec![LEVEL], LEVEL));
+    assert_eq!(one.node.replica.look(|state| state.campaign("spring").unwrap().level()), LEVEL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_older_space_is_written_at_its_level_until_it_is_raised() {
+    let store = older();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 9).await;
+    one.claims("ann").await;
+    sleep(2 * SECOND).await;
+    assert!(levels(&store).await.iter().all(|level| *level == 1));
+    let said = one.node.intake.decide(&cancel("ann")).await;
+    assert_eq!(said.unwrap_err(), Failure::LevelTooLow { level: 1, needed: 2 });
+    let claimed = levels(&store).await.len();
+    let said = two.node.intake.raise_level("ops").await.unwrap();
+    assert_eq!(said.outcome, Outcome::Raised { level: LEVEL });
+    // The other one may not have heard of it yet, and asks before it says no.
+    let said = one.node.intake.decide(&cancel("ann")).await.unwrap();
+    assert_eq!(said.outcome.as_str(), "cancelled");
+    assert!(levels(&store).await[claimed..].contains(&LEVEL));
+    assert_eq!((level(&one), level(&two)), (LEVEL, LEVEL));
+    sleep(2 * SECOND).await;
+    assert_eq!(head_level(&store).await, LEVEL, "it follows with the next heartbeat");
+    // The campaign was made under the rules of level 1 and keeps them.
+    assert_eq!(one.node.replica.look(|state| state.campaign("spring").unwrap().level()), 1);
+    let three = Seat::at(&store).await;
+    assert_eq!(three.position(), one.position());
+    assert_eq!(
+        three.node.replica.look(|state| (state.digest(), state.level())),
+        one.node.replica.look(|state| (state.digest(), state.level()))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_space_is_not_raised_over_a_server_that_reads_less() {
+    let store = older();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    let older = NodeStatus {
+        node: NodeId([0xee; 16]),
+        position: 1,
+        durable: 1,
+        epoch: 0,
+        digest: one.node.replica.look(State::digest),
+        level: 1,
+        memory: u64::MAX,
+        since: at(0),
+        address: "http://10.0.0.9:8080".into(),
+    };
+    let shared = Journal::Memory(store.clone()).shared().unwrap();
+    shared.announce(older, 1).await.unwrap();
+    sleep(2 * SECOND).await;
+    let refused = one.node.intake.raise_level("ops").await.unwrap_err();
+    let CannotRaise::ServerReadsLess { address, level: 1 } = &refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(&**address, "http://10.0.0.9:8080");
+    assert_eq!((level(&one), head_level(&store).await), (1, 1));
+    set(Some(Mistake::RaiseUnread));
+    let raised = one.node.intake.raise_level("ops").await;
+    set(None);
+    assert!(raised.is_ok(), "with the protection off it is raised all the same");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_was_gone_for_ten_seconds_holds_nothing_up() {
+    let store = older();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 9).await;
+    two.node.stop().await.unwrap();
+    sleep(12 * SECOND).await;
+    one.node.intake.raise_level("ops").await.unwrap();
+    assert_eq!(level(&one), LEVEL);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_raise_survives_a_fork() {
+    let store = older();
+    let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+    one.opens("spring", 9).await;
+    one.claims("ann").await;
+    two.reaches(2).await;
+    let before = one.position().position;
+    one.node.intake.raise_level("ops").await.unwrap();
+    let raised = one.position().position;
+    two.reaches(raised).await;
+    // The copy that takes over had only what came before, and somebody wrote to it.
+    let stranger = NodeId([9; 16]);
+    let mut body = BodyWriter::at_level(1, stranger, 1, 0);
+    assert!(body.push(&Command::claim("spring", None, "zed")));
+    store.fork(before, [(Name { node: stranger, number: 1 }, body.finish())]);
+    sleep(20 * SECOND).await;
+    agree(&[&one, &two]).await;
+    assert_eq!((level(&one), level(&two)), (LEVEL, LEVEL));
+    assert_eq!(two.claims("eve").await, 3);
+    agree(&[&one, &two]).await;
+    let three = Seat::at(&store).await;
+    assert_eq!(level(&three), LEVEL, "it stands in the journal");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_seeded_anew_is_at_the_level_of_the_space_not_of_the_build() {
+    let store = older();
+    let one = Seat::at(&store).await;
+    one.opens("spring", 9).await;
+    store.empty();
+    assert!(one.tries("ann", None).await.is_err());
+    one.node.reseed();
+    sleep(20 * SECOND).await;
+    assert_eq!(head_level(&store).await, 1);
+    assert_eq!((one.claims("ann").await, level(&one)), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn bodies_at_the_level_of_the_build_are_noticed() {
+    let store = older();
+    let one = Seat::at(&store).await;
+    set(Some(Mistake::LevelOfBuild));
+    one.opens("spring", 9).await;
+    set(None);
+    assert_eq!(levels(&store).await, [LEVEL], "an older build stops there though nobody raised it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_extension_that_is_asked_for_again_by_its_id_is_the_first_one() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    let settings = places(9);
+    let order = Order { id: None, who: "ops" };
+    let put = Command::Put { campaign: "spring", settings, expect: Expect::Absent, order };
+    one.node.intake.decide(&put).await.unwrap();
+    let picks = vec![Pick::quantity("main", 1)];
+    let hold = Command::Hold { campaign: "spring", id: "h1", subject: "ann", picks, limit: None };
+    one.node.intake.decide(&hold).await.unwrap();
+    let step = Step { campaign: "spring", hold: "h1", subject: "ann", id: Some("e1") };
+    let extend = Command::Extend { step, by_us: Some(600_000_000) };
+    let mut said = Vec::new();
+    for _ in 0..2 {
+        sleep(SECOND).await;
+        said.push(one.node.intake.decide(&extend).await.unwrap().outcome);
+    }
+    assert_eq!(said[0], said[1]);
+    let step = Step { id: None, ..step };
+    let confirm = Command::Confirm { step, units: Vec::new(), late: Late::Refuse };
+    assert_eq!(one.node.intake.decide(&confirm).await.unwrap().outcome.as_str(), "confirmed");
+    let body = Journal::Memory(store.clone()).read(0).await.unwrap().pop().unwrap().body;
+    assert_eq!(Body::open(&body).unwrap().head.level, LEVEL);
+}

@@ -1,0 +1,51 @@
+//! Raises the space of a data folder that no server uses.
+
+use firstcome_core::command::{BodyWriter, Command};
+use firstcome_core::{LEVEL, NodeId};
+use firstcome_journal::folder::DataFolder;
+use firstcome_journal::sqlite::{Options, ReadOnly, Sqlite};
+use firstcome_journal::{Append, Failure, Journal, Name};
+use std::path::Path;
+
+/// What raising came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Raised {
+    /// The level of the space before.
+    pub before: u32,
+    /// The level of the space now.
+    pub level: u32,
+}
+
+/// Raises the space of the journal in a data folder to the newest level, with one entry.
+///
+/// # Errors
+///
+/// There is no journal, a server has the folder, or the file cannot be read or written: nothing changed then, unless it
+/// is [`Failure::Unknown`].
+pub async fn raise(folder: &Path) -> Result<Raised, Failure> {
+    // Opened for writing it would be made where there is none.
+    let head = ReadOnly::open(folder)?.head()?;
+    if head.level >= LEVEL {
+        return Ok(Raised { before: head.level, level: head.level });
+    }
+    let folder = DataFolder::take(folder)?;
+    let journal =
+        Sqlite::open(&folder, Options { space: Some(head.space), ..Options::new(head.space) })?;
+    let raised = append(&Journal::Sqlite(journal.clone())).await;
+    journal.close().await;
+    raised
+}
+
+async fn append(journal: &Journal) -> Result<Raised, Failure> {
+    let head = journal.head().await?;
+    let mut id = [0; 16];
+    getrandom::fill(&mut id).map_err(|why| Failure::Unavailable(why.to_string()))?;
+    let name = Name { node: NodeId(id), number: 1 };
+    let mut body = BodyWriter::at_level(LEVEL, name.node, name.number, head.position);
+    let fits = body.push(&Command::Raise { level: LEVEL, who: "journal raise-level" });
+    assert!(fits, "one short command fits a body");
+    let body = body.finish().into();
+    let (applied, applied_name) = (head.position, head.name);
+    journal.append(Append { body, name, applied, applied_name }).await?;
+    Ok(Raised { before: head.level, level: LEVEL })
+}
