@@ -14,7 +14,7 @@ pub use freeze::{Frozen, Piece};
 pub use restore::Restore;
 
 use crate::names::{NodeId, PieceName, SpaceId};
-use crate::state::Stamp;
+use crate::state::{Skip, Stamp};
 use crate::time::Timestamp;
 use crate::wire::{LEVEL, Malformed, Reader, Value, Write};
 use xxhash_rust::xxh3::xxh3_64;
@@ -60,6 +60,8 @@ pub struct Manifest {
     pub digest: u64,
     /// The pieces, to be restored in this order.
     pub pieces: Vec<PieceName>,
+    /// The entries that were skipped, by position.
+    pub skipped: Vec<Skip>,
     pub(crate) service: i64,
     pub(crate) settled: u64,
     pub(crate) term: u64,
@@ -87,6 +89,7 @@ impl Manifest {
         out.signed(14, self.sweep_at);
         let names: Vec<u8> = self.pieces.iter().flat_map(|name| name.0).collect();
         out.bytes(15, &names);
+        self.skipped.iter().for_each(|skip| out.bytes(16, &skip.encode()));
         let checksum = xxh3_64(&out);
         out.extend_from_slice(&checksum.to_le_bytes());
         out
@@ -112,6 +115,7 @@ impl Manifest {
             stamp,
             digest: 0,
             pieces: Vec::new(),
+            skipped: Vec::new(),
             service: 0,
             settled: 0,
             term: 0,
@@ -141,6 +145,10 @@ impl Manifest {
                         return Err(value.wrong("a list of names that is cut"));
                     }
                     read.pieces = names.iter().map(|name| PieceName(*name)).collect();
+                }
+                16 => {
+                    let skip = Skip::decode(value.bytes()?);
+                    read.skipped.push(skip.map_err(|_| value.wrong("a skip that is damaged"))?);
                 }
                 _ => return Err(value.wrong("an unknown field of a manifest")),
             }

@@ -1,10 +1,17 @@
 //! The state of one shard as of a position; entries are applied here.
 
 mod count;
+mod guarded;
 #[cfg(test)]
 mod last_numbers;
 mod look;
 mod remains;
+mod skip;
+
+pub use guarded::{Applied, Broke, silence_broken_rules};
+pub use remains::Remains;
+pub(crate) use skip::Skips;
+pub use skip::{BadSkip, Skip};
 
 use crate::campaign::{Campaign, HoldRequest};
 use crate::command::{Command, Expect, Order, Steer};
@@ -18,7 +25,7 @@ use crate::settings::Settings;
 use crate::time::Timestamp;
 use count::Counts;
 use firstcome_inject::{Mistake, inject};
-pub use remains::Remains;
+use guarded::{AtWork, break_if};
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -68,15 +75,6 @@ impl Digest {
     }
 }
 
-/// What became of an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Applied {
-    /// Its commands ran.
-    Ran,
-    /// It was a copy of a batch seen before: time moved, its commands did not run.
-    Copy,
-}
-
 /// The state of one shard as of a position.
 #[derive(Debug)]
 pub struct State {
@@ -99,6 +97,8 @@ pub struct State {
     counts: Counts,
     /// What left the state and is to be freed.
     remains: Remains,
+    pub(crate) skips: Skips,
+    at_work: AtWork,
     scratch: Vec<u8>,
     new_results: NewResults,
 }
@@ -129,6 +129,8 @@ impl State {
             deadlines: Deadlines::new(),
             counts: Counts::default(),
             remains: Remains::default(),
+            skips: Skips::default(),
+            at_work: AtWork::default(),
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
@@ -148,7 +150,7 @@ impl State {
 
     /// Applies one entry: time first, then its commands in order.
     ///
-    /// One outcome for each command is added to `outcomes`, unless the entry is a copy.
+    /// One outcome for each command is added to `outcomes`, unless the entry is a copy or skipped.
     ///
     /// # Panics
     ///
@@ -181,11 +183,14 @@ impl State {
         self.scratch.extend_from_slice(&stamp.node.0);
         self.scratch.extend_from_slice(&stamp.number.to_le_bytes());
         let copy = self.batches.is_copy(stamp.node, stamp.number, self.service);
-        self.scratch.push(u8::from(copy));
+        let skip = !copy && self.is_to_be_skipped();
+        self.scratch.push(if skip { 2 } else { u8::from(copy) });
+        self.at_work = AtWork::Time;
         self.expire(if inject(Mistake::ExpireOneEntryLate) { before } else { self.service });
-        if !copy {
+        if !copy && !skip {
             outcomes.reserve(commands.len());
-            for command in commands {
+            for (place, command) in commands.iter().enumerate() {
+                self.at_work = AtWork::Command(place);
                 let outcome = self.run(command);
                 outcome.encode(&mut self.scratch);
                 outcomes.push(outcome);
@@ -197,12 +202,17 @@ impl State {
             self.digests.pop_front();
         }
         self.digests.push_back(self.digest.0);
+        if skip {
+            self.note_skipped();
+            return Applied::Skipped;
+        }
         if copy { Applied::Copy } else { Applied::Ran }
     }
 
     fn run(&mut self, command: &Command<'_>) -> Outcome {
         match command {
             Command::Claim { campaign, pool, subject, limit } => {
+                break_if(Mistake::ClaimBreaksRule, campaign);
                 self.claim(campaign, *pool, subject, *limit)
             }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
@@ -308,6 +318,7 @@ impl State {
                 return;
             }
             self.deadlines.pop_first();
+            self.at_work = AtWork::Expiry(campaign);
             let Some(live) = live else {
                 // Its campaign was archived.
                 cleared += 1;
@@ -315,6 +326,7 @@ impl State {
                 continue;
             };
             self.counts.touch(campaign);
+            break_if(Mistake::ExpiryBreaksRule, live.name());
             live.expire(number, self.service);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());

@@ -59,15 +59,20 @@ impl App {
         self.node.intake.condition() != Condition::Fresh
     }
 
-    /// Refuses to read the campaign this node is stuck in: its state may be half changed.
+    /// Refuses to read the campaign this node is stuck in, and any other while the state is half changed.
     pub(crate) fn readable(&self, campaign: &str) -> Result<(), Problem> {
         match self.node.replica.stuck() {
-            Some(stuck) if stuck.campaign.as_deref() == Some(campaign) => {
-                let why = format!("this node is stuck at entry {} of it", stuck.position);
+            Some(stuck) if !stuck.is_whole || stuck.broke.campaign.as_deref() == Some(campaign) => {
+                let why = stuck.to_string();
                 let position = self.node.replica.look(State::token);
                 Err(Problem::failed(&Failure::Unavailable(why)).at(position, Decided::Replica))
             }
             _ => Ok(()),
         }
+    }
+
+    /// Refuses to read over all campaigns while the state is half changed.
+    pub(crate) fn all_readable(&self) -> Result<(), Problem> {
+        self.readable("")
     }
 }

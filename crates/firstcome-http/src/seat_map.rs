@@ -308,7 +308,9 @@ async fn read_on(shared: Arc<Shared>, intake: Arc<Intake>) {
             let same = state.token() == before.position && branch == before.branch;
             (!same).then(|| Seen::read(state, branch, &shared.campaign, Some(&before)))
         };
-        match replica.look(read) {
+        // What a broken rule left half done is shown to nobody.
+        let Some(read) = replica.look_whole(read) else { continue };
+        match read {
             None => {}
             Some(Err(_)) => {
                 // It has left memory: a caller that fetches the map is told so.

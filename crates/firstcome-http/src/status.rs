@@ -194,7 +194,7 @@ impl App {
             }
         }
         if let Some(stuck) = self.node.replica.stuck() {
-            reasons.push(format!("stuck at entry {}", stuck.position));
+            reasons.push(format!("stuck at entry {}", stuck.broke.position));
         }
         if *self.draining.borrow() {
             reasons.push("shutting down".to_owned());

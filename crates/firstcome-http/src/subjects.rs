@@ -26,6 +26,7 @@ pub(crate) async fn show(
     let bearer = app.bearer_at_large(&headers, Role::Read)?;
     app.may_ask_about(&bearer, &subject)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    app.all_readable()?;
     let stale = app.is_stale();
     let (campaigns, position) = app.node.replica.look(|state| {
         let seen = state.campaigns().filter(|campaign| bearer.sees(campaign.name()));

@@ -106,6 +106,12 @@ pub enum Mistake {
     LevelOfBuild,
     /// In the intake, before the space is raised.
     RaiseUnread,
+    /// In the rules, when somebody claims in a campaign called `poison`.
+    ClaimBreaksRule,
+    /// In the rules, when a hold expires in a campaign called `poison`.
+    ExpiryBreaksRule,
+    /// In the rules, when an entry is skipped.
+    SkipForgetsNumber,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -150,7 +156,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 48] = {
+    pub const ALL: [Self; 52] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -178,7 +184,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 48] = [
+const TABLE: [(Mistake, &str, &str); 52] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -228,6 +234,9 @@ const TABLE: [(Mistake, &str, &str); 48] = [
     (Mistake::ExtendTwice, "extend_twice", "an extension that is asked for again under its id moves the deadline again"),
     (Mistake::LevelOfBuild, "level_of_build", "bodies are written at the level of the build, though the space is at a lower one"),
     (Mistake::RaiseUnread, "raise_unread", "the space is raised though a server that is there cannot read what comes then"),
+    (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
+    (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
+    (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

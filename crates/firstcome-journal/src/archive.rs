@@ -23,9 +23,11 @@
 //! | 8 | checksum over all of it: see [`Sealer::seal`] |
 
 mod reader;
+mod skips;
 mod writer;
 
 pub use reader::Frames;
+pub use skips::skips;
 pub use writer::Archive;
 
 use crate::entry::{Entry, Sealer};

@@ -31,6 +31,10 @@ pub enum Call {
     NewestSnapshot,
     /// [`Journal::trim`](crate::Journal::trim).
     Trim,
+    /// [`Journal::skip`](crate::Journal::skip).
+    Skip,
+    /// [`Journal::skips`](crate::Journal::skips).
+    Skips,
     /// [`Shared::leave`](crate::Shared::leave).
     Leave,
     /// [`Shared::report`](crate::Shared::report).

@@ -10,6 +10,7 @@ use crate::name::{Name, Tip};
 use crate::shared::{Membership, News, NodeStatus, Seed};
 use firstcome_core::NodeId;
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -149,6 +150,19 @@ impl Distant {
     pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
         let done = move |memory: Memory| async move { memory.trim(term).await };
         self.ask(Call::Trim, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
+        let done = move |memory: Memory| {
+            let skip = skip.clone();
+            async move { memory.skip(skip).await }
+        };
+        self.ask(Call::Skip, done).await.map(|(answer, _)| answer)
+    }
+
+    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        let done = move |memory: Memory| async move { memory.skips().await };
+        self.ask(Call::Skips, done).await.map(|(answer, _)| answer)
     }
 
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {

@@ -121,6 +121,8 @@ pub struct Head {
     pub epoch: u32,
     /// The first position still kept; one more than `position` if none is.
     pub first: u64,
+    /// How many entries are skipped.
+    pub skips: u32,
     /// The store's clock when it was asked.
     pub now: Timestamp,
 }

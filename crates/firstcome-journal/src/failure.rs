@@ -111,6 +111,14 @@ pub enum Failure {
         /// The store's.
         theirs: u64,
     },
+    /// Somebody has applied an entry that was to be skipped.
+    #[error("entry {position} was applied by {who}: it cannot be skipped any more")]
+    Applied {
+        /// The entry.
+        position: u64,
+        /// Who applied it.
+        who: String,
+    },
     /// Another process has the data folder.
     #[error("the data folder {folder} is in use by {owner}")]
     InUse {
@@ -152,6 +160,9 @@ impl Failure {
             Self::ReadOnly(_) => {
                 Some("give this process the right to write to the folder and its files")
             }
+            Self::Applied { .. } => Some(
+                "if that server can apply it, start its build everywhere; one that has just ended counts for ten seconds",
+            ),
             Self::OtherSpace { .. } => Some("give the store that belongs to this space"),
             Self::Unknown(_)
             | Self::Unavailable(_)

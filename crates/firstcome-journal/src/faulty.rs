@@ -14,6 +14,7 @@ use crate::name::{Name, Tip};
 use crate::shared::{Membership, News, NodeStatus, Seed, Shared};
 use firstcome_core::NodeId;
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -211,6 +212,14 @@ impl Faulty {
 
     pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
         self.pass(Call::Trim, self.journal.trim(term)).await
+    }
+
+    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
+        self.pass(Call::Skip, self.journal.skip(skip)).await
+    }
+
+    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        self.pass(Call::Skips, self.journal.skips()).await
     }
 
     pub(crate) fn shared(&self) -> Shared {

@@ -8,6 +8,7 @@ use crate::redis;
 use crate::shared::Shared;
 use crate::{distant, faulty, memory, sqlite};
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 
 /// A journal in one of the stores.
 ///
@@ -144,6 +145,26 @@ impl Journal {
     /// Those of the store being out of reach.
     pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
         each!(self, store => store.newest_snapshot())
+    }
+
+    /// Has everybody skip an entry: its commands never run. To be told again what is there already changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Applied`] where a node that is there or a snapshot is at or past it; [`Failure::Behind`],
+    /// [`Failure::Trimmed`] and [`Failure::Forked`] where the entry is not there under that name. Nothing was changed
+    /// then.
+    pub async fn skip(&self, skip: Skip) -> Result<(), Failure> {
+        each!(self, store => store.skip(skip))
+    }
+
+    /// Gives the entries that are skipped. [`Head::skips`] says how many there are.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub async fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        each!(self, store => store.skips())
     }
 
     /// Drops entries and pieces that no reader needs any more; gives the first position still kept.

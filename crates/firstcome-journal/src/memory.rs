@@ -1,6 +1,7 @@
 //! The journal in memory, for tests and for what need not outlive the process.
 
 mod shared;
+mod skips;
 mod snapshots;
 mod state;
 

@@ -4,10 +4,12 @@ mod entries;
 
 pub use entries::Entries;
 
+use crate::archive;
 use crate::entry::Head;
 use crate::failure::Failure;
 use crate::sqlite;
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 
 #[cfg(feature = "redis")]
 use crate::redis;
@@ -56,6 +58,22 @@ impl Reading {
     /// It ends at the head of the moment it gets there, or after the first failure.
     pub fn entries(&self, from: u64) -> Entries<'_> {
         each!(self, store => store.entries(from))
+    }
+
+    /// Gives the skipped entries, those named in the archive too, by position.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] when a record is torn or altered; those of the store and of the archive's folder.
+    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        let (mut skips, archives) = each!(self, store => (store.skips()?, store.archives()));
+        for folder in archives {
+            let more = archive::skips(folder)?;
+            skips.extend(more);
+        }
+        skips.sort_by_key(|skip| (skip.position, skip.node, skip.number));
+        skips.dedup();
+        Ok(skips)
     }
 
     /// Gives the manifest of the newest snapshot.

@@ -17,6 +17,7 @@
 //! | `head` | reading the head of the journal |
 //! | `read_only` | reading beside the nodes that write |
 //! | `membership` | heartbeats, and reports of forks |
+//! | `skips` | entries that are skipped |
 //! | `snapshots`, `trimming` | pieces, manifests, and what nobody needs any more |
 
 mod append;
@@ -35,6 +36,7 @@ mod opening;
 mod options;
 mod read_only;
 mod scripts;
+mod skips;
 mod snapshots;
 mod trimming;
 mod trouble;
@@ -208,15 +210,16 @@ impl Redis {
         let pinned = wire.pin(deadline).await.map_err(looked)?;
         let fields = head::fields(&self.inner.keys);
         let fields = pinned.send(fields, deadline);
+        let skips = pinned.send(skips::count(&self.inner.keys), deadline);
         let time = pinned.send(Command::new("TIME"), deadline);
-        let fields = fields.await.map_err(looked)?;
+        let (fields, skips) = (fields.await.map_err(looked)?, skips.await.map_err(looked)?);
         let now = self.time(&time.await.map_err(looked)?)?;
-        self.read_head(&fields, now)
+        self.read_head(&fields, &skips, now)
     }
 
-    /// Reads what [`head::fields`] asked for.
-    fn read_head(&self, fields: &Reply, now: Timestamp) -> Result<Head, Failure> {
-        let head = head::read(fields, now)?.ok_or(Failure::Gone(self.inner.space))?;
+    /// Reads what [`head::fields`] and [`skips::count`] asked for.
+    fn read_head(&self, fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Head, Failure> {
+        let head = head::read(fields, skips, now)?.ok_or(Failure::Gone(self.inner.space))?;
         if head.space != self.inner.space {
             return Err(Failure::OtherSpace { found: head.space, wanted: self.inner.space });
         }

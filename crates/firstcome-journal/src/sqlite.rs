@@ -12,6 +12,8 @@ pub mod durable;
 mod options;
 mod read_only;
 mod rows;
+mod skipping;
+mod skips;
 mod snapshots;
 mod trimming;
 mod trouble;
@@ -27,6 +29,7 @@ use crate::folder::DataFolder;
 use crate::name::Tip;
 use crate::worker::{Lost, Worker};
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 use writer::Writer;
 
 /// A journal in a SQLite file.
@@ -112,6 +115,14 @@ impl Sqlite {
 
     pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
         self.call(|writer| writer.newest_snapshot()).await
+    }
+
+    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
+        self.call(move |writer| writer.skip(&skip)).await
+    }
+
+    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        self.call(|writer| writer.skips()).await
     }
 
     pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {

@@ -15,6 +15,7 @@ use crate::heal::Healer;
 use crate::log;
 use crate::replica::Stop;
 use crate::request::Request;
+use crate::says::Says;
 use crate::slow::SlowBatches;
 use firstcome_core::LEVEL;
 use firstcome_core::command::BodyWriter;
@@ -43,6 +44,7 @@ pub(crate) struct Appender {
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
     pub(crate) slow: SlowBatches,
+    pub(crate) says: Says,
 }
 
 /// What follows and mends a journal that several nodes share.
@@ -55,6 +57,11 @@ impl Appender {
     /// Serves the queue until it is closed and empty, or until this node can apply nothing any more.
     pub(crate) async fn run(mut self) -> Result<(), Stop> {
         let stopped = loop {
+            if let Some(stuck) = self.applier.replica.stuck()
+                && let Err(stop) = self.wait_before(stuck).await
+            {
+                break Err(stop);
+            }
             let done = match self.next().await {
                 Next::Over => break Ok(()),
                 Next::Commands => self.append().await,
@@ -62,8 +69,10 @@ impl Appender {
                 Next::Look => self.look().await,
                 Next::Suspicion => self.heal(None).await,
             };
-            if let Err(stop) = done {
-                break Err(stop);
+            match done {
+                Ok(()) => {}
+                Err(Stop::Stuck(stuck)) => self.applier.replica.stop_before(stuck),
+                Err(stop) => break Err(stop),
             }
         };
         self.applier.queue.close();

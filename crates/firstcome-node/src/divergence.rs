@@ -43,7 +43,7 @@ impl DivergenceCheck {
              replaying the journal to see who is wrong"
             ),
         );
-        let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}).await {
+        let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}, u64::MAX).await {
             Ok((state, _)) => (state.position(), state.digest()),
             Err(why) => {
                 (self.says)(

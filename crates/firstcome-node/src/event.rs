@@ -48,6 +48,7 @@ pub enum Event {
     DivergenceElsewhere,
     DivergenceHere,
     NodeStopped,
+    StuckAtEntry,
     SlowBatch,
     SettlingStopped,
     SettlingResumed,
@@ -64,7 +65,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -100,6 +101,7 @@ impl Event {
         Self::DivergenceElsewhere,
         Self::DivergenceHere,
         Self::NodeStopped,
+        Self::StuckAtEntry,
         Self::SlowBatch,
         Self::SettlingStopped,
         Self::SettlingResumed,
@@ -151,6 +153,7 @@ impl Event {
             Self::DivergenceElsewhere => ("divergence_elsewhere", Level::ERROR),
             Self::DivergenceHere => ("divergence_here", Level::ERROR),
             Self::NodeStopped => ("node_stopped", Level::ERROR),
+            Self::StuckAtEntry => ("stuck_at_entry", Level::ERROR),
             Self::SlowBatch => ("slow_batch", Level::WARN),
             Self::SettlingStopped => ("settling_stopped", Level::WARN),
             Self::SettlingResumed => ("settling_resumed", Level::INFO),

@@ -76,6 +76,7 @@ impl Fork {
             |entry, name| {
                 tail.push((entry, name));
             },
+            u64::MAX,
         );
         let loaded = applier.patiently(batch.as_deref_mut(), async { Ok(loaded.await) });
         let state = match loaded.await {

@@ -134,6 +134,11 @@ impl Health {
         self.lock().stopped = Some(why);
     }
 
+    /// Takes back [`Health::stopped`].
+    pub(crate) fn goes_on(&self) {
+        self.lock().stopped = None;
+    }
+
     fn lock(&self) -> MutexGuard<'_, Observed> {
         self.observed.lock().unwrap_or_else(PoisonError::into_inner)
     }

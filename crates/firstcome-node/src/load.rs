@@ -21,18 +21,19 @@ pub enum CannotStart {
     Entry(#[from] Stop),
 }
 
-/// Puts the state together as of the head of the journal, and says when that was asked for; `seen` gets the entries
-/// after the snapshot.
+/// Puts the state together as of the head of the journal, or of the entry at `through` if that comes before, and says
+/// when that was asked for; `seen` gets the entries after the snapshot.
 pub(crate) async fn state(
     journal: &Journal,
     mut progress: impl FnMut(u64, u64),
     mut seen: impl FnMut(Entry, Name),
+    through: u64,
 ) -> Result<(State, Instant), CannotStart> {
     let head = journal.head().await?;
     if head.level > LEVEL {
         return Err(Failure::TooNew(head.level).into());
     }
-    let state = match journal.newest_snapshot().await? {
+    let mut state = match journal.newest_snapshot().await? {
         // Only the head says at which level a space without entries begins; from the first one on they do.
         None if head.position == 0 => State::new(head.space, head.shard).beginning_at(head.level),
         None => State::new(head.space, head.shard),
@@ -41,13 +42,20 @@ pub(crate) async fn state(
     if state.space() != head.space {
         return Err(Failure::OtherSpace { found: state.space(), wanted: head.space }.into());
     }
+    if head.skips > 0 {
+        state.learn_skips(journal.skips().await?);
+    }
     let replica = Replica::new(state, true);
     let mut outcomes = Vec::new();
     loop {
         let (applied, _) = replica.applied();
         progress(applied, head.position);
         let asked = Instant::now();
-        let entries = journal.read(applied).await?;
+        let mut entries = match applied < through {
+            true => journal.read(applied).await?,
+            false => Vec::new(),
+        };
+        entries.retain(|entry| entry.position <= through);
         if entries.is_empty() {
             return Ok((replica.into_state(), asked));
         }

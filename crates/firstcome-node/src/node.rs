@@ -14,7 +14,7 @@ use crate::load::{self, CannotStart};
 use crate::metrics::Metrics;
 use crate::pace::Pace;
 use crate::queue::Queue;
-use crate::replica::{Replica, Stop};
+use crate::replica::{Replica, Stop, Stuck};
 use crate::retransmit::RetransmitBuffer;
 use crate::says::{Says, Speaker};
 use crate::signals::Signals;
@@ -75,6 +75,8 @@ pub struct Node {
 impl Node {
     /// Puts the state together and begins to take commands.
     ///
+    /// Before an entry that breaks a rule it stops: it can be read, and refuses commands with the sentence.
+    ///
     /// `progress` hears the position applied and the position to reach.
     ///
     /// # Errors
@@ -82,7 +84,7 @@ impl Node {
     /// The journal cannot be read, is of a newer level, or holds what cannot be applied.
     pub async fn start(
         mut given: Given,
-        progress: impl FnMut(u64, u64),
+        mut progress: impl FnMut(u64, u64),
     ) -> Result<Self, CannotStart> {
         let mut id = NodeId::default();
         for part in id.0.chunks_exact_mut(8) {
@@ -99,14 +101,35 @@ impl Node {
         });
         let mut retransmit = RetransmitBuffer::default();
         let several = shared.is_some();
-        let loaded = load::state(&given.journal, progress, |entry, name| {
+        let mut keep = |entry, name| {
             if several {
                 retransmit.push(entry, name);
             }
-        });
-        let (state, asked) = loaded.await?;
+        };
+        let whole = load::state(&given.journal, &mut progress, &mut keep, u64::MAX).await;
+        let (state, asked, stuck) = match whole {
+            Err(CannotStart::Entry(Stop::Stuck(Stuck { broke, .. }))) => {
+                drop(retransmit.take());
+                let mut keep = |entry, name| {
+                    if several {
+                        retransmit.push(entry, name);
+                    }
+                };
+                let through = broke.position - 1;
+                let loaded = load::state(&given.journal, &mut progress, &mut keep, through);
+                let (state, asked) = loaded.await?;
+                (state, asked, Some(Stuck { broke, is_whole: true }))
+            }
+            whole => {
+                let (state, asked) = whole?;
+                (state, asked, None)
+            }
+        };
         let at_once = shared.as_ref().is_none_or(Shared::confirms_at_once);
         let replica = Arc::new(Replica::new(state, at_once));
+        if let Some(stuck) = stuck {
+            replica.stop_before(stuck);
+        }
         let queue = Arc::new(Queue::new(given.limits.queue, given.limits.queue_bytes));
         let health = Arc::new(Health::new(several, asked));
         let signals = Arc::new(Signals::default());
@@ -163,13 +186,9 @@ impl Node {
             pace: Pace::default(),
             awaiting_durability: JoinSet::new(),
         };
-        let appender = Appender {
-            applier,
-            clock,
-            several,
-            next_append_at: asked,
-            slow: SlowBatches::default(),
-        };
+        let says = Arc::clone(&given.says);
+        let slow = SlowBatches::default();
+        let appender = Appender { applier, clock, several, next_append_at: asked, slow, says };
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,

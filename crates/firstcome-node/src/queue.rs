@@ -145,8 +145,9 @@ mod tests {
     async fn who_waits_longer_keeps_nobody_behind_it_from_hearing_in_time() {
         let queue = Queue::new(10, 1 << 20);
         let (reply, _) = oneshot::channel();
-        let until = Instant::now() + Duration::from_secs(5);
-        queue.push(Pending { request: Request::Tick, reply, until }).unwrap();
+        let since = Instant::now();
+        let until = since + Duration::from_secs(5);
+        queue.push(Pending { request: Request::Tick, reply, since, until }).unwrap();
         queue.push(claim("ann")).unwrap();
         queue.push(claim("bob")).unwrap();
         assert_eq!(queue.take_overdue(Instant::now()).len(), 0);

@@ -4,11 +4,10 @@ use crate::remains;
 use crate::wait_queue::WaitQueue;
 use firstcome_core::command::Mark;
 use firstcome_core::names::Position;
-use firstcome_core::state::Applied as Became;
+use firstcome_core::state::{Applied as Became, Broke, Skip};
 use firstcome_core::{Command, NodeId, Outcome, State};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Entry, Name};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use tokio::sync::watch;
@@ -65,13 +64,14 @@ pub(crate) struct Difference {
     pub(crate) ours: u64,
 }
 
-/// An entry this node could not apply because a rule's own invariant broke.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An entry this node cannot apply because a rule's own invariant broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{broke}; {}", .broke.advice())]
 pub struct Stuck {
-    /// The entry.
-    pub position: u64,
-    /// The campaign that was being applied.
-    pub campaign: Option<Box<str>>,
+    /// The entry, and what broke.
+    pub broke: Broke,
+    /// Whether the state is that of the entry before; until then it is half changed and good for nothing.
+    pub is_whole: bool,
 }
 
 /// Why a node applies nothing any more.
@@ -94,7 +94,7 @@ pub enum Stop {
         why: String,
     },
     /// A rule broke.
-    #[error("a rule broke while applying entry {}", .0.position)]
+    #[error(transparent)]
     Stuck(Stuck),
 }
 
@@ -143,6 +143,46 @@ impl Replica {
     /// Says whether this node is stuck, and where.
     pub fn stuck(&self) -> Option<Stuck> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).stuck.clone()
+    }
+
+    /// Notes that this node stops before an entry, unless that is known.
+    pub(crate) fn stop_before(&self, stuck: Stuck) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.stuck.is_none() {
+            // It was met on another branch, or at the start: this node's own state was not touched.
+            current.stuck = Some(Stuck { is_whole: true, ..stuck });
+        }
+    }
+
+    /// Puts the state of the entry before in the place of the one that a broken rule left; gives that one.
+    pub(crate) fn restore(&self, state: State) -> State {
+        let stamp = state.stamp();
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        current.name = Name { node: stamp.node, number: stamp.number };
+        if let Some(stuck) = &mut current.stuck {
+            stuck.is_whole = true;
+        }
+        std::mem::replace(&mut current.state, state)
+    }
+
+    /// Has entries skipped that are still to come.
+    pub(crate) fn learn_skips(&self, skips: Vec<Skip>) {
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        current.state.learn_skips(skips);
+    }
+
+    /// Tries again to apply the entry that this node is stuck before.
+    pub(crate) fn go_on(&self) {
+        self.current.write().unwrap_or_else(PoisonError::into_inner).stuck = None;
+    }
+
+    /// Looks at the state, unless a broken rule left it half changed: then it is about to be put together anew.
+    ///
+    /// `look` must be short: entries wait while it runs.
+    pub fn look_whole<T>(&self, look: impl FnOnce(&State) -> T) -> Option<T> {
+        let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
+        let is_whole = current.stuck.as_ref().is_none_or(|stuck| stuck.is_whole);
+        is_whole.then(|| look(&current.state))
     }
 
     /// Gives the bytes of all bodies applied since the start.
@@ -252,13 +292,14 @@ impl Replica {
         let differs =
             commands.iter().find_map(|command| differs(&current.state, name.node, command));
         let state = &mut current.state;
-        // A rule that breaks must stop this node here and nothing else: see `Stuck`.
-        let ran = catch_unwind(AssertUnwindSafe(|| state.apply(stamp, &commands, outcomes)));
-        let Ok(ran) = ran else {
-            let campaign = commands.get(outcomes.len() - before).and_then(Command::campaign);
-            let stuck = Stuck { position, campaign: campaign.map(Into::into) };
-            current.stuck = Some(stuck.clone());
-            return Err(Stop::Stuck(stuck));
+        // A rule that breaks must stop this node here and nothing else: see `stuck`.
+        let ran = match state.try_apply(stamp, &commands, outcomes) {
+            Ok(ran) => ran,
+            Err(broke) => {
+                let stuck = Stuck { broke, is_whole: false };
+                current.stuck = Some(stuck.clone());
+                return Err(Stop::Stuck(stuck));
+            }
         };
         debug_assert!(ran == Became::Ran || outcomes.len() == before);
         current.name = name;

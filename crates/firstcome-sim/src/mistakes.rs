@@ -27,8 +27,8 @@ pub const COVERED: [(Mistake, &str); 4] = [
 
 /// Mistakes for which a real store is needed, somebody who counts what it is asked, somebody who does not wait and
 /// comes at the right moment, a command of a megabyte, or somebody who looks how long
-/// it takes until who waits is called.
-const ELSEWHERE: [Mistake; 6] = [
+/// it takes until who waits is called; or, of the last three, an operator who skips an entry.
+const ELSEWHERE: [Mistake; 9] = [
     // No older build takes part in a world.
     Mistake::RaiseUnread,
     Mistake::WaitOnOtherConnection,
@@ -36,6 +36,9 @@ const ELSEWHERE: [Mistake; 6] = [
     Mistake::WaitForTickFirst,
     Mistake::FreedSeatsUnheard,
     Mistake::CommandNotMeasured,
+    Mistake::ClaimBreaksRule,
+    Mistake::ExpiryBreaksRule,
+    Mistake::SkipForgetsNumber,
 ];
 
 /// Gives every mistake that a simulated world can make and must notice.

@@ -241,6 +241,7 @@ impl StoreLink {
                 | Call::Reseed
                 | Call::Install
                 | Call::Trim
+                | Call::Skip
         );
         if rests && *self.incarnation.borrow() != rests_on {
             return Err(Failure::Changed);
@@ -319,6 +320,7 @@ fn changes(call: Call) -> bool {
         | Call::PutPiece
         | Call::Install
         | Call::Trim
+        | Call::Skip
         | Call::Leave
         | Call::Report => true,
         Call::Read
@@ -326,6 +328,7 @@ fn changes(call: Call) -> bool {
         | Call::Head
         | Call::Piece
         | Call::NewestSnapshot
+        | Call::Skips
         | Call::Reports => false,
     }
 }

@@ -110,6 +110,7 @@ enum Verb {
 
 /// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> i32 {
+    firstcome_core::state::silence_broken_rules();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

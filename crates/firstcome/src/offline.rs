@@ -2,6 +2,7 @@
 //! its entries as text.
 
 pub mod audit;
+pub mod breaking;
 pub mod entry_text;
 pub mod raise_level;
 pub mod rebuild;

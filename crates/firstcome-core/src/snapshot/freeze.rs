@@ -206,6 +206,7 @@ impl State {
             stamp: self.stamp,
             digest: self.digest.0,
             pieces: Vec::new(),
+            skipped: self.skips.done.clone(),
             service: self.service,
             settled: self.results.settled,
             term: self.results.term,

@@ -42,6 +42,7 @@ impl Restore {
         state.results.term = manifest.term;
         state.last_campaign = manifest.last_campaign;
         state.batches.sweep_at = manifest.sweep_at;
+        state.skips.done = manifest.skipped;
         Self {
             state,
             pieces: manifest.pieces.into_iter(),

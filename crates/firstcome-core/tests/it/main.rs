@@ -27,6 +27,7 @@ mod random;
 mod random_holds;
 mod say;
 mod seats;
+mod skips;
 mod snapshots;
 mod winners;
 mod world;

@@ -56,6 +56,7 @@ pub(crate) async fn list(
     // A key for some campaigns sees those.
     let key = app.keys.know(&headers, Role::Read)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
+    app.all_readable()?;
     let (now, stale) = (app.node.intake.now(), app.is_stale());
     let seen = |name: &str| key.campaigns.as_deref().is_none_or(|own| name.starts_with(own));
     let look = |state: &State| CampaignList {

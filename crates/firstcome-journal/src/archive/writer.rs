@@ -15,7 +15,7 @@ const FILE_BYTES: u64 = 64 << 20;
 /// An archive that takes in what is trimmed.
 #[derive(Debug)]
 pub struct Archive {
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     sealer: Sealer,
     end: Option<End>,
 }

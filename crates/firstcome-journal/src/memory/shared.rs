@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a node counts as a member after its last heartbeat, in microseconds.
-const MEMBER_FOR: i64 = 10_000_000;
+pub(super) const MEMBER_FOR: i64 = 10_000_000;
 
 impl Memory {
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::{PieceName, SpaceId};
+use firstcome_core::state::Skip;
 use firstcome_core::{LEVEL, NodeId, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +48,7 @@ pub(super) struct State {
     pub(super) pieces: Arc<BTreeMap<PieceName, Piece>>,
     /// The two that are furthest on, the newest first.
     pub(super) manifests: Vec<Manifest>,
+    pub(super) skips: Vec<Skip>,
 }
 
 impl State {
@@ -65,6 +67,7 @@ impl State {
             term: 0,
             pieces: Arc::default(),
             manifests: Vec::new(),
+            skips: Vec::new(),
         }
     }
 
@@ -140,6 +143,7 @@ impl State {
             at: last.map(|(last, _)| last.at).or(self.base.2).unwrap_or(now),
             epoch: self.epoch,
             first: self.base.0 + 1,
+            skips: self.skips.len() as u32,
             now,
         }
     }

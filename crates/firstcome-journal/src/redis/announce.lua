@@ -1,8 +1,9 @@
 -- Notes that a node is there; gives who else is, and where the journal stands.
 --
--- KEYS  1 head  2 nodes
+-- KEYS  1 head  2 nodes  3 skips
 -- ARGV  1 space  2 node  3 what it says of itself  4 for how long it counts, µs  5 the level of the space as it knows it
--- Gives {0, now, {the head's fields}, {node, when and what it said, …}}; {1} no head  {2, space} another space
+-- Gives {0, now, {the head's fields}, {node, when and what it said, …}, how many entries are skipped};
+--       {1} no head  {2, space} another space
 
 local call = redis.call
 local head = call('HMGET', KEYS[1],
@@ -32,4 +33,4 @@ for n = 1, #all, 2 do
         call('HDEL', KEYS[2], all[n])
     end
 end
-return {0, now, head, live}
+return {0, now, head, live, call('HLEN', KEYS[3])}

@@ -14,8 +14,8 @@ pub(super) fn fields(keys: &Keys) -> Command {
     fields.into_iter().fold(command, |command, field| command.arg(field))
 }
 
-/// Reads what [`fields`] asked for; none where there is no head.
-pub(super) fn read(fields: &Reply, now: Timestamp) -> Result<Option<Head>, Failure> {
+/// Reads what [`fields`] asked for, and how many entries are skipped; none where there is no head.
+pub(super) fn read(fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Option<Head>, Failure> {
     let broken = || Failure::Broken("its head cannot be read".to_owned());
     let [space, shard, level, position, name, at, epoch, first] =
         fields.list().map_err(|_| broken())?
@@ -36,6 +36,7 @@ pub(super) fn read(fields: &Reply, now: Timestamp) -> Result<Option<Head>, Failu
         at: if at == 0 { now } else { Timestamp::from_micros(at) },
         epoch: scripts::small(epoch)?,
         first: scripts::number(first)?,
+        skips: scripts::small(skips)?,
         now,
     }))
 }

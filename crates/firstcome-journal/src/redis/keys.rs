@@ -11,6 +11,7 @@ pub(super) struct Keys {
     pub(super) pieces: String,
     pub(super) nodes: String,
     pub(super) forks: String,
+    pub(super) skips: String,
     /// What the name of a piece becomes a key with.
     pub(super) piece: String,
 }
@@ -25,6 +26,7 @@ impl Keys {
             pieces: key("pieces"),
             nodes: key("nodes"),
             forks: key("forks"),
+            skips: key("skips"),
             piece: key("piece:"),
         }
     }

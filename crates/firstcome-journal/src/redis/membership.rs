@@ -10,7 +10,7 @@ use firstcome_store::{Command, Reply};
 use tokio::time::Instant;
 
 /// How long a node counts as a member after its last heartbeat, in microseconds.
-const MEMBER_FOR: i64 = 10_000_000;
+pub(super) const MEMBER_FOR: i64 = 10_000_000;
 /// How many reports are kept; beyond it those of the oldest epochs go.
 const REPORTS: u32 = 64;
 /// The longest report, in bytes.
@@ -22,17 +22,17 @@ impl Redis {
     pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
         let (step, keys) = (&self.inner.scripts.announce, &self.inner.keys);
         let command = self
-            .call(step, &[&keys.head, &keys.nodes])
+            .call(step, &[&keys.head, &keys.nodes, &keys.skips])
             .arg(&me.node.0[..])
             .arg(write(&me))
             .arg(MEMBER_FOR)
             .arg(level);
         let asked = Instant::now();
         let parts = self.run(step, command).await?;
-        let [now, fields, live] = &parts[..] else {
+        let [now, fields, live, skips] = &parts[..] else {
             return Err(unexpected(&Reply::List(parts), "a roll"));
         };
-        let head = self.read_head(fields, Timestamp::from_micros(signed(now)?))?;
+        let head = self.read_head(fields, skips, Timestamp::from_micros(signed(now)?))?;
         self.inner.first_kept.note(head.first, asked);
         let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
         let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();

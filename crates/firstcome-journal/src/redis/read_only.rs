@@ -5,11 +5,12 @@ use super::keys::Keys;
 use super::scripts::{number, small};
 use super::trouble::{looked, unexpected};
 use super::value;
-use super::{head, snapshots};
+use super::{head, skips, snapshots};
 use crate::archive;
 use crate::entry::{EntryRun, Head, Sealer};
 use crate::failure::Failure;
 use firstcome_core::names::PieceName;
+use firstcome_core::state::Skip;
 use firstcome_core::{LEVEL, Timestamp};
 use firstcome_store::{Command, Options as Store, Reply, Wire};
 use std::path::PathBuf;
@@ -112,6 +113,15 @@ impl ReadOnly {
         snapshots::names(&reply)
     }
 
+    /// Gives the skipped entries that the store names, by position.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
+    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        skips::read(&self.ask(&skips::all(&self.keys))?)
+    }
+
     fn ask(&self, command: &Command) -> Result<Reply, Failure> {
         self.runtime.block_on(self.wire.send(command)).map_err(looked)
     }
@@ -149,6 +159,7 @@ impl Drop for ReadOnly {
 
 async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     let fields = wire.send(&head::fields(keys)).await.map_err(looked)?;
+    let skipped = wire.send(&skips::count(keys)).await.map_err(looked)?;
     let time = wire.send(&Command::new("TIME")).await.map_err(looked)?;
     let [seconds, micros] = time.list().map_err(looked)? else {
         return Err(unexpected(&time, "a time"));
@@ -160,5 +171,5 @@ async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     {
         return Err(Failure::TooNew(small(level)?));
     }
-    head::read(&fields, Timestamp::from_micros(now))
+    head::read(&fields, &skipped, Timestamp::from_micros(now))
 }

@@ -35,6 +35,7 @@ pub(super) struct Scripts {
     pub(super) reseed: Step,
     pub(super) announce: Step,
     pub(super) report: Step,
+    pub(super) skip: Step,
 }
 
 static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts::of(|text| text));
@@ -65,6 +66,7 @@ impl Scripts {
             reseed: step(include_str!("reseed.lua")),
             announce: step(include_str!("announce.lua")),
             report: step(include_str!("report.lua")),
+            skip: step(include_str!("skip.lua")),
         }
     }
 
@@ -122,6 +124,7 @@ pub(super) fn done(
             fix: "use another space name or another database of this server".to_owned(),
         },
         10 => Failure::Broken("it has entries and no head".to_owned()),
+        11 => Failure::Applied { position: applied, who: text(part(0)) },
         _ => return Err(unexpected(&Reply::List(parts), "a known code")),
     })
 }

@@ -6,6 +6,7 @@ use super::trouble::unexpected;
 use crate::archive::Archive;
 use crate::failure::Failure;
 use crate::name::Name;
+use firstcome_core::state::Skip;
 use firstcome_store::Reply;
 use std::path::Path;
 use std::sync::Arc;
@@ -89,6 +90,7 @@ impl Redis {
                 entries.push((entry, name));
             }
         }
+        let skips = self.skips().await?;
         let mut archive = Arc::clone(&self.inner.archive).lock_owned().await;
         let (folder, sealer, journal) = (folder.to_owned(), self.sealer(), self.clone());
         let runtime = tokio::runtime::Handle::current();
@@ -101,7 +103,10 @@ impl Redis {
                 };
                 *archive = Some(Archive::open(&folder, sealer, first, seal_of)?);
             }
-            archive.as_mut().map_or(Ok(()), |archive| archive.add(&entries))
+            let Some(archive) = archive.as_mut() else { return Ok(()) };
+            let gone = |skip: &&Skip| (first..=last).contains(&skip.position);
+            skips.iter().filter(gone).try_for_each(|skip| archive.add_skip(skip))?;
+            archive.add(&entries)
         };
         let archived = tokio::task::spawn_blocking(work).await;
         archived.unwrap_or_else(|ended| Err(Failure::Unavailable(ended.to_string())))

@@ -2,6 +2,7 @@
 
 use super::durable::open_read_only;
 use super::rows;
+use super::skips;
 use super::snapshots;
 use super::writer::{FORM, HeadRow};
 use crate::archive;
@@ -13,6 +14,7 @@ use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::names::SpaceId;
+use firstcome_core::state::Skip;
 use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 
@@ -72,6 +74,7 @@ impl ReadOnly {
             at,
             epoch: row.epoch,
             first,
+            skips: skips::count(&self.connection)?,
             now,
         })
     }
@@ -112,6 +115,15 @@ impl ReadOnly {
     /// The file cannot be read.
     pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
         Ok(snapshots::named(&self.connection)?.into_iter().collect())
+    }
+
+    /// Gives the skipped entries that the file names, by position.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Damaged`] when a record is torn or altered; the file cannot be read.
+    pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
+        skips::all(&self.connection)
     }
 
     pub(crate) fn sealer(&self) -> Sealer {

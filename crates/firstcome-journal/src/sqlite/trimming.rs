@@ -2,11 +2,13 @@
 
 use super::durable::execute;
 use super::rows;
+use super::skips;
 use super::writer::Writer;
 use crate::archive::Archive;
 use crate::entry::Entry;
 use crate::failure::Failure;
 use crate::name::Name;
+use firstcome_core::state::Skip;
 use rusqlite::OptionalExtension;
 
 /// Entries dropped in one go.
@@ -76,6 +78,11 @@ impl Writer {
                     self.archive.insert(opened)
                 }
             };
+            let first = entries.first().map_or(0, |(entry, _)| entry.position);
+            let gone = |skip: &&Skip| (first..=last.position).contains(&skip.position);
+            for skip in skips::all(self.file.connection())?.iter().filter(gone) {
+                archive.add_skip(skip)?;
+            }
             archive.add(entries)?;
         }
         self.untidy = true;

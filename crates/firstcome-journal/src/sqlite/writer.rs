@@ -3,6 +3,7 @@
 use super::durable::{Durable, Form, execute};
 use super::options::Options;
 use super::rows::{self, Rows};
+use super::skips;
 use crate::archive::Archive;
 use crate::clock::Clock;
 use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
@@ -49,6 +50,8 @@ pub(super) struct CachedHead {
     pub(super) level: u32,
     pub(super) first: u64,
     pub(super) term: u64,
+    /// How many entries are skipped.
+    pub(super) skips: u32,
 }
 
 /// The row of the table `head`.
@@ -95,6 +98,7 @@ impl Writer {
         }
         let last = rows::last(file.connection(), &sealer)?;
         let first = rows::first(file.connection())?.unwrap_or(1);
+        let skips = skips::count(file.connection())?;
         let (position, name, at) = match &last {
             Some((entry, name)) => (entry.position, *name, entry.at),
             None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
@@ -112,6 +116,7 @@ impl Writer {
                 level: row.level,
                 first,
                 term: row.term,
+                skips,
             },
             archived: options.archive,
             archive: None,
@@ -176,6 +181,7 @@ impl Writer {
             at: if self.head.position == 0 { now } else { self.head.at },
             epoch: self.head.epoch,
             first: self.head.first,
+            skips: self.head.skips,
             now,
         }
     }

@@ -18,6 +18,7 @@ mod redis_failing;
 mod redis_opening;
 mod redis_trimming;
 mod sharing;
+mod skips;
 mod sqlite_codes;
 mod trimming;
 mod world;
@@ -45,6 +46,11 @@ macro_rules! conformance {
                 pieces_that_no_snapshot_names_go_after_ten_minutes,
                 many_at_once_keep_one_order,
             );
+            conformance!(@skips $make,
+                an_entry_is_skipped_for_everybody,
+                only_an_entry_that_is_there_under_its_name_is_skipped,
+                an_entry_that_a_snapshot_has_is_not_skipped,
+            );
         }
     };
     (@each $make:expr, $($test:ident,)*) => {
@@ -52,6 +58,13 @@ macro_rules! conformance {
         async fn $test() {
             let Some(stage) = $make else { return };
             crate::conformance::$test(&stage).await;
+        })*
+    };
+    (@skips $make:expr, $($test:ident,)*) => {
+        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+        async fn $test() {
+            let Some(stage) = $make else { return };
+            crate::skips::$test(&stage).await;
         })*
     };
 }
@@ -79,6 +92,7 @@ macro_rules! sharing {
                 a_seed_makes_a_lost_space_again,
                 reports_are_kept_by_epoch_and_node,
             );
+            conformance!(@skips $make, an_entry_that_a_node_applied_is_not_skipped,);
         }
     };
     (@each $make:expr, $($test:ident,)*) => {

@@ -258,6 +258,8 @@ async fn every_call(journal: &Journal) {
     journal.piece(name).await.unwrap().unwrap();
     journal.newest_snapshot().await.unwrap().unwrap();
     journal.trim(term).await.unwrap();
+    journal.skip(crate::skips::skip(3, b'o', 1)).await.unwrap();
+    assert_eq!(journal.skips().await.unwrap().len(), 1);
     let head = journal.head().await.unwrap();
     shared.raise_epoch(head).await.unwrap();
     shared.report(1, crate::world::node(b'a'), "a fork".into()).await.unwrap();

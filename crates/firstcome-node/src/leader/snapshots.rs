@@ -70,7 +70,10 @@ impl Snapshots {
         stop: &mut watch::Receiver<bool>,
     ) -> Result<Option<u64>, Failure> {
         let term = self.journal.mint_term().await?;
-        let (mut frozen, stamp) = self.replica.look(|state| (state.freeze(whole), state.stamp()));
+        let frozen = self.replica.look_whole(|state| (state.freeze(whole), state.stamp()));
+        let Some((mut frozen, stamp)) = frozen else {
+            return Err(Failure::Unavailable("the state is half changed".to_owned()));
+        };
         let mut written = Vec::new();
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };

@@ -14,3 +14,4 @@ mod mistakes;
 mod restored;
 mod several;
 mod storms;
+mod stuck;

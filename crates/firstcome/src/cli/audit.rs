@@ -125,6 +125,8 @@ fn print(report: &Report) {
     let differs = |what: &str| report.differences.iter().any(|difference| difference.what == what);
     let (good, bad) = (terminal::mark(true), terminal::mark(false));
     let of = |what: &str| if differs(what) { bad } else { good };
+    let skipped = report.skipped.iter().map(|skip| (skip.position, &*skip.reason));
+    out::skipped(skipped);
     out::line(format!(
         "{} the journal is whole and its digest is {}",
         of("journal"),

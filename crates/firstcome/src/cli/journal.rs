@@ -1,10 +1,14 @@
-//! `journal`: show, verify and export what is stored, in a data folder or in a shared store.
+//! `journal`: show, verify, export and skip what is stored, in a data folder or in a shared store.
+
+mod skip;
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use firstcome_core::command::BadBody;
+use firstcome_core::state::Skip;
 use firstcome_journal::{Entry, Failure, Reading};
 use serde_json::{Value, json};
 
@@ -16,6 +20,7 @@ use super::source::{SourceArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
 use crate::offline::raise_level;
 use firstcome_rush::terminal;
+use skip::SkipArgs;
 
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]
@@ -26,6 +31,8 @@ pub(super) enum JournalVerb {
     Verify(VerifyArgs),
     /// Write entries as one JSON document a line.
     Export(ExportArgs),
+    /// Have every server go on without an entry that breaks a rule.
+    Skip(SkipArgs),
     /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
     RaiseLevel(RaiseArgs),
 }
@@ -99,14 +106,23 @@ pub(super) fn run(verb: JournalVerb, json: bool) -> Result<Exit, Complaint> {
         JournalVerb::Show(args) => show(&args, json),
         JournalVerb::Verify(args) => verify(&args, json),
         JournalVerb::Export(args) => export(&args),
+        JournalVerb::Skip(args) => skip::run(&args, json),
         JournalVerb::RaiseLevel(args) => super::on_one_core(raise_level(&args, json)),
     }
 }
 
-/// An entry with its commands, or the damage that its checksum or its encoding shows.
-fn document(entry: &Entry) -> Result<Value, Failure> {
+/// An entry with its commands, and whether it is skipped; or the damage that its checksum or its encoding shows.
+fn document(entry: &Entry, skips: &[Skip]) -> Result<Value, Failure> {
     let position = entry.position;
-    to_json(entry).map_err(|why| Failure::Damaged { position, why: why.to_string() })
+    let bad = |why: BadBody| Failure::Damaged { position, why: why.to_string() };
+    let mut document = to_json(entry).map_err(bad)?;
+    let skip = skips.iter().map(skip::document).find(|skip| {
+        (&skip["position"], &skip["name"]) == (&document["position"], &document["name"])
+    });
+    if let Some(skip) = skip {
+        document["skipped"] = skip;
+    }
+    Ok(document)
 }
 
 fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
@@ -117,9 +133,10 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
         (None, Some(last)) => (journal.head()?.position + 1).saturating_sub(last).max(oldest),
         (None, None) => oldest,
     };
+    let skips = journal.skips()?;
     let limit = args.last.map_or(args.limit, |last| usize::try_from(last).unwrap_or(usize::MAX));
     for entry in journal.entries(from).take(limit) {
-        let entry = document(&entry?.0)?;
+        let entry = document(&entry?.0, &skips)?;
         if json {
             out::json(&entry);
         } else {
@@ -140,6 +157,9 @@ fn print(entry: &Value) {
         text("name"),
         entry["bytes"]
     ));
+    if let Some(reason) = entry["skipped"]["reason"].as_str() {
+        out::line(format!("{:>10}skipped: {reason}", ""));
+    }
     for command in commands {
         let mut words = vec![command["command"].as_str().unwrap_or_default().to_owned()];
         let fields = command.as_object().into_iter().flatten();
@@ -158,11 +178,16 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
     let first = journal.first()?;
     let meter = progress_bar();
     meter.set_length(journal.head().map_or(0, |head| head.position));
+    let skips = journal.skips()?;
+    let mut skipped = Vec::new();
     let (mut entries, mut commands, mut last) = (0_u64, 0_u64, first.saturating_sub(1));
     let mut failure = None;
     for entry in journal.entries(first) {
-        match entry.and_then(|(entry, _)| document(&entry)) {
-            Ok(entry) => {
+        match entry.and_then(|(entry, _)| document(&entry, &skips)) {
+            Ok(mut entry) => {
+                if entry.get("skipped").is_some() {
+                    skipped.push(entry["skipped"].take());
+                }
                 entries += 1;
                 commands += entry["commands"].as_array().map_or(0, |list| list.len() as u64);
                 last = entry["position"].as_u64().unwrap_or(last);
@@ -186,13 +211,18 @@ fn verify(args: &VerifyArgs, json: bool) -> Result<Exit, Complaint> {
     if json {
         let detail = failure.as_ref().map(ToString::to_string);
         out::json(
-            &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "pieces": pieces, "position": at, "detail": detail}),
+            &json!({"ok": failure.is_none(), "first": first, "last": last, "entries": entries, "commands": commands, "pieces": pieces, "skipped": skipped, "position": at, "detail": detail}),
         );
     } else {
         let mark = terminal::mark(failure.is_none());
         out::line(format!(
             "{mark} {entries} entries with {commands} commands are whole, from {first} to {last}"
         ));
+        let each = skipped.iter().map(|skip| {
+            let reason = skip["reason"].as_str().unwrap_or_default();
+            (skip["position"].as_u64().unwrap_or_default(), reason)
+        });
+        out::skipped(each);
         if failure.is_none() {
             out::line(format!("{mark} {pieces} pieces of snapshots are whole"));
         }
@@ -241,9 +271,10 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
 fn export(args: &ExportArgs) -> Result<Exit, Complaint> {
     let journal = args.source.open(&args.space.space)?;
     let from = args.from.unwrap_or(journal.first()?);
+    let skips = journal.skips()?;
     let Some(path) = &args.output else {
         for entry in journal.entries(from) {
-            out::json(&document(&entry?.0)?);
+            out::json(&document(&entry?.0, &skips)?);
         }
         return Ok(Exit::Yes);
     };
@@ -251,7 +282,7 @@ fn export(args: &ExportArgs) -> Result<Exit, Complaint> {
         |error: std::io::Error| Complaint::own(format!("cannot write {}: {error}", path.display()));
     let mut file = BufWriter::new(File::create(path).map_err(cannot)?);
     for entry in journal.entries(from) {
-        writeln!(file, "{}", document(&entry?.0)?).map_err(cannot)?;
+        writeln!(file, "{}", document(&entry?.0, &skips)?).map_err(cannot)?;
     }
     file.into_inner().map_err(|error| cannot(error.into_error()))?.sync_all().map_err(cannot)?;
     Ok(Exit::Yes)

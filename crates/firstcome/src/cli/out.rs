@@ -29,3 +29,15 @@ pub(super) fn json(value: &Value) {
 pub(super) fn talk(text: impl Display) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
+
+/// Writes a line about skipped entries, each with its position and reason; none where there is none.
+pub(super) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) {
+    let count = match skips.len() {
+        0 => return,
+        1 => "1 entry skipped".to_owned(),
+        more => format!("{more} entries skipped"),
+    };
+    let each: Vec<String> =
+        skips.map(|(position, reason)| format!("{position}, {reason}")).collect();
+    line(format!("- {count}: {}", each.join("; ")));
+}

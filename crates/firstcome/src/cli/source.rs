@@ -73,8 +73,21 @@ impl SourceArgs {
         self.open_url(&url, space)
     }
 
+    /// Gives the store that is named, and how it is connected to.
     #[cfg(feature = "redis")]
-    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
+    pub(super) fn connection(&self) -> Result<(StoreUrl, firstcome_store::Options), Complaint> {
+        let url: StoreUrl = self
+            .store
+            .as_deref()
+            .unwrap_or_default()
+            .parse()
+            .map_err(|why| Complaint::usage(format!("the store: it {why}")))?;
+        let options = self.options(&url)?;
+        Ok((url, options))
+    }
+
+    #[cfg(feature = "redis")]
+    fn options(&self, url: &StoreUrl) -> Result<firstcome_store::Options, Complaint> {
         let mut options = firstcome_store::Options::new(url.reveal());
         if let Some(file) = &self.store_ca {
             let authorities = std::fs::read_to_string(file).map_err(|why| {
@@ -85,6 +98,12 @@ impl SourceArgs {
             })?;
             options = options.trust(authorities);
         }
+        Ok(options)
+    }
+
+    #[cfg(feature = "redis")]
+    fn open_url(&self, url: &StoreUrl, space: &str) -> Result<Reading, Complaint> {
+        let options = self.options(url)?;
         firstcome_journal::redis::ReadOnly::open(options, space, 0, self.archive.clone())
             .map(Reading::Redis)
             .map_err(|failure| Complaint::about_store(url, &failure))

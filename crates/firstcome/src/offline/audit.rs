@@ -1,7 +1,9 @@
 //! Recomputes everything from the journal and compares: the running servers, the snapshot, the ledger.
 
+use firstcome_api::clock_text::rfc3339;
 use firstcome_core::command::{Command, Steer};
 use firstcome_core::snapshot::{Manifest, Restore};
+use firstcome_core::state::Skip;
 use firstcome_core::{Outcome, Position, State};
 use firstcome_journal::Reading;
 use firstcome_node::ledger::{Look, Row};
@@ -68,10 +70,36 @@ pub struct Report {
     pub last_result: u64,
     /// Digests of other nodes' ticks and settle marks that were compared.
     pub marks_compared: u64,
+    /// The entries that were skipped, by position.
+    pub skipped: Vec<Skipped>,
     /// The pools of the campaigns in memory.
     pub pools: Vec<PoolCount>,
     /// What differs.
     pub differences: Vec<Difference>,
+}
+
+/// An entry that was skipped.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Its position.
+    pub position: u64,
+    /// Why.
+    pub reason: String,
+    /// Who decided it.
+    pub who: String,
+    /// When, RFC 3339.
+    pub at: String,
+}
+
+impl From<&Skip> for Skipped {
+    fn from(skip: &Skip) -> Self {
+        Self {
+            position: skip.position,
+            reason: skip.reason.to_string(),
+            who: skip.who.to_string(),
+            at: rfc3339(skip.at),
+        }
+    }
 }
 
 /// A server's digest at the last position recomputed.
@@ -105,10 +133,11 @@ pub fn run(
     let first = journal.first()?;
     let mut differences = Vec::new();
     let manifest = journal.newest_snapshot()?.map(|bytes| Manifest::decode(&bytes)).transpose()?;
-    let (state, from) = match &manifest {
+    let (mut state, from) = match &manifest {
         Some(manifest) if first > 1 => (restore(journal, manifest)?, "snapshot"),
         Some(_) | None => (State::new(head.space, head.shard), "beginning"),
     };
+    state.learn_skips(journal.skips()?);
     let mut audit = Audit {
         from_position: state.position(),
         compared: state.last_result(),
@@ -121,6 +150,7 @@ pub fn run(
         missing: Vec::new(),
         dropped: BTreeSet::new(),
         ledger_differs: false,
+        broke: false,
     };
     let mut rounds = 0;
     let servers = loop {
@@ -133,9 +163,11 @@ pub fn run(
         }
         head = journal.head()?;
     };
-    audit.compare_results(&mut differences)?;
-    audit.compare_missing(&mut differences);
-    audit.compare_claims(&mut differences)?;
+    if !audit.broke {
+        audit.compare_results(&mut differences)?;
+        audit.compare_missing(&mut differences);
+        audit.compare_claims(&mut differences)?;
+    }
     progress(audit.state.position(), head.position);
 
     let recomputed = format!("{:016x}", audit.state.digest());
@@ -159,7 +191,9 @@ pub fn run(
         ledger_through: audit.ledger_through,
         last_result: audit.state.last_result(),
         marks_compared: audit.marks,
-        pools: pools(&audit.state),
+        skipped: audit.state.skipped().iter().map(Skipped::from).collect(),
+        // A broken rule leaves the campaigns half changed.
+        pools: if audit.broke { Vec::new() } else { pools(&audit.state) },
         differences,
     })
 }
@@ -209,6 +243,8 @@ struct Audit {
     /// Results that left memory unsettled on the operator's word: a ledger may do without them.
     dropped: BTreeSet<u64>,
     ledger_differs: bool,
+    /// Whether an entry broke a rule.
+    broke: bool,
 }
 
 impl Audit {
@@ -265,7 +301,10 @@ impl Audit {
         }
         let mut outcomes: Vec<Outcome> = Vec::new();
         let leaving = self.leaving(&commands);
-        self.state.apply(stamp, &commands, &mut outcomes);
+        if let Err(broke) = self.state.try_apply(stamp, &commands, &mut outcomes) {
+            self.broke = true;
+            return Err(damaged(format!("{broke}; {}", broke.advice())));
+        }
         if self.ledger.is_some() {
             let new = self.state.results_after(self.compared);
             self.pending.extend(new.map(|row| (position, Row::from(row))));

@@ -49,6 +49,7 @@ pub fn run(
         Some(manifest) if journal.first()? > 1 => restore(journal, manifest)?,
         Some(_) | None => State::new(head.space, head.shard),
     };
+    state.learn_skips(journal.skips()?);
     let opened = Ledger::named(named, folder, name, head.space, head.shard);
     let Some(ledger) = wait.block_on(opened)? else {
         bail!("there is no ledger to write to: it is `none`");
@@ -76,7 +77,11 @@ pub fn run(
         let (entry, _) = entry?;
         let (stamp, body) = entry.open()?;
         let mut outcomes: Vec<Outcome> = Vec::new();
-        state.apply(stamp, &body.commands()?, &mut outcomes);
+        if let Err(broke) = state.try_apply(stamp, &body.commands()?, &mut outcomes) {
+            // What the entries before it made is written.
+            wait.block_on(writing.write(&ledger))?;
+            bail!("{broke}; {}", broke.advice());
+        }
         wait.block_on(writing.take(&ledger, &state, seen))?;
         seen = seen.max(state.last_result());
         if writing.rows.len() >= ROWS {

@@ -23,6 +23,7 @@ mod newcomers;
 mod scene;
 mod seats;
 mod server;
+mod skips;
 mod stores;
 mod talk;
 mod twins;

@@ -1,7 +1,7 @@
-//! The disk fills up under a running server, and has room again.
+//! The disk of the journal or of the ledger is full, while a server runs or when it starts, and has room again.
 
 use crate::kill::{Acknowledged, Heard};
-use crate::process::Server;
+use crate::process::{Server, serve, verb};
 use crate::settling::settled;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -143,5 +143,80 @@ fn a_server_starts_though_the_disk_of_its_ledger_is_full() {
     // First there is no file yet, then there is one.
     assert_eq!(starts_beside_a_full_disk(data.path(), folder.path(), "ann"), 1);
     assert_eq!(starts_beside_a_full_disk(data.path(), folder.path(), "bob"), 2);
+    drop(disk);
+}
+
+#[test]
+fn a_server_does_not_start_on_a_full_disk_and_says_so_and_once_there_is_room_has_it_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        let remedy = "run the test where it may mount a tmpfs, as root";
+        return firstcome_testbed::missing("tmpfs", remedy);
+    };
+    let settings = [("ARCHIVE", "false")];
+    let server = Server::with(folder.path(), &settings);
+    let mut talk = server.talk();
+    talk.open_campaign("drop", 10);
+    talk.claim("drop", "ann").says(201, "won");
+    server.terminate();
+    assert!(server.ended().0.success());
+
+    let ballast = fill(folder.path());
+    let ended = serve(folder.path(), &settings).output().unwrap();
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(3), "{said}");
+    assert!(said.contains("No space left") && !said.contains("panicked"), "{said}");
+    // Those that only read need no room.
+    let (code, said, why) = verb(folder.path(), &settings, &["audit"]);
+    assert_eq!(code, 0, "{said}{why}");
+
+    std::fs::remove_file(&ballast).unwrap();
+    let server = Server::with(folder.path(), &settings);
+    let mut talk = server.talk();
+    talk.claim("drop", "ann").says(200, "already_won");
+    talk.claim("drop", "bob").says(201, "won");
+    drop(server);
+    drop(disk);
+}
+
+#[test]
+fn a_ledger_whose_disk_fills_up_stops_no_sale_and_has_every_result_once_there_is_room() {
+    let (data, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(disk) = SmallDisk::mount(folder.path()) else {
+        let remedy = "run the test where it may mount a tmpfs, as root";
+        return firstcome_testbed::missing("tmpfs", remedy);
+    };
+    let ledger = format!("sqlite:{}", folder.path().join("ledger.sqlite").display());
+    let settings = [("LEDGER", &*ledger), ("SETTLE_INTERVAL_MS", "1")];
+    let server = Server::with(data.path(), &settings);
+    let mut talk = server.talk();
+    talk.open_campaign("drop", 1_000_000);
+    talk.claim("drop", "ann").says(201, "won");
+    assert_eq!(settled(&mut talk), 1);
+
+    let ballast = fill(folder.path());
+    // Its log has some room inside that it may use up first.
+    let mut claims = 1;
+    let trouble = loop {
+        talk.claim("drop", &format!("{}-{claims}", "x".repeat(200))).says(201, "won");
+        claims += 1;
+        let ready = talk.get("/readyz");
+        assert_eq!(ready.status, 200, "a ledger that is full stops no sale: {}", ready.text());
+        if let Some(trouble) = ready.json()["settle_trouble"].as_str() {
+            break trouble.to_owned();
+        }
+        assert!(claims < 20_000, "a full disk is noticed");
+    };
+    assert!(trouble.contains("full"), "{trouble}");
+    for n in 0..20 {
+        talk.claim("drop", &format!("late-{n}")).says(201, "won");
+    }
+
+    std::fs::remove_file(&ballast).unwrap();
+    assert_eq!(settled(&mut talk), claims + 20);
+    drop(server);
+    let (code, said, why) = verb(data.path(), &settings, &["audit"]);
+    assert_eq!(code, 0, "{said}{why}");
+    assert!(said.contains(&format!("the ledger has the first {} of", claims + 20)), "{said}");
     drop(disk);
 }

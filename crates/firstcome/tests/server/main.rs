@@ -42,6 +42,7 @@ mod settling;
 mod steering;
 mod stop;
 mod streams;
+mod stuck;
 mod team;
 mod time;
 mod tokens;

@@ -1,0 +1,137 @@
+//! A node before an entry that it cannot apply: it stays up, can be read, and goes on once the entry is skipped.
+//!
+//! A rule that breaks leaves the campaigns half changed, so the state is put together anew as of the entry before.
+//! Commands are refused meanwhile with the sentence that says which entry it is and what to do.
+
+use crate::appender::Appender;
+use crate::batch::reject_all;
+use crate::event::Event;
+use crate::fork::entry_in_store;
+use crate::load;
+use crate::replica::{Stop, Stuck};
+use firstcome_core::snapshot::Manifest;
+use firstcome_core::state::Skip;
+use firstcome_journal::{Failure as Broken, Name};
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How often requests that wait are answered.
+const ANSWER_EVERY: Duration = Duration::from_millis(100);
+/// How often it is looked whether the entry is skipped.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Why a node that was stuck need not wait any longer.
+enum GoOn {
+    /// The entry is skipped.
+    Skipped(Vec<Skip>),
+    /// Somebody applied it and wrote a snapshot: this node begins with that.
+    Snapshot,
+    /// The store may have another history.
+    Look,
+}
+
+impl Appender {
+    /// Waits before an entry that cannot be applied until this node can go on.
+    ///
+    /// # Errors
+    ///
+    /// This node is to stop.
+    pub(crate) async fn wait_before(&mut self, stuck: Stuck) -> Result<(), Stop> {
+        let stop = Stop::Stuck(stuck.clone());
+        let why = stop.to_string();
+        self.applier.health.stopped(why.clone());
+        (self.says)(Event::StuckAtEntry, &why);
+        let position = stuck.broke.position;
+        let mut is_whole = stuck.is_whole;
+        let mut look_at = Instant::now();
+        loop {
+            reject_all(&self.applier.queue, &why);
+            if self.applier.queue.is_over() {
+                return Err(stop);
+            }
+            if look_at <= Instant::now() {
+                if !is_whole {
+                    is_whole = self.load_before(position).await;
+                }
+                if is_whole
+                    && let Some(go_on) = self.may_go_on(position).await
+                    && self.go_on(go_on).await
+                {
+                    return Ok(());
+                }
+                look_at = Instant::now() + LOOK_EVERY;
+            }
+            sleep(ANSWER_EVERY).await;
+        }
+    }
+
+    /// Puts the state together as of the entry before; says whether that worked.
+    async fn load_before(&mut self, position: u64) -> bool {
+        let loaded =
+            load::state(&self.applier.journal, |_, _| {}, |_, _| {}, position.saturating_sub(1));
+        let loaded = self.applier.patiently(None, async { Ok(loaded.await) }).await;
+        let Ok(Ok((state, _))) = loaded else { return false };
+        if state.position() >= position {
+            // A snapshot beyond it was written since: it is found again, and taken in whole.
+            return true;
+        }
+        drop(self.applier.replica.restore(state));
+        true
+    }
+
+    /// Looks whether anything changed.
+    async fn may_go_on(&self, position: u64) -> Option<GoOn> {
+        if self.several.as_ref().is_some_and(|several| several.healer.may_have_lost()) {
+            return Some(GoOn::Look);
+        }
+        self.applier.patiently(None, self.find_skip(position)).await.ok().flatten()
+    }
+
+    async fn find_skip(&self, position: u64) -> Result<Option<GoOn>, Broken> {
+        let journal = &self.applier.journal;
+        if journal.head().await?.skips > 0 {
+            let skips = journal.skips().await?;
+            let entry = entry_in_store(journal, position).await?;
+            let name = entry.map(|entry| entry.name()).transpose()?;
+            let is_it = |skip: &Skip| {
+                skip.position == position
+                    && name == Some(Name { node: skip.node, number: skip.number })
+            };
+            if skips.iter().any(is_it) {
+                return Ok(Some(GoOn::Skipped(skips)));
+            }
+        }
+        let newest = journal.newest_snapshot().await?.map(|bytes| Manifest::decode(&bytes));
+        let beyond = newest
+            .is_some_and(|newest| newest.is_ok_and(|newest| newest.stamp.position >= position));
+        Ok(beyond.then_some(GoOn::Snapshot))
+    }
+
+    /// Goes on; says whether that worked.
+    async fn go_on(&mut self, go_on: GoOn) -> bool {
+        match go_on {
+            GoOn::Look => {}
+            GoOn::Skipped(skips) => self.applier.replica.learn_skips(skips),
+            GoOn::Snapshot => {
+                let mut tail = Vec::new();
+                let seen = |entry, name| tail.push((entry, name));
+                let loaded = load::state(&self.applier.journal, |_, _| {}, seen, u64::MAX);
+                let loaded = self.applier.patiently(None, async { Ok(loaded.await) }).await;
+                let Ok(Ok((state, _))) = loaded else { return false };
+                drop(self.applier.replica.replace(state));
+                drop(self.applier.retransmit.take());
+                if self.applier.several {
+                    for (entry, name) in tail {
+                        self.applier.retransmit.push(entry, name);
+                    }
+                }
+            }
+        }
+        self.applier.replica.go_on();
+        self.applier.health.goes_on();
+        // What happened to the journal meanwhile is looked at before anything is appended.
+        self.applier.signals.suspect();
+        self.applier.signals.look();
+        true
+    }
+}
