@@ -42,7 +42,7 @@ mod watch;
 pub use app::App;
 pub use auth::{Key, Keys};
 pub use options::Options;
-pub use routes::{openapi, router};
+pub use routes::{openapi, paths_and_methods, router};
 pub use seat_map::SeatMaps;
 pub use serves::Serves;
 pub use watch::watch;

@@ -70,7 +70,7 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 }
 
 /// Gives the routes: the path of each, with the names of its parameters, and its methods.
-pub(crate) fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
+pub fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
     let (_, description) = routes_and_description();
     let methods = |item: &PathItem| {
         let all = [
