@@ -44,7 +44,7 @@ pub use app::App;
 pub use auth::{Key, Keys};
 pub use openapi::Description;
 pub use options::Options;
-pub use routes::{openapi, router};
+pub use routes::{openapi, paths_and_methods, router};
 pub use seat_map::SeatMaps;
 pub use serves::Serves;
 pub use watch::watch;

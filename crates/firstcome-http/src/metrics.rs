@@ -7,7 +7,6 @@ use crate::guard::eligibility::CountsOfAll;
 use crate::latency::Latency;
 use crate::process;
 use crate::request_id::RequestId;
-use crate::routes::paths_and_methods;
 use firstcome_api::answer::Code;
 use firstcome_core::{LEVEL, Outcome};
 use prometheus_client::encoding::text::{encode, encode_registry};
@@ -89,7 +88,9 @@ const SET_ON_READ: [(&str, &str); 21] = [
 
 impl Metrics {
     /// Makes the counts and registers them beside those that are in the registry already.
-    pub fn new(mut registry: Registry) -> Self {
+    ///
+    /// `routes` are those whose requests are timed, as [`crate::paths_and_methods`] gives them.
+    pub fn new(mut registry: Registry, routes: Vec<(String, Vec<&'static str>)>) -> Self {
         let by_outcome = ByLabel::default();
         let counted = |outcome| {
             let counter = by_outcome.get_or_create(&vec![("outcome", outcome)]).clone();
@@ -127,7 +128,7 @@ impl Metrics {
         eligibility.register(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
-        let latency = Latency::new(paths_and_methods());
+        let latency = Latency::new(routes);
         let help = "Time from reading a request's head to having its answer's head";
         registry.register_with_unit("http_request_duration", help, Unit::Seconds, latency.clone());
         let about =

@@ -72,7 +72,7 @@ pub fn openapi() -> Description {
 }
 
 /// Gives the routes: the path of each, with the names of its parameters, and its methods.
-pub(crate) fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
+pub fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
     let (_, description) = routes_and_handlers();
     let methods = |item: &PathItem| {
         let all = [

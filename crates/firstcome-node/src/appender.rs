@@ -9,10 +9,10 @@
 use crate::applier::{Applier, Applying, LOOK_FOR_OVERDUE};
 use crate::batch::{Batch, answer_overdue, reject_all};
 use crate::clock::StoreClock;
+use crate::event::log;
 use crate::failure::Failure;
 use crate::follow::{Follower, Next};
 use crate::heal::Healer;
-use crate::log;
 use crate::replica::Stop;
 use crate::request::Request;
 use crate::says::Says;

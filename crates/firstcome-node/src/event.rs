@@ -197,14 +197,16 @@ impl Event {
 #[macro_export]
 macro_rules! log {
     ($event:ident, $($rest:tt)+) => {
-        $crate::tracing::event!(
+        ::tracing::event!(
             target: "firstcome",
-            $crate::Event::$event.level(),
-            event = $crate::Event::$event.as_str(),
+            $crate::event::Event::$event.level(),
+            event = $crate::event::Event::$event.as_str(),
             $($rest)+
         )
     };
 }
+
+pub(crate) use log;
 
 #[cfg(test)]
 mod tests {

@@ -13,8 +13,8 @@
 
 use crate::applier::{Applier, Applying};
 use crate::batch::Batch;
+use crate::event::log;
 use crate::fork::{Fork, Step, entry_in_store};
-use crate::log;
 use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};

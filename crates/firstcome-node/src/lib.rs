@@ -11,7 +11,7 @@ mod applier;
 mod batch;
 mod clock;
 mod divergence;
-mod event;
+pub mod event;
 mod failure;
 mod follow;
 mod fork;
@@ -55,6 +55,3 @@ pub use replica::{Replica, Stop, Stuck};
 pub use request::{Answer, Decided};
 pub use says::{Says, in_log};
 pub use task::{Task, stopped, stopped_within};
-/// What [`log!`] writes with.
-#[doc(hidden)]
-pub use tracing;

@@ -1,6 +1,6 @@
 //! The log line about batches that took long, once a minute at most.
 
-use crate::log;
+use crate::event::log;
 use std::time::Duration;
 use tokio::time::Instant;
 

@@ -54,7 +54,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
     let store = Sqlite::open(&data, options)?;
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
-    let metrics = Arc::new(Metrics::new(registry));
+    let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
     let given = Given {
         journal: Journal::Sqlite(store.clone()),
         clock: Some(clock),

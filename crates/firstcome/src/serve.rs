@@ -74,7 +74,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     };
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
-    let metrics = Arc::new(Metrics::new(registry));
+    let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
     let keys = keys(&config, folder.as_ref(), &metrics)?;
     let listener = listen("--listen", &config.listen).await?;
     let operations = match &config.ops_listen {

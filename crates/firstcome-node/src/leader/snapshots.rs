@@ -1,7 +1,8 @@
 //! The state into the store, so that the next start is short and the journal can be trimmed.
 
+use crate::event::log;
 use crate::metrics::Metrics;
-use crate::{Replica, log, stopped_within};
+use crate::{Replica, stopped_within};
 use firstcome_core::State;
 use firstcome_core::snapshot::Piece;
 use firstcome_journal::{Failure, Journal, Name, Tip};

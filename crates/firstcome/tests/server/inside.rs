@@ -103,7 +103,7 @@ impl Inside {
     async fn over(journal: Faulty, clock: Clock, micros: Arc<AtomicI64>, setup: Setup) -> Self {
         let mut registry = Registry::with_prefix("firstcome");
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
-        let metrics = Arc::new(Metrics::new(registry));
+        let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
         static DRAWN: AtomicU64 = AtomicU64::new(1);
         let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate } = setup;
         let given = Given {

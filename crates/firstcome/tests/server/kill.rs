@@ -181,7 +181,7 @@ async fn serves_from_memory_and_writes_behind() {
     let file = Journal::Sqlite(Sqlite::open(&folder, sqlite::Options::new(space)).unwrap());
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
-    let metrics = Arc::new(Metrics::new(registry));
+    let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
     let wait = Duration::from_secs(5);
     let given = Given {
         journal: journal.clone(),
