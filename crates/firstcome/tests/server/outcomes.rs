@@ -24,7 +24,7 @@ fn every_refusal_and_failure_is_brought_about_by_some_story() {
     let folders = ["server", "hostile"].map(|folder| std::fs::read_dir(tests.join(folder)));
     for entry in folders.into_iter().flat_map(Result::unwrap) {
         let path = entry.unwrap().path();
-        if !path.ends_with("outcomes.rs") {
+        if path.is_file() && !path.ends_with("outcomes.rs") {
             stories += &std::fs::read_to_string(path).unwrap();
         }
     }
