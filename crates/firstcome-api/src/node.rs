@@ -21,6 +21,8 @@ pub struct Ready {
     pub lag: u64,
     /// The number of the last result.
     pub last_result: u64,
+    /// For how long nobody has led, as far as this node knows, in milliseconds; 0 while somebody does.
+    pub leaderless_ms: u64,
     /// The position this node applied last.
     pub position: String,
     /// Why it is not ready; empty if it is.

@@ -214,9 +214,14 @@ impl Pool {
         true
     }
 
-    pub(crate) fn restore_note(&mut self, rank: u32, note: Note) {
+    /// Adds a note of a snapshot; a rank has one at most.
+    pub(crate) fn restore_note(&mut self, rank: u32, note: Note) -> bool {
+        if self.note(rank).is_some() {
+            return false;
+        }
         self.cancelled += u32::from(note.cancel.is_some());
         *self.note_mut(rank) = note;
+        true
     }
 
     fn push(&mut self, subject: &str, at: Timestamp, rank: u32) {

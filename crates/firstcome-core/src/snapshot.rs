@@ -16,7 +16,7 @@ pub use restore::Restore;
 use crate::names::{NodeId, PieceName, SpaceId};
 use crate::state::Stamp;
 use crate::time::Timestamp;
-use crate::wire::{LEVEL, Malformed, Reader, Write};
+use crate::wire::{LEVEL, Malformed, Reader, Value, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Why a snapshot cannot be restored.
@@ -124,14 +124,14 @@ impl Manifest {
                 _ if level > LEVEL => {}
                 2 => read.space = SpaceId(value.id()?),
                 3 => read.shard = value.number32()?,
-                4 => read.stamp.position = value.number()?,
+                4 => read.stamp.position = counted(value)?,
                 5 => read.stamp.at = value.time()?,
                 6 => read.stamp.epoch = value.number32()?,
                 7 => read.stamp.node = NodeId(value.id()?),
-                8 => read.stamp.number = value.number()?,
+                8 => read.stamp.number = counted(value)?,
                 9 => read.digest = value.number()?,
-                10 => read.service = value.signed()?,
-                11 => read.settled = value.number()?,
+                10 => read.service = service_time(value)?,
+                11 => read.settled = counted(value)?,
                 12 => read.term = value.number()?,
                 13 => read.last_campaign = value.number32()?,
                 14 => read.sweep_at = value.signed()?,
@@ -157,6 +157,22 @@ impl Manifest {
         }
         Ok(read)
     }
+}
+
+/// More than was ever counted up to, or passed in microseconds: what is added to it still is a number.
+const BEYOND: u64 = 1 << 62;
+
+/// Reads a number that was counted up from 0.
+fn counted(value: Value<'_>) -> Result<u64, Malformed> {
+    let number = value.number()?;
+    if number < BEYOND { Ok(number) } else { Err(value.wrong("a number nothing counts up to")) }
+}
+
+/// Reads a service time.
+fn service_time(value: Value<'_>) -> Result<i64, Malformed> {
+    let time = value.signed()?;
+    let passed = time.unsigned_abs() < BEYOND;
+    if passed { Ok(time) } else { Err(value.wrong("a service time that cannot have passed")) }
 }
 
 /// The fields of a piece: any number of them, of any kind.

@@ -1,6 +1,7 @@
 //! Accepting connections, also where the operating system does not let it for now.
 
 use crate::metrics::Metrics;
+use firstcome_node::log;
 use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause. Whoever connects meanwhile waits in the queue of the kernel.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// How often standard error says that nobody can be accepted.
+/// How often the log says that nobody can be accepted.
 const SAY_EVERY: Duration = Duration::from_secs(60);
 
 /// Accepts connections, with a pause after each refusal of the operating system.
@@ -59,7 +60,7 @@ impl Accepting {
         let now = Instant::now();
         if self.said.is_none_or(|said| now - said >= SAY_EVERY) {
             self.said = Some(now);
-            eprintln!("cannot accept connections for now, they wait: {why}");
+            log!(AcceptFailed, "cannot accept connections for now, they wait: {why}");
         }
         self.not_before = Some(now + self.pause);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);

@@ -2,15 +2,23 @@
 //!
 //! Each counter is looked up once, at the start: a count on the path of a claim is one atomic addition.
 
+use crate::by_campaign::{self, Standing};
 use crate::guard::eligibility::CountsOfAll;
+use crate::latency::Latency;
+use crate::process;
+use crate::request_id::RequestId;
+use crate::routes::paths_and_methods;
 use firstcome_api::answer::Code;
-use firstcome_core::Outcome;
-use prometheus_client::encoding::text::encode;
+use firstcome_core::{LEVEL, Outcome};
+use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
 use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
 
 type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 
@@ -18,6 +26,11 @@ type ByLabel = Family<Vec<(&'static str, &'static str)>, Counter>;
 #[derive(Debug)]
 pub struct Metrics {
     registry: Registry,
+    process: Registry,
+    /// How long requests took.
+    pub(crate) latency: Latency,
+    /// Where the last request came from whose key was refused, and its id.
+    last_refused: Mutex<Option<(IpAddr, RequestId)>>,
     answers: BTreeMap<&'static str, Counter>,
     /// Connections that were refused because too many were open.
     pub connections_refused: Counter,
@@ -50,7 +63,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 15] = [
+const SET_ON_READ: [(&str, &str); 21] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -66,6 +79,12 @@ const SET_ON_READ: [(&str, &str); 15] = [
     ("holds_in_line", "Holds that wait for a seat somebody has"),
     ("hall_watchers", "Streams of events that are open"),
     ("ready", "1 while this node is ready"),
+    ("store_fresh", "1 while the store answers and this node has what it has"),
+    ("is_leader", "1 while this node leads"),
+    ("leader_term", "Term of the leader this node sees; 0 without an election or a leader"),
+    ("leaderless_seconds", "How long this node has seen nobody lead; 0 while somebody does"),
+    ("ledger_trouble", "1 while this node leads and the ledger takes no results"),
+    ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];
 
 impl Metrics {
@@ -108,6 +127,12 @@ impl Metrics {
         eligibility.register(&mut registry);
         let connections = Gauge::default();
         registry.register("connections", "Connections open", connections.clone());
+        let latency = Latency::new(paths_and_methods());
+        let help = "Time from reading a request's head to having its answer's head";
+        registry.register_with_unit("http_request_duration", help, Unit::Seconds, latency.clone());
+        let about =
+            [("version", env!("CARGO_PKG_VERSION").to_owned()), ("level", LEVEL.to_string())];
+        registry.register("build", "The program that runs", Info::new(about.to_vec()));
         let mut gauges = BTreeMap::new();
         for (name, help) in SET_ON_READ {
             let gauge = Gauge::default();
@@ -116,6 +141,9 @@ impl Metrics {
         }
         Self {
             registry,
+            process: process::registry(),
+            latency,
+            last_refused: Mutex::default(),
             answers,
             connections_refused,
             connections_unreadable,
@@ -140,16 +168,35 @@ impl Metrics {
         self.answered(outcome.as_str());
     }
 
-    /// Sets a gauge, when the counts are read.
+    /// Sets a gauge.
     pub(crate) fn set(&self, name: &'static str, value: u64) {
         if let Some(gauge) = self.gauges.get(name) {
             gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
         }
     }
 
-    /// Gives everything in the Prometheus text format.
-    pub fn text(&self) -> String {
+    /// Gives how many answers with this outcome were counted.
+    pub(crate) fn answers(&self, outcome: &str) -> u64 {
+        self.answers.get(outcome).map_or(0, Counter::get)
+    }
+
+    /// Notes where a request came from whose key was refused.
+    pub(crate) fn key_refused(&self, peer: IpAddr, request: RequestId) {
+        let mut last = self.last_refused.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = Some((peer, request));
+    }
+
+    /// Gives where the last such request came from, and its id.
+    pub(crate) fn last_refused(&self) -> Option<(IpAddr, RequestId)> {
+        self.last_refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Gives everything in the OpenMetrics text format.
+    pub(crate) fn text(&self, campaigns: &[Standing]) -> String {
         let mut text = String::new();
+        for part in [&self.process, &by_campaign::registry(campaigns)] {
+            encode_registry(&mut text, part).expect("writing to a string does not fail");
+        }
         encode(&mut text, &self.registry).expect("writing to a string does not fail");
         text
     }

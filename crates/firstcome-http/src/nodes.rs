@@ -21,7 +21,7 @@ pub(super) async fn nodes(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
-    app.may_read(query, &headers).await?;
+    app.may_read_of_all(query, &headers).await?;
     let this = app.node.id.to_string();
     let leader = match app.leader.who() {
         Some(leads) => Some(Leader { node: leads.node, term: leads.term }),
@@ -126,7 +126,7 @@ pub(super) async fn forks(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
-    app.may_read(query, &headers).await?;
+    app.may_read_of_all(query, &headers).await?;
     // A journal of one node cannot fork.
     let reports = match app.node.journal.shared() {
         None => Vec::new(),

@@ -7,12 +7,14 @@ use crate::problem::{Problem, ToCount};
 use crate::{claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens};
 use axum::Router;
 use axum::body::Body;
-use axum::http::{Method, Response, Uri};
-use axum::middleware::map_response_with_state;
+use axum::extract::MatchedPath;
+use axum::http::{Method, Request, Response, Uri};
+use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
 use firstcome_api::answer::Code;
 use std::sync::Arc;
 use utoipa::OpenApi;
+use utoipa::openapi::PathItem;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -69,6 +71,22 @@ pub fn openapi() -> Description {
     complete(&routes_and_handlers().1)
 }
 
+/// Gives the routes: the path of each, with the names of its parameters, and its methods.
+pub(crate) fn paths_and_methods() -> Vec<(String, Vec<&'static str>)> {
+    let (_, description) = routes_and_handlers();
+    let methods = |item: &PathItem| {
+        let all = [
+            ("GET", &item.get),
+            ("PUT", &item.put),
+            ("POST", &item.post),
+            ("DELETE", &item.delete),
+            ("PATCH", &item.patch),
+        ];
+        all.into_iter().filter_map(|(method, has)| has.as_ref().map(|_| method)).collect()
+    };
+    description.paths.paths.iter().map(|(path, item)| (path.clone(), methods(item))).collect()
+}
+
 type Extract = axum::extract::State<Arc<App>>;
 
 /// Gives the routes, ready to serve.
@@ -85,12 +103,17 @@ pub fn router(app: Arc<App>) -> Router {
             let detail = format!("there is no route {}; see /docs", uri.path());
             Problem::new(Code::NoSuchRoute, detail)
         })
-        .layer(map_response_with_state(Arc::clone(&app), count_problem))
+        .layer(from_fn_with_state(Arc::clone(&app), count))
         .with_state(app)
 }
 
-/// Counts the problem that a handler gave, if it gave one.
-async fn count_problem(app: Extract, response: Response<Body>) -> Response<Body> {
+/// Counts the problem that a handler gave, if it gave one, and notes the route in the response.
+async fn count(app: Extract, request: Request<Body>, next: Next) -> Response<Body> {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = next.run(request).await;
+    if let Some(route) = route {
+        response.extensions_mut().insert(route);
+    }
     if let Some(ToCount { outcome, .. }) = response.extensions().get() {
         app.metrics.answered(outcome);
     }

@@ -4,6 +4,8 @@ use crate::accepting::Accepting;
 use crate::app::App;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
+use crate::latency::Route;
+use crate::observed::Observed;
 use crate::problem::{Problem, ToCount};
 use crate::routes::router;
 use crate::seat_map::events::EndsAt;
@@ -154,22 +156,28 @@ async fn answer(
     place: Place,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
+    let mut observed = Observed::new(&request);
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
     let is_preflight =
         allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
     let address = app.guards.proxies.origin(place.peer, request.headers());
-    let answered = decide(app, router, (place, address), is_preflight, request).await;
+    let answered =
+        decide(app, router, (place, address), is_preflight, request, &mut observed.route).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
         Err(problem) => problem.is_missed(),
     };
     let answered = if missed { app.check_misses(address).and(answered) } else { answered };
-    let mut answer = answered.unwrap_or_else(|problem| app.problem(&problem).map(Either::Left));
+    let mut answer = answered.unwrap_or_else(|problem| {
+        observed.outcome = Some(problem.outcome());
+        app.problem(&problem).map(Either::Left)
+    });
     origins.write(allowed, answer.headers_mut());
     // What a client chose stands in answers: a browser takes them for what they say they are.
     let nosniff = HeaderValue::from_static("nosniff");
     answer.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    observed.answered(app, address, &mut answer);
     answer
 }
 
@@ -180,6 +188,7 @@ async fn decide(
     (place, address): (Place, IpAddr),
     is_preflight: bool,
     mut request: Request<Incoming>,
+    route: &mut Route,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
     let checked = place.serves.check(request.uri().path(), place.admission);
     if let Err(problem) = checked {
@@ -201,12 +210,14 @@ async fn decide(
     if request.method() == Method::POST {
         let path = request.uri().path();
         if let Some(campaign) = campaign_in(path, "/claims").map(str::to_owned) {
+            *route = Route::Claim;
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
             let answer = claims::answer(app, &campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
         if let Some(campaign) = campaign_in(path, "/holds").map(str::to_owned) {
+            *route = Route::Hold;
             let (parts, body) = request.into_parts();
             let (query, headers) = (parts.uri.query(), &parts.headers);
             let answer = holds::answer(app, &campaign, query, headers, body).await?;

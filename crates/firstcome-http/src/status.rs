@@ -1,6 +1,7 @@
 //! The server's own status: alive, ready, its time, its ledger, its digest, its counts.
 
 use crate::app::App;
+use crate::by_campaign;
 use crate::problem::{Answered, Problem};
 use crate::request::Query;
 use crate::respond::json;
@@ -37,6 +38,7 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
         lag: settling.lag,
         lag_ms: settling.lag_ms,
         last_result: settling.last_result,
+        leaderless_ms: app.leader.leaderless().as_millis() as u64,
         position,
         settle_trouble: trouble,
         settled: settling.settled,
@@ -66,7 +68,7 @@ pub(super) async fn settling(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
-    app.may_read(query, &headers).await?;
+    app.may_read_of_all(query, &headers).await?;
     Ok(json(StatusCode::OK, &app.settling()))
 }
 
@@ -108,13 +110,21 @@ pub(super) async fn metrics(
         app.keys.know(&headers, Role::Read)?;
     }
     let metrics = &app.metrics;
-    app.node.replica.look(|state| {
+    let campaigns = app.node.replica.look(|state| {
         metrics.set("position", state.position());
         metrics.set("results_last", state.last_result());
         metrics.set("results_settled", state.settled());
         metrics.set("state_memory_bytes", state.memory() as u64);
         metrics.set("live_holds", state.live_holds() as u64);
+        by_campaign::standings(state)
     });
+    let durable = app.node.replica.durable().position;
+    let applied = app.node.replica.look(State::position);
+    metrics.set("durable_lag_entries", applied.saturating_sub(durable));
+    metrics.set("store_fresh", u64::from(!app.is_stale()));
+    metrics.set("is_leader", u64::from(app.leader.leads()));
+    metrics.set("leader_term", app.leader.who().map_or(0, |leads| leads.term));
+    metrics.set("ledger_trouble", u64::from(app.leader.standing().trouble.is_some()));
     let settling = app.settling();
     metrics.set("results_waiting", settling.lag);
     metrics.set("results_lag_seconds", settling.lag_ms.div_ceil(1_000));
@@ -126,8 +136,9 @@ pub(super) async fn metrics(
     metrics.set("outbox_limit", limits.outbox.unwrap_or(0) as u64);
     metrics.set("connections_limit", app.options.connections as u64);
     metrics.set("body_limit_bytes", app.options.body_bytes as u64);
+    metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
     metrics.set("ready", u64::from(app.not_ready(false).is_empty()));
-    let mut response = Response::new(Body::from(metrics.text()));
+    let mut response = Response::new(Body::from(metrics.text(&campaigns)));
     let kind =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     response.headers_mut().insert(header::CONTENT_TYPE, kind);
@@ -136,7 +147,13 @@ pub(super) async fn metrics(
 
 impl App {
     /// Accepts a read of the server itself, at or past its `min_position`.
-    pub(crate) async fn may_read(
+    async fn may_read(&self, query: Option<String>, headers: &HeaderMap) -> Result<(), Problem> {
+        self.keys.know(headers, Role::Read)?;
+        self.reach(&Query::parse(query.as_deref(), &[])?).await
+    }
+
+    /// Accepts a read of what is about all campaigns, at or past its `min_position`.
+    pub(crate) async fn may_read_of_all(
         &self,
         query: Option<String>,
         headers: &HeaderMap,

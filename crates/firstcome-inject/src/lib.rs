@@ -56,6 +56,8 @@ pub enum Mistake {
     TermNotCompared,
     /// In `settle`, before a batch is written.
     ResultsDroppedEarly,
+    /// In the leader's loop, and in its election.
+    LeaderEndsOnRefusal,
     /// In the rules, when time passes.
     ServiceTimeUnbounded,
     /// In the rules, where a hold's units are chosen.
@@ -146,7 +148,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 47] = {
+    pub const ALL: [Self; 48] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -174,7 +176,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 47] = [
+const TABLE: [(Mistake, &str, &str); 48] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -199,6 +201,7 @@ const TABLE: [(Mistake, &str, &str); 47] = [
     (Mistake::SettleWithoutReread, "settle_without_reread", "after a lost answer the leader settles on from where it believes the ledger to be"),
     (Mistake::TermNotCompared, "term_not_compared", "the ledger takes rows from a leader that was replaced"),
     (Mistake::ResultsDroppedEarly, "results_dropped_early", "results are marked as settled before the ledger has answered"),
+    (Mistake::LeaderEndsOnRefusal, "leader_ends_on_refusal", "a node whose lock is refused once never stands for election again"),
     (Mistake::ServiceTimeUnbounded, "service_time_unbounded", "a jump of the store's clock counts as service time, all of it"),
     (Mistake::PartialHolds, "partial_holds", "a hold gets what is free of the seats it names, and not the rest"),
     (Mistake::ExpireOneEntryLate, "expire_one_entry_late", "a hold expires with the entry after the one that finds it due"),

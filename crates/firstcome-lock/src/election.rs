@@ -8,6 +8,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use firstcome_store::Passes;
 use tokio::sync::watch as value;
 
 pub use self::leader::Leader;
@@ -17,8 +18,9 @@ pub use self::watch::Watch;
 use crate::backoff::pause;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::failure::Failure;
+use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
-use crate::lease::Released;
+use crate::lease::{Released, Tried};
 use crate::locks::Locks;
 use crate::requests::Record;
 use crate::while_valid::while_valid;
@@ -69,6 +71,8 @@ pub struct Election {
     eligible: Arc<value::Sender<bool>>,
     /// Counts how often this candidate was asked to step back.
     resigned: Arc<value::Sender<u64>>,
+    /// Why it could not be elected last, unless it was elected since.
+    trouble: Arc<value::Sender<Option<Failure>>>,
 }
 
 /// How a term ended.
@@ -96,6 +100,7 @@ impl Election {
             factor: None,
             eligible: Arc::new(value::Sender::new(true)),
             resigned: Arc::new(value::Sender::new(0)),
+            trouble: Arc::new(value::Sender::new(None)),
         })
     }
 
@@ -145,6 +150,12 @@ impl Election {
         self.resigned.send_modify(|times| *times += 1);
     }
 
+    /// Gives what the store said last to keep this candidate from being elected; `None` once it was elected.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Failure> {
+        self.trouble.borrow().clone()
+    }
+
     /// Watches who leads.
     ///
     /// # Errors
@@ -166,8 +177,15 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// A store that does not answer is waited for; what does not pass by itself is given: [`Failure::Closed`],
-    /// [`Failure::BareHostName`], a wrong password, a lease out of range.
+    /// It stands for as long as its store fails in a way that passes, and tries again after pauses of at most a second: no
+    /// answer, a failover, a full disk. Once the store has answered it also waits for what somebody has to mend: a right
+    /// that was taken away, a table that is gone. Which error codes of the store those are is in
+    /// `docs/reference/store-errors.md`, and [`Election::trouble`] says what it waits for. Given is the rest:
+    ///
+    /// - what somebody has to mend, [`Failure::NoTable`] too, where the store never answered otherwise
+    /// - [`Failure::Closed`], [`Failure::BareHostName`], [`Failure::OutOfRange`] for the lease
+    /// - [`Failure::Store`] where a key of the election belongs to something else (`WRONGTYPE`), the server is too old,
+    ///   its certificate is not acceptable, or its error has a code that is not in that list
     ///
     /// # Cancel safety
     ///
@@ -250,25 +268,36 @@ impl Election {
         }
         let mut eligible = self.eligible.subscribe();
         let mut failures = 0;
+        // Whether the store answered once: then whatever somebody has to mend was right before, and is waited for.
+        let mut answered = false;
         loop {
             // The sender lives in this struct, so waiting cannot fail.
             drop(eligible.wait_for(|eligible| *eligible).await);
             let lock = self.locks.lock(&self.name)?.renewed(lease);
             let mut resigned = self.resigned.subscribe();
+            let elected = async {
+                if !answered && let Tried::Got(lease) = lock.try_lock().await? {
+                    return Ok(lease);
+                }
+                answered = true;
+                lock.lock().await
+            };
             let elected = tokio::select! {
-                elected = lock.lock() => elected,
+                elected = elected => elected,
                 _ = eligible.wait_for(|eligible| !*eligible) => continue,
             };
             let held = match elected {
                 Ok(held) => held,
-                Err(failure) if failure.passes_by_itself() => {
+                Err(failure) if self.ends_with(&failure, answered) => return Err(failure),
+                Err(failure) => {
+                    self.trouble.send_replace(Some(failure));
                     tokio::time::sleep(pause(failures)).await;
                     failures += 1;
                     continue;
                 }
-                Err(failure) => return Err(failure),
             };
-            failures = 0;
+            (failures, answered) = (0, true);
+            self.trouble.send_replace(None);
             // Stepping back before there was anything to step back from means nothing.
             resigned.borrow_and_update();
             let term = CurrentTerm::begin(held, &self.node);
@@ -285,6 +314,16 @@ impl Election {
                     () = self.locks.shared().closed() => {}
                 }
             }
+        }
+    }
+
+    /// Tells whether a failure to be elected ends the candidacy.
+    fn ends_with(&self, failure: &Failure, answered: bool) -> bool {
+        match failure.passes() {
+            _ if self.locks.shared().mistakes.makes(Mistake::EndElectionOnError) => true,
+            Passes::ByItself => false,
+            Passes::OnceMended => !answered,
+            Passes::Never => true,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firstcome_store::Effect;
+use firstcome_store::{Effect, Passes};
 
 use crate::loss::Loss;
 
@@ -137,20 +137,26 @@ impl Failure {
         }
     }
 
-    /// Tells whether waiting and trying again can help.
-    pub(crate) fn passes_by_itself(&self) -> bool {
+    /// Tells whether this passes, and so who is right to try again.
+    pub(crate) fn passes(&self) -> Passes {
         match self {
-            Self::Store(failure) => failure.passes_by_itself(),
-            Self::Late | Self::NoAnswerYet { .. } | Self::Pending { .. } => true,
+            Self::Store(failure) => failure.passes(),
+            Self::Late | Self::NoAnswerYet { .. } | Self::Pending { .. } => Passes::ByItself,
+            // The table may be made while somebody stands for election.
+            Self::NoTable { .. } => Passes::OnceMended,
             Self::Name { .. }
             | Self::Unfit { .. }
-            | Self::NoTable { .. }
             | Self::OutOfRange { .. }
             | Self::BareHostName { .. }
             | Self::Lost(_)
             | Self::ForeignOwner
-            | Self::Closed => false,
+            | Self::Closed => Passes::Never,
         }
+    }
+
+    /// Tells whether waiting and trying again can help within the time that a call has.
+    pub(crate) fn passes_by_itself(&self) -> bool {
+        self.passes() == Passes::ByItself
     }
 
     /// Another transaction has the row of this lock, and nothing changed.

@@ -29,6 +29,8 @@ pub enum Mistake {
     PassWithoutLimit,
     /// Gives a release that is sent again a new id, so that the store does not recognise it.
     NewReleaseIdOnResend,
+    /// Ends an election with every error of the store, also one that passes.
+    EndElectionOnError,
     /// Counts permits in a step before the one that gives a permit.
     CountPermitsBeforehand,
 }

@@ -106,8 +106,23 @@ impl Memory {
         Self { state: Arc::clone(&self.state), link: way.clone() }
     }
 
-    /// Does one step at the store: it happens when the call has arrived, and is known when its answer has.
-    async fn call<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
+    /// Does one step at the store that changes something, unless the store refuses it: it happens when the call has
+    /// arrived, and is known when its answer has.
+    async fn change<T>(
+        &self,
+        step: impl FnOnce(&mut State) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        self.link.request_arrives().await;
+        let answer = match self.link.refusal() {
+            Some(error) => Err(refused(&error)),
+            None => step(&mut self.state()),
+        };
+        self.link.answer_arrives().await;
+        answer
+    }
+
+    /// Looks at the store, as it is when the call has arrived.
+    async fn look<T>(&self, step: impl FnOnce(&mut State) -> T) -> T {
         self.link.request_arrives().await;
         let answer = step(&mut self.state());
         self.link.answer_arrives().await;
@@ -133,7 +148,7 @@ impl Memory {
         owner: &str,
         lease: Duration,
     ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
-        self.call(|state| {
+        let acquired = self.change(|state| {
             let now = Instant::now();
             let expires = later(now, lease);
             let fence = state.fences.get(&keys.fence).copied().unwrap_or(0);
@@ -148,7 +163,7 @@ impl Memory {
                     return Ok(AcquireAnswer::Yes { holds: *holds, fence });
                 }
                 Some(Entry { value: Value::Token(_), .. }) if !token => {
-                    return Err((wrong_kind(), NotAfter(0)));
+                    return Err(wrong_kind());
                 }
                 Some(entry) => {
                     return Ok(AcquireAnswer::Held { remaining: Some(entry.expires - now) });
@@ -161,8 +176,8 @@ impl Memory {
             };
             state.locks.insert(keys.name.clone(), Entry { value, expires });
             Ok(AcquireAnswer::Yes { holds: 1, fence: state.mint(&keys.fence) })
-        })
-        .await
+        });
+        acquired.await.map_err(|failure| (failure, NotAfter(0)))
     }
 
     pub(crate) async fn undo(
@@ -172,7 +187,7 @@ impl Memory {
         keep: u64,
         _not_after: NotAfter,
     ) -> Result<UndoAnswer, Failure> {
-        self.call(|state| {
+        self.change(|state| {
             let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
                 return Ok(UndoAnswer::Nothing);
             };
@@ -189,7 +204,7 @@ impl Memory {
         asked: ReleaseRequest<'_>,
     ) -> Result<ReleaseAnswer, Failure> {
         let ReleaseRequest { keys, owner, lease, .. } = asked;
-        self.call(|state| {
+        self.change(|state| {
             if state.holds(keys, owner).is_none() {
                 return Ok(ReleaseAnswer::Nothing);
             }
@@ -205,7 +220,7 @@ impl Memory {
         next: &str,
         lease: Duration,
     ) -> Result<Option<u64>, Failure> {
-        self.call(|state| {
+        self.change(|state| {
             if state.holds(next_keys, owner) != Some(1) {
                 return Ok(None);
             }
@@ -222,7 +237,7 @@ impl Memory {
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
     ) -> Result<Vec<RenewalAnswer>, Failure> {
-        self.call(|state| {
+        self.change(|state| {
             let now = Instant::now();
             let answers = holds.iter().map(|(keys, owner)| {
                 let held = state.holds(keys, owner).is_some();
@@ -239,7 +254,7 @@ impl Memory {
     }
 
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
-        self.call(|state| {
+        self.look(|state| {
             let counters = keys.counters();
             let last_fence = counters.iter().filter_map(|key| state.fences.get(key)).max().copied();
             Ok(state.locks.get(&keys.name).map(|entry| {
@@ -255,7 +270,7 @@ impl Memory {
     }
 
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
-        self.call(|state| {
+        self.change(|state| {
             let existed = state.locks.remove(&keys.name).is_some();
             if existed {
                 state.wake(&keys.channel);
@@ -266,14 +281,14 @@ impl Memory {
     }
 
     pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
-        self.call(|state| {
+        self.look(|state| {
             Ok(state.locks.get(&keys.name).map(|entry| Some(entry.expires - Instant::now())))
         })
         .await
     }
 
     pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<MemorySubscriber, Failure> {
-        self.call(|state| {
+        self.look(|state| {
             let channel = topic.channel().into_owned();
             state.channels.retain(|_, sender| sender.receiver_count() > 0);
             let sender =
@@ -294,7 +309,7 @@ impl Memory {
         record: &Record,
         owner: &str,
     ) -> Result<(), Failure> {
-        self.call(|state| {
+        self.change(|state| {
             if state.leaders.get(name).is_none_or(|(known, _)| known.term <= record.term) {
                 state.leaders.insert(name.to_owned(), (record.clone(), owner.to_owned()));
                 state.wake(&crate::keys::prefixed("fc:leader", name));
@@ -308,7 +323,7 @@ impl Memory {
         &self,
         name: &str,
     ) -> Result<(Option<Record>, Option<Duration>), Failure> {
-        self.call(|state| {
+        self.look(|state| {
             let Some(entry) = state.locks.get(name) else { return Ok((None, None)) };
             let left = Some(entry.expires - Instant::now());
             let record = state.leaders.get(name).filter(
@@ -326,7 +341,7 @@ impl Memory {
         owner: &str,
         value: &[u8],
     ) -> Result<Result<(), u64>, Failure> {
-        self.call(|state| {
+        self.change(|state| {
             if let Some((last, by, _)) = state.guarded.get(key)
                 && (fence < *last || (fence == *last && by != owner))
             {
@@ -391,6 +406,12 @@ impl State {
             drop(sender.send(()));
         }
     }
+}
+
+/// Makes the failure that an error of the store is; its code is its first word.
+fn refused(error: &str) -> Failure {
+    let code = error.split(' ').next().unwrap_or_default().to_owned();
+    firstcome_store::Failure::of_redis("this process", code, error.to_owned()).into()
 }
 
 fn wrong_kind() -> Failure {

@@ -403,7 +403,7 @@ impl RedisBackend {
 
 /// Tells whether the server is at its `maxmemory`, so that it takes in nothing new.
 fn has_no_room(failure: &firstcome_store::Failure) -> bool {
-    matches!(failure, firstcome_store::Failure::Refused { detail, .. } if detail.contains("OOM"))
+    failure.meaning() == Some(firstcome_store::Meaning::NoRoom)
 }
 
 fn lost(reply: &Result<Reply, firstcome_store::Failure>) -> bool {

@@ -12,8 +12,10 @@ use crate::clock::StoreClock;
 use crate::failure::Failure;
 use crate::follow::{Follower, Next};
 use crate::heal::Healer;
+use crate::log;
 use crate::replica::Stop;
 use crate::request::Request;
+use crate::slow::SlowBatches;
 use firstcome_core::LEVEL;
 use firstcome_core::command::BodyWriter;
 use firstcome_core::limits::READ_ENTRIES;
@@ -40,6 +42,7 @@ pub(crate) struct Appender {
     pub(crate) several: Option<Several>,
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
+    pub(crate) slow: SlowBatches,
 }
 
 /// What follows and mends a journal that several nodes share.
@@ -65,6 +68,7 @@ impl Appender {
         };
         self.applier.queue.close();
         if let Err(stop) = &stopped {
+            log!(NodeStopped, "this node applies nothing any more: {stop}");
             self.applier.health.stopped(stop.to_string());
             reject_all(&self.applier.queue, &stop.to_string());
         }
@@ -94,8 +98,10 @@ impl Appender {
         if batch.pending.is_empty() {
             return Ok(());
         }
+        let (begun, commands) = (Instant::now(), batch.pending.len());
         let done = self.see_through(batch).await;
         let now = Instant::now();
+        self.slow.saw(commands, now - begun);
         self.next_append_at = now + self.applier.pace.pause(now).unwrap_or_default();
         // What an append brought back is what news would have brought.
         if let Some(several) = &mut self.several {
@@ -130,6 +136,7 @@ impl Appender {
         let name = Name { node: applier.writer, number: applier.number };
         let mut body = BodyWriter::at_level(level, name.node, name.number, durable);
         let mut pending = Vec::new();
+        let now = Instant::now();
         applier.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
             if next.reply.is_closed() {
@@ -163,6 +170,7 @@ impl Appender {
             if raises {
                 body.raise(encoded.level());
             }
+            applier.metrics.queue_wait.took(now - next.since);
             pending.push(Some(next));
             Ok(())
         });

@@ -106,7 +106,9 @@ impl Applier {
         if let Some(Confirm::AtOnce) = confirm {
             self.replica.confirm(durable.branch, position);
         }
+        let wait = self.metrics.durable_wait.clone();
         if self.replica.durable().position >= position {
+            wait.took(Duration::ZERO);
             return answers.send();
         }
         let answers = if inject(Mistake::AnswerBeforeDurable) {
@@ -118,7 +120,11 @@ impl Applier {
         while self.awaiting_durability.try_join_next().is_some() {}
         let (replica, queue) = (Arc::clone(&self.replica), Arc::clone(&self.queue));
         let send = answers.send_when_durable(durable.branch, position, confirm, replica, queue);
-        self.awaiting_durability.spawn(send);
+        let begun = Instant::now();
+        self.awaiting_durability.spawn(async move {
+            send.await;
+            wait.took(begun.elapsed());
+        });
     }
 
     /// Says whether a failure means that the journal is not the one this node followed.

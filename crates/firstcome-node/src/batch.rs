@@ -185,8 +185,9 @@ impl Answers {
             // pause that would be an entry for each round trip.
             sleep(BEFORE_LATER_ENTRY).await;
             let (reply, ticked) = oneshot::channel();
-            let until = Instant::now() + LATER_ENTRY;
-            drop(queue.push(Pending { request: Request::Tick, reply, until }));
+            let since = Instant::now();
+            let until = since + LATER_ENTRY;
+            drop(queue.push(Pending { request: Request::Tick, reply, since, until }));
             drop(ticked.await);
         };
         let mut confirmed = std::pin::pin!(confirmed);

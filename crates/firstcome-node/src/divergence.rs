@@ -5,6 +5,7 @@
 //! its state it names the other node and goes on; if it does not, it switches to what the journal has:
 //! it followed a branch that was abandoned and nobody told it, or its memory is wrong.
 
+use crate::event::Event;
 use crate::load;
 use crate::replica::{Difference, Replica};
 use crate::says::Says;
@@ -35,42 +36,58 @@ impl DivergenceCheck {
         }
         self.last = Some(Instant::now());
         let Difference { node, position, theirs, ours } = difference;
-        (self.says)(&format!(
-            "node {node} has digest {theirs:016x} at {position}, this node has {ours:016x}: \
+        (self.says)(
+            Event::DivergenceFound,
+            &format!(
+                "node {node} has digest {theirs:016x} at {position}, this node has {ours:016x}: \
              replaying the journal to see who is wrong"
-        ));
+            ),
+        );
         let replayed = match load::state(&self.journal, |_, _| {}, |_, _| {}).await {
             Ok((state, _)) => (state.position(), state.digest()),
             Err(why) => {
-                (self.says)(&format!("the journal could not be replayed: {why}"));
+                (self.says)(
+                    Event::DivergenceUnresolved,
+                    &format!("the journal could not be replayed: {why}"),
+                );
                 self.last = None;
                 return false;
             }
         };
         let (position, digest) = replayed;
         if timeout(REACH, self.replica.reach(position)).await.is_err() {
-            (self.says)(&format!("this node did not reach {position} to compare it with a replay"));
+            (self.says)(
+                Event::DivergenceUnresolved,
+                &format!("this node did not reach {position} to compare it with a replay"),
+            );
             self.last = None;
             return false;
         }
         match self.replica.look(|state: &State| state.digest_at(position)) {
             Some(ours) if ours == digest => {
-                (self.says)(&format!(
-                    "this node agrees with its own replay up to {position}: it is node {node} that differs"
-                ));
+                (self.says)(
+                    Event::DivergenceElsewhere,
+                    &format!(
+                        "this node agrees with its own replay up to {position}: it is node {node} that differs"
+                    ),
+                );
                 false
             }
             Some(ours) => {
-                (self.says)(&format!(
-                    "this node has digest {ours:016x} at {position}, its own replay {digest:016x}: \
+                (self.says)(
+                    Event::DivergenceHere,
+                    &format!(
+                        "this node has digest {ours:016x} at {position}, its own replay {digest:016x}: \
                      it switches to what the journal has"
-                ));
+                    ),
+                );
                 true
             }
             None => {
-                (self.says)(&format!(
-                    "this node is too far beyond {position} to compare it with a replay"
-                ));
+                (self.says)(
+                    Event::DivergenceUnresolved,
+                    &format!("this node is too far beyond {position} to compare it with a replay"),
+                );
                 false
             }
         }

@@ -11,8 +11,10 @@ mod report;
 
 use crate::applier::{Applier, Applying};
 use crate::batch::{Answers, Batch, keep_unbound};
+use crate::event::Event;
 use crate::failure::Failure;
 use crate::load::{self, CannotStart};
+use crate::log;
 use crate::replica::Stop;
 use crate::retransmit::Buffered;
 use crate::says::Says;
@@ -124,6 +126,12 @@ impl Fork {
             applier.number = 0;
         }
         applier.metrics.forks.inc();
+        let lacking = self.orphans.len();
+        log!(
+            ForkFound,
+            lacking,
+            "the store has another branch of the journal: this node switched to it"
+        );
         Ok(Ok(Step::Again))
     }
 
@@ -198,10 +206,16 @@ impl Fork {
         }
         let (epoch, report) =
             applier.replica.look(|state| (state.token().epoch, abandoned.compare(state)));
-        (self.says)(&report);
+        let summary = report.lines().next().unwrap_or_default();
+        log!(ForkMended, "{summary}; `firstcome nodes forks` lists whose");
+        (self.says)(Event::ForkReport, &report);
+        let kept = report.clone();
         let stored = applier.patiently(None, shared.report(epoch, applier.writer, report)).await;
         if stored.is_err() {
-            (self.says)("the report of the fork could not be stored: keep what stands above");
+            log!(
+                ForkReportNotStored,
+                "the report of the fork could not be stored: keep it\n{kept}"
+            );
         }
     }
 }

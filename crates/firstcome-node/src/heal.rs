@@ -14,6 +14,7 @@
 use crate::applier::{Applier, Applying};
 use crate::batch::Batch;
 use crate::fork::{Fork, Step, entry_in_store};
+use crate::log;
 use crate::replica::Stop;
 use firstcome_core::limits::{BATCH_BYTES, READ_ENTRIES};
 use firstcome_core::{LEVEL, State};
@@ -68,12 +69,17 @@ impl Healer {
         mut batch: Option<&mut Batch>,
     ) -> Result<(), Stop> {
         applier.metrics.heals.inc();
+        let (begun, before) = (Instant::now(), applier.metrics.put_back.get());
+        log!(HealingBegan, "the store may have lost entries: looking at the journal");
         let mut pause = FIRST;
         loop {
             self.incarnations.borrow_and_update();
             match self.mend(applier, batch.as_deref_mut()).await? {
                 Ok(Step::Whole) if !self.may_have_lost() => {
                     applier.health.answered();
+                    let put_back = applier.metrics.put_back.get() - before;
+                    let took_ms = begun.elapsed().as_millis() as u64;
+                    log!(HealingEnded, put_back, took_ms, "journal and node agree");
                     return Ok(());
                 }
                 Ok(Step::Whole | Step::Again) => pause = FIRST,
@@ -247,6 +253,8 @@ impl Healer {
         match applier.patiently(batch, self.shared.reseed(seen, seed)).await {
             Ok(()) => {
                 applier.metrics.reseeds.inc();
+                let position = stamp.position;
+                log!(StoreReseeded, position, "the store goes on behind the state of this node");
                 applier.signals.reseeded();
                 Ok(Step::Again)
             }

@@ -325,8 +325,9 @@ impl Intake {
     /// Has the journal decide a request, whatever the node's condition.
     pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
         let (reply, answer) = oneshot::channel();
-        let until = Instant::now() + self.limits.wait;
-        self.queue.push(Pending { request, reply, until }).map_err(|not| match not {
+        let since = Instant::now();
+        let until = since + self.limits.wait;
+        self.queue.push(Pending { request, reply, since, until }).map_err(|not| match not {
             NotTaken::Full => Failure::Busy,
             NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
         })?;

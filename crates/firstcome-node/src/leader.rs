@@ -6,15 +6,19 @@
 //! term they enforce, so a leader that does not know yet that it was replaced changes nothing.
 
 mod housekeeping;
+mod leaderless;
 mod settle;
 mod snapshots;
 
+use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
 use crate::says::Speaker;
 #[cfg(feature = "redis")]
 use crate::stopped;
 use crate::{Intake, Node, Task, stopped_within};
+#[cfg(feature = "redis")]
+use firstcome_inject::{Mistake, inject};
 use firstcome_journal::Journal;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -68,6 +72,31 @@ pub enum Election {
     },
 }
 
+impl Election {
+    /// Gives who leads, as far as is known; `own` is this node's own term.
+    fn who(&self, own: Option<Leads>) -> Option<Leads> {
+        match self {
+            Self::Alone => own,
+            #[cfg(feature = "redis")]
+            Self::Among { watch, .. } => {
+                let seen = watch.current();
+                let seen = seen.map(|leader| Leads { node: leader.node, term: leader.term.get() });
+                // Its own election this node knows before it sees it.
+                seen.into_iter().chain(own).max_by_key(|leads| leads.term)
+            }
+        }
+    }
+
+    /// Gives what keeps this node from being elected, where the lock's store said something.
+    fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Alone => None,
+            #[cfg(feature = "redis")]
+            Self::Among { candidate, .. } => candidate.trouble().map(|why| why.to_string()),
+        }
+    }
+}
+
 /// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
 ///
 /// Dropped without [`Leader::stop`], all of it ends where it stands, at its next await; an elected leader's lock is given
@@ -79,6 +108,8 @@ pub struct Leader {
     work: Arc<Work>,
     leads: watch::Receiver<Option<Leads>>,
     election: Arc<Election>,
+    leaderless: Arc<leaderless::Leaderless>,
+    watching: Task<()>,
 }
 
 /// What the leader does.
@@ -114,9 +145,16 @@ impl Leader {
             speaker: node.speaker.clone(),
         });
         let election = Arc::new(election);
+        let leaderless = Arc::new(leaderless::Leaderless::default());
+        let watching = Arc::clone(&leaderless).watch(
+            Arc::clone(&election),
+            leads.clone(),
+            node.speaker.clone(),
+        );
+        let watching = Task::spawn(watching);
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
-        Self { seat: Task::spawn(seat), stopping, work, leads, election }
+        Self { seat: Task::spawn(seat), stopping, work, leads, election, leaderless, watching }
     }
 
     /// Gives how settling stands.
@@ -134,18 +172,18 @@ impl Leader {
         match &*self.election {
             Election::Alone => None,
             #[cfg(feature = "redis")]
-            Election::Among { watch, .. } => {
-                let seen = watch.current();
-                let seen = seen.map(|leader| Leads { node: leader.node, term: leader.term.get() });
-                // Its own election this node knows before it sees it.
-                let own = self.leads.borrow().clone();
-                seen.into_iter().chain(own).max_by_key(|leads| leads.term)
-            }
+            Election::Among { .. } => self.election.who(self.leads.borrow().clone()),
         }
+    }
+
+    /// Gives for how long nobody has led, as far as this node knows; zero while somebody does. Exact to a second.
+    pub fn leaderless(&self) -> Duration {
+        self.leaderless.time()
     }
 
     /// Settles what is there if it leads, as far as the ledger takes it, hands over, and ends.
     pub async fn stop(self) {
+        drop(self.watching);
         self.stopping.send_replace(true);
         self.seat.ended().await;
     }
@@ -200,9 +238,13 @@ async fn sit(
         let mut terms = 0;
         let ended = stand(&election, &work, &leading, stop.clone(), &node, &mut terms).await;
         let Err(broken) = ended else { return };
+        #[cfg(feature = "redis")]
+        if matches!(broken, Broken::Election(_)) && inject(Mistake::LeaderEndsOnRefusal) {
+            return;
+        }
         work.metrics.leader_failures.inc();
         if terms > 0 || said.as_ref() != Some(&broken) {
-            work.speaker.say(&broken.to_string());
+            work.speaker.say(Event::LeaderFailed, &broken.to_string());
         }
         if begun.elapsed() > LONGEST_PAUSE {
             pause = PAUSE;

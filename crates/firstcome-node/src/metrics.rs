@@ -2,8 +2,8 @@
 //!
 //! Handles are kept: a count on the path of a claim is one atomic addition.
 
+use crate::histogram::Histogram;
 use prometheus_client::metrics::counter::Counter;
-use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::{Registry, Unit};
 use std::time::Duration;
 
@@ -30,6 +30,10 @@ pub struct Metrics {
     pub forks: Counter,
     /// Times this node wrote its state into a store that had lost more than entries can put back.
     pub reseeds: Counter,
+    /// Time each command waited until it was taken into a batch.
+    pub queue_wait: Histogram,
+    /// Time from applying a batch until it was known to be durable.
+    pub durable_wait: Histogram,
     batches: Histogram,
     appends: Histogram,
 }
@@ -54,11 +58,18 @@ impl Metrics {
         let forks = counter("forks", "Forks of the journal this node left");
         let help = "Times this node wrote its state into a store that lost more than entries";
         let reseeds = counter("reseeds", help);
-        let batches = Histogram::new(exponential_buckets(1.0, 4.0, 7));
+        let batches = Histogram::of_commands();
         registry.register("batch_commands", "Commands in a batch", batches.clone());
-        let appends = Histogram::new(exponential_buckets(0.000_1, 4.0, 9));
-        let help = "Time from sending a batch to hearing that it is durable";
-        registry.register_with_unit("append", help, Unit::Seconds, appends.clone());
+        let mut times = |name: &str, help: &str| {
+            let times = Histogram::of_times();
+            registry.register_with_unit(name, help, Unit::Seconds, times.clone());
+            times
+        };
+        let appends = times("append", "Time from sending a batch to hearing that it is stored");
+        let help = "Time a command waits until it is taken into a batch";
+        let queue_wait = times("queue_wait", help);
+        let help = "Time from applying a batch to knowing that it is durable";
+        let durable_wait = times("durable_wait", help);
         Self {
             from_memory,
             journal_failures,
@@ -70,6 +81,8 @@ impl Metrics {
             put_back,
             forks,
             reseeds,
+            queue_wait,
+            durable_wait,
             batches,
             appends,
         }
@@ -77,12 +90,12 @@ impl Metrics {
 
     pub(crate) fn batch(&self, commands: usize) {
         if commands > 0 {
-            self.batches.observe(commands as f64);
+            self.batches.count(commands as u64);
         }
     }
 
     pub(crate) fn appended(&self, took: Duration) {
-        self.appends.observe(took.as_secs_f64());
+        self.appends.took(took);
     }
 }
 

@@ -18,6 +18,7 @@ use crate::replica::{Replica, Stop};
 use crate::retransmit::RetransmitBuffer;
 use crate::says::{Says, Speaker};
 use crate::signals::Signals;
+use crate::slow::SlowBatches;
 use crate::task::Task;
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
@@ -163,7 +164,13 @@ impl Node {
             pace: Pace::default(),
             awaiting_durability: JoinSet::new(),
         };
-        let appender = Appender { applier, clock, several, next_append_at: asked };
+        let appender = Appender {
+            applier,
+            clock,
+            several,
+            next_append_at: asked,
+            slow: SlowBatches::default(),
+        };
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,
@@ -194,6 +201,11 @@ impl Node {
             heartbeat.ended().await;
         }
         stopped
+    }
+
+    /// Says whether this node applies nothing any more, or was told to stop.
+    pub fn has_stopped(&self) -> bool {
+        self.appender.has_ended()
     }
 
     /// Says whether the store was found to have nothing of the space any more.

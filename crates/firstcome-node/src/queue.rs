@@ -130,7 +130,8 @@ mod tests {
     fn claim(subject: &str) -> Pending {
         let request = Request::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
         let (reply, _) = oneshot::channel();
-        Pending { request, reply, until: Instant::now() + Duration::from_secs(1) }
+        let since = Instant::now();
+        Pending { request, reply, since, until: since + Duration::from_secs(1) }
     }
 
     #[tokio::test(start_paused = true)]

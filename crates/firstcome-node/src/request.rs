@@ -62,6 +62,8 @@ impl Request {
 pub(crate) struct Pending {
     pub(crate) request: Request,
     pub(crate) reply: oneshot::Sender<Result<Answer, Failure>>,
+    /// When it was asked.
+    pub(crate) since: Instant,
     /// When it is answered `unavailable` or `unknown` for want of anything better.
     pub(crate) until: Instant,
 }

@@ -257,6 +257,8 @@ pub struct End {
     pub settle_trouble: Option<String>,
     /// What nodes wrote about forks, into the store and on standard error: lines such as `spring/main "bob" changed from rank 2 to 4`.
     pub reports: Vec<String>,
+    /// Whether no node leads.
+    pub leaderless: bool,
 }
 
 /// Everything that happened.

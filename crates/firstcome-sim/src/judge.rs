@@ -36,7 +36,7 @@
 //! | `settled_in_order` | no leader writes into the ledger once another one began there | `settled` |
 //! | `settled_when_durable` | the ledger had nothing which a store lost that loses nothing durable | `settled` |
 //! | `ledger_whole` | the ledger has each result once, in order, as it was | `ended` |
-//! | `quiet_at_the_end` | every node is at the end of the journal, they agree, nothing is in trouble | `ended` |
+//! | `quiet_at_the_end` | every node is at the end of the journal, they agree, one leads, nothing is in trouble | `ended` |
 
 mod acknowledged;
 mod answers;

@@ -7,6 +7,7 @@ use crate::record::Record;
 use crate::store::Store;
 use fastrand::Rng;
 use firstcome_core::State;
+use firstcome_inject::Mistake;
 use firstcome_journal::Journal;
 use firstcome_journal::distant::Distant;
 use firstcome_lock::Locks;
@@ -31,6 +32,8 @@ struct NodeTable {
     /// Whether a node is starting in a slot.
     starting: Vec<bool>,
     random: Rng,
+    /// With which error the lock refuses changes, if it does.
+    refusal: Option<&'static str>,
     /// The counts of the nodes that ended.
     counted: Counted,
 }
@@ -96,6 +99,7 @@ impl Slots {
             running: (0..plan.nodes).map(|_| None).collect(),
             starting: vec![false; plan.nodes],
             random: Rng::with_seed(plan.seed ^ 0x5ea7_5ea7),
+            refusal: None,
             counted: Counted::default(),
         };
         Self { environment, state: Arc::new(Mutex::new(state)) }
@@ -134,7 +138,7 @@ impl Slots {
     }
 
     async fn try_start(&self, slot: usize) -> bool {
-        let Environment { plan, store, ledger, locks, trace, .. } = &self.environment;
+        let Environment { plan, store, ledger, locks, trace, mistake } = &self.environment;
         let (seed, mut random) = {
             let mut state = self.lock();
             (state.random.u64(..), state.random.fork())
@@ -156,7 +160,7 @@ impl Slots {
                 outbox: plan.ledger.then_some(100_000),
             },
             metrics: Arc::clone(&metrics),
-            says: Arc::new(move |text| {
+            says: Arc::new(move |_, text| {
                 says.tell(format_args!("slot {slot} says: {text}"));
                 record.said(text);
             }),
@@ -169,7 +173,11 @@ impl Slots {
             }
         };
         let lock = firstcome_lock::Way::new();
-        let election = match join_election(&node, Locks::with_memory(&locks.through(&lock))).await {
+        if let Some(error) = self.lock().refusal {
+            lock.refuse(error);
+        }
+        let locks = lock_client(&locks.through(&lock), *mistake);
+        let election = match join_election(&node, locks).await {
             Ok(election) => election,
             Err(why) => {
                 self.tell(format_args!("slot {slot} cannot stand for election: {why}"));
@@ -267,6 +275,27 @@ impl Slots {
         }
     }
 
+    /// Has the lock that says who leads refuse every change of it for a while.
+    pub(crate) fn lock_refuses(&self, error: &'static str, time: Duration) {
+        self.set_refusal(Some(error));
+        let slots = self.clone();
+        tokio::spawn(async move {
+            sleep(time).await;
+            slots.set_refusal(None);
+        });
+    }
+
+    fn set_refusal(&self, refusal: Option<&'static str>) {
+        let mut state = self.lock();
+        state.refusal = refusal;
+        for running in state.running.iter().flatten() {
+            match refusal {
+                Some(error) => running.lock.refuse(error),
+                None => running.lock.accept(),
+            }
+        }
+    }
+
     fn with<T>(&self, slot: usize, look: impl FnOnce(&RunningNode) -> T) -> Option<T> {
         self.lock().running[slot].as_ref().map(look)
     }
@@ -285,6 +314,7 @@ impl Slots {
 
     /// Ends everything that keeps a node from working, and starts those that are not there.
     pub(crate) fn stop_faults(&self) {
+        self.set_refusal(None);
         for slot in 0..self.environment.plan.nodes {
             if let Some(running) = &self.lock().running[slot] {
                 running.handle.gate.set(true);
@@ -318,6 +348,16 @@ impl Slots {
     fn lock(&self) -> MutexGuard<'_, NodeTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Makes a node's client of the lock.
+fn lock_client(locks: &firstcome_lock::Memory, mistake: Option<Mistake>) -> Locks {
+    if mistake != Some(Mistake::LeaderEndsOnRefusal) {
+        return Locks::with_memory(locks);
+    }
+    let ends = firstcome_lock::Mistake::EndElectionOnError;
+    let client = Locks::builder().inject(ends).memory(locks);
+    client.expect("the default lease of a watchdog is possible")
 }
 
 /// Has a node stand for election as its server does.

@@ -4,6 +4,7 @@
 //! stays what it was: that is how a history that fails is made shorter.
 
 mod draw;
+mod refusals;
 mod scenarios;
 mod venues;
 
@@ -205,6 +206,13 @@ pub enum Fault {
     LockAway {
         /// Which.
         slot: usize,
+        /// For how long.
+        time: Duration,
+    },
+    /// The lock that says who leads refuses every node whatever would change it.
+    LockRefuses {
+        /// With which error of Redis.
+        error: &'static str,
         /// For how long.
         time: Duration,
     },

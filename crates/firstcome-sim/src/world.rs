@@ -184,6 +184,7 @@ fn inject(fault: Fault, slots: &Slots, environment: &Environment) {
         Fault::Clock { by } => store.set_clock(by),
         Fault::NoConfirms { time } => store.without_confirms(time),
         Fault::LockAway { slot, time } => slots.lock_away(slot, time),
+        Fault::LockRefuses { error, time } => slots.lock_refuses(error, time),
         Fault::LedgerAway { time } => drop(ledger.map(|ledger| ledger.away(time))),
         Fault::LostCommit => drop(ledger.map(SimLedger::lose_commit)),
         Fault::StuckTransaction { time } => drop(ledger.map(|ledger| ledger.stick(time))),

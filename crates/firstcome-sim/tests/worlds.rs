@@ -3,8 +3,8 @@
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
-use firstcome_sim::plan::Plan;
-use firstcome_sim::trial::{shorten, trial};
+use firstcome_sim::plan::{Fault, Plan, What};
+use firstcome_sim::trial::{shorten, trial, until_noticed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -74,4 +74,25 @@ fn a_mistake_is_forgotten_after_its_world() {
     let before = trial(&plan, None, None).world_run.hash;
     drop(trial(&plan, mistake, None));
     assert_eq!(trial(&plan, None, None).world_run.hash, before);
+}
+
+/// The lock refuses in a third of the worlds, with errors that pass and with one that does not, and a node that ends its
+/// loop on that is noticed.
+#[test]
+fn a_lock_that_refuses_ends_no_election() {
+    let refusals = (0..60).map(Plan::draw).flat_map(|plan| plan.steps).filter_map(|step| {
+        if let What::Fault(Fault::LockRefuses { error, .. }) = step.what {
+            Some(error)
+        } else {
+            None
+        }
+    });
+    let mut codes: Vec<_> = refusals.filter_map(|error| error.split(' ').next()).collect();
+    assert!(codes.len() > 15, "{codes:?}");
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes, ["ERR", "MISCONF", "NOPERM"]);
+    let mistake = mistakes::named("leader_ends_on_refusal").expect("a world can make it");
+    let noticed = until_noticed(mistake, 200, 2);
+    assert!(noticed.is_some(), "nobody misses a leader");
 }

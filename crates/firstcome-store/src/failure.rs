@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::store_errors::{Meaning, Passes, Store};
+
 /// Why a store gave no usable answer.
 ///
 /// [`Failure::effect`] says whether the command may have been carried out all the same; it is never guessed.
@@ -48,6 +50,8 @@ pub enum Failure {
     /// The user, the password, or the user's rights are not enough.
     #[error("the store denies access: {detail}")]
     Denied {
+        /// The store's word for it, as `NOPERM`; empty where a client library says it and not the server.
+        code: String,
         /// The server's words.
         detail: String,
     },
@@ -82,10 +86,12 @@ pub enum Failure {
     /// The server does not know a script that was called by its hash, and so has not run it.
     #[error("the store does not know a script, which was not run")]
     UnknownScript,
-    /// The server answered with another error.
+    /// The server answered with another error; [`Failure::passes`] knows the codes of those that pass.
     #[error("the store refused a command: {detail}")]
     Refused {
-        /// The server's words.
+        /// The store's word for it: the first one of an error of Redis, as `MISCONF`.
+        code: String,
+        /// The server's words, the code among them.
         detail: String,
     },
     /// The answer has a shape this library does not know.
@@ -163,6 +169,17 @@ pub enum Effect {
 }
 
 impl Failure {
+    /// Makes the failure that an error of the Redis at `place` is, by its code.
+    #[must_use]
+    pub fn of_redis(place: &str, code: String, detail: String) -> Self {
+        match Store::Redis.meaning(&code) {
+            Some(Meaning::ReadOnly) => Self::ReadOnly { place: place.to_owned() },
+            Some(Meaning::WrongKind) => Self::WrongKind { detail },
+            Some(Meaning::NoAccess) => Self::Denied { code, detail },
+            Some(_) | None => Self::Refused { code, detail },
+        }
+    }
+
     /// Tells whether the command may have been carried out.
     #[must_use]
     pub fn effect(&self) -> Effect {
@@ -191,36 +208,43 @@ impl Failure {
         }
     }
 
-    /// Tells whether waiting and trying again can help without anybody changing anything by hand.
+    /// Gives what the store's error means; `None` where it is not the store that is in the way, or its code is unknown.
     #[must_use]
-    pub fn passes_by_itself(&self) -> bool {
+    pub fn meaning(&self) -> Option<Meaning> {
         match self {
-            Self::Unreachable { .. }
-            | Self::Unknown { .. }
-            | Self::ReadOnly { .. }
-            | Self::Held { .. } => true,
-            // A server that is still reading its files, or short of memory, says so with an error of its own.
-            Self::Refused { detail } => {
-                ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN", "NOREPLICAS"]
-                    .iter()
-                    .any(|code| detail.starts_with(code))
+            Self::Unreachable { .. } | Self::Unknown { .. } | Self::UnknownScript => {
+                Some(Meaning::NotReady)
             }
-            Self::Address { .. }
+            Self::ReadOnly { .. } | Self::ReadOnlySession { .. } => Some(Meaning::ReadOnly),
+            Self::Held { .. } => Some(Meaning::InUse),
+            Self::Full { .. } => Some(Meaning::NoRoom),
+            Self::Denied { .. } => Some(Meaning::NoAccess),
+            Self::NoDatabase { .. } => Some(Meaning::NoDatabase),
+            Self::WrongKind { .. } => Some(Meaning::WrongKind),
+            Self::Refused { code, .. } => Store::Redis.meaning(code),
+            // Of the databases' codes only those are left that are in no list.
+            Self::Statement { .. }
+            | Self::Address { .. }
             | Self::OutOfRange { .. }
-            | Self::Denied { .. }
-            | Self::WrongKind { .. }
             | Self::TooOld { .. }
             | Self::Cluster { .. }
-            | Self::UnknownScript
             | Self::Unexpected { .. }
             | Self::Tls { .. }
             | Self::NoTls { .. }
-            | Self::NoDatabase { .. }
-            | Self::ReadOnlySession { .. }
-            | Self::Full { .. }
-            | Self::Statement { .. }
-            | Self::Closed => false,
+            | Self::Closed => None,
         }
+    }
+
+    /// Tells whether this passes, and so who is right to try again; see `docs/reference/store-errors.md`.
+    #[must_use]
+    pub fn passes(&self) -> Passes {
+        self.meaning().map_or(Passes::Never, Meaning::passes)
+    }
+
+    /// Tells whether waiting and trying again can help without anybody changing anything by hand.
+    #[must_use]
+    pub fn passes_by_itself(&self) -> bool {
+        self.passes() == Passes::ByItself
     }
 
     /// Gives advice on what to do, where there is some.
@@ -263,6 +287,12 @@ impl Failure {
             Self::Held { .. } => {
                 Some("it is tried again; see pg_stat_activity and pg_locks for who is in the way")
             }
+            Self::Refused { code, .. } if Store::Redis.meaning(code) == Some(Meaning::NoRoom) => {
+                Some("give the server more memory (maxmemory), or remove keys")
+            }
+            Self::Refused { code, .. } if code == "MISCONF" => Some(
+                "see the server's log for why it cannot write its file, and make room on its disk",
+            ),
             Self::UnknownScript
             | Self::Refused { .. }
             | Self::Unexpected { .. }

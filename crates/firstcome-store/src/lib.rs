@@ -13,6 +13,7 @@
 //! - `mysql`, behind the feature of that name: the same for MariaDB and MySQL
 //! - `sqlite`, behind the feature of that name: a file that several processes share
 //! - [`Failure`]: why there is no answer, and whether the command may have been carried out
+//! - [`Store`]: the error codes of each store, what they mean, and which errors pass
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database_url;
@@ -25,9 +26,11 @@ pub mod postgres;
 mod redis;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
+mod store_errors;
 mod tls;
 
 pub use failure::{Effect, Failure};
 pub use redis::{
     Answer, Command, Event, Options, Pinned, Redis, Reply, Script, Subscription, Wire,
 };
+pub use store_errors::{Meaning, Passes, Store, StoreError};

@@ -3,6 +3,7 @@
 mod address;
 mod command;
 mod dial;
+mod error_code;
 mod exchange;
 mod link;
 mod link_state;

@@ -4,6 +4,8 @@
 //! undone and tried again after a short random pause, until a deadline: SQLite's own waiting has no order and no limit
 //! that fits everybody, and it looks at fixed times.
 
+mod error_code;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -14,6 +16,7 @@ use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
 
 use crate::failure::Failure;
+use crate::store_errors::{Meaning, Store};
 
 /// The longest pause before work that found the file in use is tried again.
 const PAUSE_US: u64 = 8_000;
@@ -280,17 +283,19 @@ fn until<T>(
 
 fn failure(place: &str, error: &rusqlite::Error) -> Failure {
     let (place, detail) = (place.to_owned(), error.to_string());
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            Failure::Held { place, detail }
-        }
-        Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly) => Failure::Denied { detail },
-        Some(ErrorCode::DiskFull) => Failure::Full { place, detail },
-        Some(ErrorCode::CannotOpen) => Failure::NoDatabase { place, detail },
-        Some(ErrorCode::NotADatabase) => Failure::WrongKind { detail },
-        // Nobody knows whether a commit that failed half-way is found in the file later.
-        Some(ErrorCode::SystemIoFailure) => Failure::Unknown { place, reason: detail },
-        Some(code) => Failure::Statement { code: format!("{code:?}"), detail },
-        None => Failure::Unexpected { detail },
+    let Some(code) = error_code::of(error) else { return Failure::Unexpected { detail } };
+    // Nobody knows whether a commit that failed half-way is found in the file later.
+    if error.sqlite_error_code() == Some(ErrorCode::SystemIoFailure) {
+        return Failure::Unknown { place, reason: detail };
+    }
+    let code = code.to_owned();
+    match Store::Sqlite.meaning(&code) {
+        Some(Meaning::InUse) => Failure::Held { place, detail },
+        Some(Meaning::NoAccess | Meaning::ReadOnly) => Failure::Denied { code, detail },
+        Some(Meaning::NoRoom) => Failure::Full { place, detail },
+        Some(Meaning::NoDatabase) => Failure::NoDatabase { place, detail },
+        Some(Meaning::WrongKind) => Failure::WrongKind { detail },
+        Some(Meaning::NotReady) => Failure::Unreachable { place, reason: detail },
+        None => Failure::Statement { code, detail },
     }
 }

@@ -18,7 +18,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::{Election, Leader, Pace};
-use firstcome_node::{Given, Limits, Node, on_stderr};
+use firstcome_node::{Given, Limits, Node, in_log};
 use prometheus_client::registry::Registry;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -68,7 +68,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
             outbox: None,
         },
         metrics: Arc::clone(&counts),
-        says: on_stderr(),
+        says: in_log(),
     };
     let node = Node::start(given, |_, _| {}).await?;
     let pace = Pace {

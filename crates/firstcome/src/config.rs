@@ -6,6 +6,7 @@ mod eligibility;
 mod file;
 mod guards;
 mod keys;
+mod logs;
 mod memory;
 mod origin;
 mod printed;
@@ -22,6 +23,7 @@ use std::time::Duration;
 pub use eligibility::EligibilitySetting;
 pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::KeySetting;
+pub use logs::{LogFormat, LogLevel};
 pub use origin::Origin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
@@ -89,6 +91,10 @@ pub struct Config {
     pub memory_limit_mib: u64,
     /// The most results that may wait for the ledger.
     pub outbox_max: u64,
+    /// The form of the log; as standard error has it, if none.
+    pub log_format: Option<LogFormat>,
+    /// The least important lines of the log.
+    pub log_level: LogLevel,
     /// What stands before the rules.
     pub guards: GuardSettings,
 }

@@ -6,5 +6,6 @@
 pub mod cli;
 pub mod config;
 mod data_folder;
+mod logging;
 pub mod offline;
 pub mod serve;

@@ -5,10 +5,10 @@ mod listen;
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
-use crate::data_folder;
+use crate::{data_folder, logging};
 use anyhow::{Context, bail};
 use firstcome_api::key::Role;
-use firstcome_core::SpaceId;
+use firstcome_core::{SpaceId, State};
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::cors::Origins;
 use firstcome_http::guard::eligibility::{Check, Checks};
@@ -21,7 +21,7 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::Ledger as LedgerKind;
-use firstcome_node::{Given, Limits, Node};
+use firstcome_node::{Event, Given, Limits, Node, Task, log};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
@@ -46,14 +46,31 @@ pub const ADMIN_KEY_FILE: &str = "admin-key";
 ///
 /// Anything that keeps the server from starting, or from ending cleanly.
 pub fn run(config: Config) -> anyhow::Result<()> {
+    // The last to go: what ends a server is said by its caller, behind all that was logged.
+    let _logging = logging::start(config.log_format, config.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(serve(config))
 }
 
 async fn serve(config: Config) -> anyhow::Result<()> {
+    log!(
+        Starting,
+        version = env!("CARGO_PKG_VERSION"),
+        journal_level = firstcome_core::LEVEL,
+        space = %config.space,
+        store = config.store.as_ref().map(ToString::to_string),
+        ledger = %config.ledger,
+        durability = %config.durability,
+        listen = %config.listen,
+        log_level = %config.log_level,
+        "starting"
+    );
     let folder = match &config.store {
         Some(_) if !config.has_data => None,
-        Some(_) | None => Some(data_folder::take(&config.data)?),
+        Some(_) | None => {
+            let warn = |why: &str| Event::FolderOpenToOthers.write(why);
+            Some(data_folder::take(&config.data, warn)?)
+        }
     };
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
@@ -87,7 +104,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         random: Box::new(|| getrandom::u64().expect("the operating system has randomness")),
         limits: limits(&config),
         metrics: Arc::clone(&counts),
-        says: firstcome_node::on_stderr(),
+        says: firstcome_node::in_log(),
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;
@@ -113,6 +130,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
     }
     let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
     announce(&config, folder.as_ref(), (address, of_operations), &store.promise());
+    let (node, position) = (app.node.id, app.node.replica.look(State::position));
+    log!(Serving, %address, %node, position, durability = store.promise(), "serving");
+    let watching = Task::spawn(firstcome_http::watch(Arc::clone(&app), stop.clone()));
 
     let serves = if operations.is_some() { Serves::AllButOperations } else { Serves::Everything };
     let serving = server::serve(Arc::clone(&app), (listener, serves), stop, config.drain);
@@ -124,24 +144,27 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         tokio::spawn(server::serve(Arc::clone(&app), listener, end, Duration::ZERO))
     });
     signals.received().await;
-    eprintln!("draining: no new connections, open requests finish within {:?}", config.drain);
+    let drain_ms = config.drain.as_millis() as u64;
+    log!(Draining, drain_ms, "draining: no new connections, open requests finish");
     stopping.send_replace(true);
     let cut = serving.await?;
     if cut > 0 {
-        eprintln!("{cut} connections did not finish in time and were cut");
+        log!(DrainCut, cut, "{cut} connections did not finish in time and were cut");
     }
+    watching.ended().await;
     ending.send_replace(true);
     if let Some(monitored) = monitored {
         monitored.await?;
     }
     let app = Arc::into_inner(app).expect("no connection is left, and nothing else holds the app");
     app.leader.stop().await;
+    log!(HandedOver, "the leader's work is finished or handed over");
     app.node.stop().await?;
     if let Some(ledger) = &app.ledger {
         ledger.close().await;
     }
     store.close().await;
-    eprintln!("stopped cleanly");
+    log!(Stopped, "stopped cleanly");
     Ok(())
 }
 
@@ -160,7 +183,12 @@ async fn ledger(
     };
     match ledger.ready().await {
         Err(why) if why.passes_by_itself() => {
-            eprintln!("serving without the ledger for now, results wait for it: {why}");
+            let ledger = ledger.kind();
+            log!(
+                LedgerUnavailable,
+                ledger,
+                "serving without the ledger for now, results wait for it: {why}"
+            );
         }
         ready => ready?,
     }
@@ -200,7 +228,7 @@ fn announce(
     let mut out = std::io::stdout().lock();
     let written = writeln!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
     if let Err(why) = written {
-        eprintln!("nobody reads standard output ({why}); serving on http://{address}");
+        log!(StdoutClosed, %address, "nobody reads standard output: {why}");
     }
 }
 
@@ -210,7 +238,7 @@ fn progress() -> impl FnMut(u64, u64) {
     move |applied, head| {
         if last.elapsed() >= std::time::Duration::from_secs(1) {
             last = std::time::Instant::now();
-            eprintln!("applying the journal: {applied} of {head} entries");
+            log!(JournalReplaying, applied, head, "applying the journal");
         }
     }
 }
@@ -236,7 +264,7 @@ impl StopSignals {
                 _ = self.interrupt.recv() => return,
                 // A terminal that was closed, or a reload: the settings are read at the start only.
                 _ = self.hangup.recv() => {
-                    eprintln!("SIGHUP: nothing to do, settings are read at the start; SIGTERM stops");
+                    log!(HangupSignal, "SIGHUP: nothing to do, settings are read at the start; SIGTERM stops");
                 }
             }
         }

@@ -45,6 +45,16 @@ impl Pool {
         Counts { free, held: self.held, confirmed, blocked: 0, left: free }
     }
 
+    /// Says whether the pool has a unit.
+    pub(crate) fn has_unit(&self, unit: UnitId) -> bool {
+        match (unit, self.hall()) {
+            (UnitId::Counted, None) => true,
+            (UnitId::Seat(seat), Some(hall)) => seat < hall.seats(),
+            (UnitId::Area(area), Some(hall)) => area < hall.areas(),
+            (UnitId::Counted, Some(_)) | (UnitId::Seat(_) | UnitId::Area(_), None) => false,
+        }
+    }
+
     /// Gives a unit's name; none of a counted pool.
     pub fn unit_name(&self, unit: UnitId) -> Option<&str> {
         let unit = match unit {

@@ -4,6 +4,8 @@ use crate::campaign::Campaign;
 use crate::hall::Standing;
 use crate::hold::{Fate, UnitId};
 use crate::pool::Pool;
+use crate::results::{Kind, Record};
+use crate::state::State;
 
 /// Derives which units each subject has, and checks that claims, holds and seats agree.
 ///
@@ -52,4 +54,19 @@ fn seats_fit(pool: &Pool) -> bool {
         Standing::Confirmed(rank) => pool.grants.unit(rank) == Some(UnitId::Seat(seat)),
         Standing::Free | Standing::Held(_) | Standing::Blocked => true,
     })
+}
+
+/// Says whether every refund and every move among the results is about units of the pool the result names.
+pub(super) fn units_fit(state: &State) -> bool {
+    let fits = |record: &Record| {
+        let Some(campaign) = state.campaigns.get(&record.campaign) else { return true };
+        let Some(pool) = campaign.pools.get(usize::from(record.pool)) else { return true };
+        let nth = (record.rank as usize).wrapping_sub(1);
+        match record.kind {
+            Kind::Claim | Kind::Cancel => true,
+            Kind::RefundDue => campaign.refunds.get(nth).is_none_or(|due| pool.has_unit(due.unit)),
+            Kind::Moved => campaign.moves.get(nth).is_none_or(|moved| pool.has_unit(moved.to)),
+        }
+    };
+    state.results.runs().all(|(chunk, skip)| chunk[skip..].iter().all(fits))
 }

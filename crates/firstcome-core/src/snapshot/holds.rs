@@ -1,6 +1,6 @@
 //! The parts of a snapshot about holds and seats, written and read.
 
-use super::Restore;
+use super::{BEYOND, Restore, service_time};
 use crate::campaign::{Campaign, Moved, Refunded};
 use crate::grants::GrantRun;
 use crate::hall::Standing;
@@ -8,7 +8,6 @@ use crate::hold::{Allocation, Fate, Hold, KnownStep, UnitId};
 use crate::holds::Holder;
 use crate::limits::{HOLD_STEPS, HOLD_UNITS};
 use crate::names::{check_hold_id, check_subject};
-use crate::pool::Pool;
 use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Value, Write, zigzag};
 
@@ -135,16 +134,6 @@ fn id<'a>(value: Value<'a>) -> Result<&'a str, Malformed> {
     Ok(text)
 }
 
-/// Says whether a pool has a unit.
-fn has(pool: &Pool, unit: UnitId) -> bool {
-    match (unit, pool.hall()) {
-        (UnitId::Counted, None) => true,
-        (UnitId::Seat(seat), Some(hall)) => seat < hall.seats(),
-        (UnitId::Area(area), Some(hall)) => area < hall.areas(),
-        (UnitId::Counted, Some(_)) | (UnitId::Seat(_) | UnitId::Area(_), None) => false,
-    }
-}
-
 impl Restore {
     fn of(&mut self, campaign: u32, value: Value<'_>) -> Result<&mut Campaign, Malformed> {
         let campaign = self.state.campaigns.get_mut(&campaign);
@@ -189,7 +178,7 @@ impl Restore {
             let (Some(rank), Some(unit), Some(hold)) = (rank, unit, hold) else {
                 return Err(rows.wrong("a grant outside its bounds"));
             };
-            if pool.claim(rank).is_none() || !has(pool, unit) {
+            if pool.claim(rank).is_none() || !pool.has_unit(unit) {
                 return Err(rows.wrong("a grant without its claim or its unit"));
             }
             pool.grants.push(rank, unit, hold);
@@ -214,6 +203,9 @@ impl Restore {
         let mut before = 0_i64;
         while !recent.is_empty() {
             before = before.wrapping_add(recent.zigzag()?);
+            if before.unsigned_abs() >= BEYOND {
+                return Err(recent.wrong("a service time that cannot have passed"));
+            }
             holder.recent.push_back(before);
         }
         if whose.is_empty()
@@ -254,9 +246,9 @@ impl Restore {
                 4 => hold.subject = subject(value)?.into(),
                 5 => hold.content = value.number()?,
                 6 => hold.at = value.time()?,
-                7 => hold.started = value.signed()?,
-                8 => hold.deadline = value.signed()?,
-                9 => hold.ended = Some(value.signed()?),
+                7 => hold.started = service_time(value)?,
+                8 => hold.deadline = service_time(value)?,
+                9 => hold.ended = Some(service_time(value)?),
                 10 => hold.steps.push(step(value, of_space)?),
                 11 => rows = value.nested()?,
                 12 => hold.retaken = value.flag()?,
@@ -345,7 +337,7 @@ impl Restore {
         };
         let Some(pool) = campaign.pools.get_mut(usize::from(index)).filter(|pool| {
             let granted = rank == 0 || pool.grants.of(rank).is_some();
-            granted && has(pool, from) && has(pool, to)
+            granted && pool.has_unit(from) && pool.has_unit(to)
         }) else {
             return Err(value.wrong("a move of an unknown unit or claim"));
         };
@@ -373,7 +365,7 @@ fn step(value: Value<'_>, of_space: u32) -> Result<KnownStep, Malformed> {
         match field {
             1 => step = id(value)?,
             2 => content = value.number()?,
-            3 if of_space >= 2 => deadline = Some(value.signed()?),
+            3 if of_space >= 2 => deadline = Some(service_time(value)?),
             _ => return Err(value.wrong("an unknown field of a step")),
         }
         Ok(())
@@ -385,7 +377,7 @@ fn step(value: Value<'_>, of_space: u32) -> Result<KnownStep, Malformed> {
 fn stands(campaign: &Campaign, number: u32, take: &Allocation) -> bool {
     let Some(pool) = campaign.pools.get(usize::from(take.pool)) else { return false };
     let standing = match (take.unit, pool.hall()) {
-        _ if !has(pool, take.unit) => return false,
+        _ if !pool.has_unit(take.unit) => return false,
         (UnitId::Seat(seat), Some(hall)) => Some(hall.standing(seat)),
         _ => None,
     };

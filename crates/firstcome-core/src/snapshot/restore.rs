@@ -1,7 +1,7 @@
 //! Reads a snapshot: puts the state together from pieces.
 
-use super::finish::finish;
-use super::{BadSnapshot, Manifest, field};
+use super::finish::{finish, units_fit};
+use super::{BadSnapshot, Manifest, counted, field, service_time};
 use crate::campaign::Campaign;
 use crate::dedup::{Answered, LastBatch};
 use crate::holds::Holds;
@@ -95,6 +95,9 @@ impl Restore {
             let live = campaign.holds.iter().filter(|hold| hold.is_live());
             let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
             state.deadlines.extend(due);
+        }
+        if !units_fit(&state) {
+            return Err(BadSnapshot::Unfit("a result about a unit that is none"));
         }
         Ok(state)
     }
@@ -269,7 +272,9 @@ impl Restore {
             return Err(value.wrong("an earlier claim that is not earlier"));
         }
         let subject: Option<Box<str>> = barred.then(|| claim.subject.into());
-        pool.restore_note(rank, Note { cancel, earlier });
+        if !pool.restore_note(rank, Note { cancel, earlier }) {
+            return Err(value.wrong("a second note of one claim"));
+        }
         if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number)) {
             campaign.barred.insert(subject);
         }
@@ -281,8 +286,8 @@ impl Restore {
         value.nested()?.fields(|field, value| {
             match field {
                 1 => node = NodeId(value.id()?),
-                2 => number = value.number()?,
-                3 => used = value.signed()?,
+                2 => number = counted(value)?,
+                3 => used = service_time(value)?,
                 _ => return Err(value.wrong("an unknown field of a batch number")),
             }
             Ok(())
@@ -299,7 +304,7 @@ impl Restore {
                 1 => id = value.text()?,
                 2 => content = value.number()?,
                 3 => outcome = Some(Outcome::decode_kept(value.nested()?)?),
-                4 => service = value.signed()?,
+                4 => service = service_time(value)?,
                 5 if of_space >= 2 => who = value.text()?,
                 _ => return Err(value.wrong("an unknown field of an operator command's id")),
             }

@@ -44,7 +44,7 @@ impl State {
     }
 
     /// Gives the campaigns in memory, in order of creation.
-    pub fn campaigns(&self) -> impl Iterator<Item = &Campaign> {
+    pub fn campaigns(&self) -> impl DoubleEndedIterator<Item = &Campaign> {
         self.campaigns.values()
     }
 

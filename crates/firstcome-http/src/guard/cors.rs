@@ -67,7 +67,7 @@ impl Origins {
         headers.append(VARY, HeaderValue::from_static("origin"));
         if let Some(Allowed(origin)) = allowed {
             headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            let exposed = "etag, firstcome-durable, firstcome-next, retry-after";
+            let exposed = "etag, firstcome-durable, firstcome-next, retry-after, x-request-id";
             headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed));
         }
     }
@@ -87,8 +87,8 @@ impl Allowed {
     pub fn write_preflight(headers: &mut HeaderMap) {
         let methods = HeaderValue::from_static("GET, POST, PUT, DELETE");
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
-        let asked =
-            "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id";
+        let asked = "authorization, content-type, idempotency-key, if-match, if-none-match, \
+             last-event-id, traceparent, x-request-id";
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(asked));
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
     }

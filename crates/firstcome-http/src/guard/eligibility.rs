@@ -20,6 +20,7 @@ use crate::guard::token::Scope;
 use axum::http::{HeaderValue, Request, Uri};
 use cache::Cache;
 use call::Caller;
+use firstcome_node::log;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, Shared, WeakShared};
 use http_body_util::Full;
@@ -261,13 +262,13 @@ impl Check {
         let campaign = &self.terms.campaign;
         match (state, answer) {
             (BreakerState::Open, Err(Down::Unreachable(why) | Down::Wrong(why))) => {
-                eprintln!("the eligibility of {campaign} is not known for now: {why}");
+                log!(EligibilityUnknown, %campaign, "it is not known for now who may claim: {why}");
             }
             (BreakerState::Open, _) => {
-                eprintln!("the eligibility of {campaign} is not known for now: no answer in time");
+                log!(EligibilityUnknown, %campaign, "it is not known for now who may claim: no answer in time");
             }
             (BreakerState::Closed | BreakerState::HalfOpen, _) => {
-                eprintln!("the eligibility of {campaign} is known again");
+                log!(EligibilityKnown, %campaign, "it is known again who may claim");
             }
         }
     }

@@ -75,9 +75,12 @@ impl Frames {
             let why = "its length or position in the archive file was altered".into();
             return Err(Failure::Damaged { position: self.next, why });
         }
-        let mut body = vec![0; length];
+        // No more is kept ready than there is: a length may be anything.
+        let mut body = Vec::new();
+        let mut taken = (&mut self.file).take(length as u64);
+        taken.read_to_end(&mut body).map_err(|error| trouble(&self.part.path, &error))?;
         let mut seal = [0; SEAL_BYTES];
-        if self.fill(&mut body)? != length || self.fill(&mut seal)? != SEAL_BYTES {
+        if body.len() != length || self.fill(&mut seal)? != SEAL_BYTES {
             return Err(self.torn());
         }
         entry.body = body.into();

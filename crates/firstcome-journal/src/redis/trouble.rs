@@ -1,26 +1,23 @@
 //! Maps failures of the store to failures of the journal.
 
 use crate::failure::Failure;
-use firstcome_store::{Effect, Failure as Store, Reply};
-
-/// Errors that come before a script's first write, or before it runs at all, and pass by themselves.
-const PASSING: [&str; 7] =
-    ["LOADING", "BUSY", "MASTERDOWN", "NOREPLICAS", "MISCONF", "TRYAGAIN", "CLUSTERDOWN"];
+use firstcome_store::{Effect, Failure as Store, Meaning, Passes, Reply};
 
 /// Says what became of a call that may have changed something.
 pub(super) fn trouble(failure: Store) -> Failure {
     let text = failure.to_string();
-    if let Store::Refused { detail } = &failure {
-        // Each script's first write is one that is refused without memory, and refused there it has done nothing.
-        if detail.contains("OOM") {
-            return Failure::Full(text);
-        }
-        if PASSING.iter().any(|code| detail.contains(code)) {
-            return Failure::Unavailable(text);
+    // What passes is said before a script runs, or at its first write, and refused there it has done nothing.
+    if let Store::Refused { .. } = failure {
+        match failure.meaning() {
+            Some(Meaning::NoRoom) => return Failure::Full(text),
+            Some(meaning) if meaning.passes() != Passes::Never => {
+                return Failure::Unavailable(text);
+            }
+            Some(_) | None => {}
         }
     }
-    if let Store::Denied { detail } = &failure {
-        let fix = if detail.to_ascii_uppercase().contains("NOPERM") {
+    if let Store::Denied { code, .. } = &failure {
+        let fix = if code == "NOPERM" {
             "give the user the rights listed in docs/reference/redis-keys.md, with ACL SETUSER"
         } else {
             "check user and password in its URL: redis://USER:PASSWORD@HOST:PORT"

@@ -121,3 +121,41 @@ fn fields(row: &Reply) -> Result<(u64, &[u8], &[u8]), Failure> {
         _ => Err(Failure::Damaged { position, why: "it is no entry of a journal".to_owned() }),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    fn reply() -> impl Strategy<Value = Reply> {
+        let leaf = prop_oneof![
+            Just(Reply::Nil),
+            any::<i64>().prop_map(Reply::Number),
+            vec(any::<u8>(), 0..60).prop_map(Reply::Bytes),
+            vec(any::<u8>(), PART_BYTES..=PART_BYTES).prop_map(Reply::Bytes),
+            "[0-9]{1,21}-[0-9]".prop_map(|id| Reply::Bytes(id.into_bytes())),
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| vec(inner, 0..4).prop_map(Reply::List))
+    }
+
+    fn row() -> impl Strategy<Value = Reply> {
+        let parts = (0..4_u64, vec(any::<u8>(), 30..40), vec(any::<u8>(), 0..60));
+        let row = parts.prop_map(|(position, part, body)| {
+            let id = Reply::Bytes(format!("{position}-0").into_bytes());
+            Reply::List(vec![id, Reply::List(vec![Reply::Bytes(part), Reply::Bytes(body)])])
+        });
+        prop_oneof![reply(), row]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4_096, ..ProptestConfig::default() })]
+
+        /// Whatever stands in the stream, it is an entry or refused.
+        #[test]
+        fn no_answer_of_a_stream_makes_its_reader_panic(rows in vec(row(), 0..4)) {
+            let entries = Entries::of(&rows);
+            prop_assert_eq!(entries.good.len() == rows.len(), entries.bad.is_none());
+        }
+    }
+}

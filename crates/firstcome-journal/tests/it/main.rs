@@ -13,10 +13,12 @@ mod full_disk;
 mod keeping;
 mod opening;
 mod page;
+mod redis_codes;
 mod redis_failing;
 mod redis_opening;
 mod redis_trimming;
 mod sharing;
+mod sqlite_codes;
 mod trimming;
 mod world;
 

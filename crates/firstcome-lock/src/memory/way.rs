@@ -1,6 +1,6 @@
 //! The simulated link between one client and a store in memory.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
@@ -30,6 +30,8 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct Way {
     state: Arc<watch::Sender<LinkState>>,
+    /// With which error the store refuses changes.
+    refusal: Arc<Mutex<Option<Arc<str>>>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +47,7 @@ impl Way {
     /// Makes a way that is open.
     #[must_use]
     pub fn new() -> Self {
-        Self { state: Arc::new(watch::Sender::new(LinkState::Open)) }
+        Self { state: Arc::new(watch::Sender::new(LinkState::Open)), refusal: Arc::default() }
     }
 
     /// Makes everything wait that is on its way: calls, their answers, and the messages that somebody subscribed to.
@@ -71,6 +73,42 @@ impl Way {
     /// neither.
     pub fn cut(&self) {
         self.state.send_replace(LinkState::Cut);
+    }
+
+    /// Has the store refuse, with an error as Redis says it, whatever would change something; who only looks is answered.
+    ///
+    /// The first word is the error's code: `MISCONF` or `OOM` pass by themselves, `NOPERM` once somebody gives the right
+    /// back, and `ERR` never does. See `docs/reference/store-errors.md`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread", start_paused = true)]
+    /// # async fn main() -> Result<(), firstcome_lock::Failure> {
+    /// use firstcome_lock::{Locks, Memory, Way};
+    ///
+    /// let way = Way::new();
+    /// let locks = Locks::with_memory(&Memory::new().through(&way));
+    /// way.refuse("NOPERM this user has no permissions to run the 'evalsha' command");
+    /// let refused = locks.lock("stock")?.try_lock().await.unwrap_err();
+    /// assert!(refused.to_string().contains("no permissions"));
+    /// way.accept();
+    /// assert!(locks.lock("stock")?.try_lock().await?.got().is_some());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn refuse(&self, error: &str) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into());
+    }
+
+    /// Has the store take changes again.
+    pub fn accept(&self) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Gives the error with which a change is refused now, if it is.
+    pub(crate) fn refusal(&self) -> Option<Arc<str>> {
+        self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn become_unless_cut(&self, next: LinkState) {

@@ -14,7 +14,7 @@ use crate::stage::{SECOND, Stage, ms, take, until_free};
 
 /// Waits for a lock at a store that does not answer, and for longer after it answers again.
 async fn a_wait_is_not_longer_than_it_may_be(locks: &Locks) {
-    for lock in [locks.lock("x").unwrap(), locks.token("x").unwrap()] {
+    for lock in [locks.lock("x").unwrap(), locks.token("of another kind").unwrap()] {
         let begun = Instant::now();
         let waited = lock.lock_within(ms(200)).await;
         let took = begun.elapsed();

@@ -336,7 +336,11 @@ async fn periodic_work_has_the_lease_that_was_set() {
     ] {
         let (terms, mut kept) = tokio::sync::mpsc::unbounded_channel();
         let running = tokio::spawn(async move {
-            election.every(SECOND, |term| std::future::ready(terms.send(term).unwrap())).await
+            let work = |term| {
+                terms.send(term).unwrap();
+                std::future::ready(())
+            };
+            election.every(SECOND, work).await
         });
         let term = kept.recv().await.unwrap();
         assert_eq!(term.lease().remaining(), trusted);

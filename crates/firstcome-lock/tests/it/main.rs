@@ -25,6 +25,7 @@ mod postgres;
 mod processes;
 mod reconnecting;
 mod reentrancy;
+mod refusals;
 mod reigns;
 mod rights;
 mod row_in_use;

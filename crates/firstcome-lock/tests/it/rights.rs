@@ -75,7 +75,7 @@ async fn a_release_that_is_refused_leaves_a_client_that_works() {
         let bob = client_of(&redis).await;
         let lease = take(&ann.lock("x").unwrap().lease(ms(20_000))).await;
         let refused = tokio::time::timeout(Duration::from_secs(10), lease.release()).await.unwrap();
-        let Err(Failure::Store(Store::Denied { detail })) = refused else {
+        let Err(Failure::Store(Store::Denied { detail, .. })) = refused else {
             panic!("{missing}: {refused:?}");
         };
         assert!(detail.to_uppercase().contains(missing) || missing == "PUBLISH", "{detail}");

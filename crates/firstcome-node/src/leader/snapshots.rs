@@ -1,7 +1,7 @@
 //! The state into the store, so that the next start is short and the journal can be trimmed.
 
 use crate::metrics::Metrics;
-use crate::{Replica, stopped_within};
+use crate::{Replica, log, stopped_within};
 use firstcome_core::State;
 use firstcome_core::snapshot::Piece;
 use firstcome_journal::{Failure, Journal, Name, Tip};
@@ -40,11 +40,16 @@ impl Snapshots {
                 Ok(Some(covered)) => {
                     position = covered;
                     self.metrics.snapshots.inc();
+                    log!(SnapshotWritten, position, "a snapshot is installed");
                 }
                 Ok(None) => return,
                 // The journal is still whole: the next one tries again.
-                Err(_) => {
+                Err(why) => {
                     self.metrics.journal_failures.inc();
+                    log!(
+                        SnapshotFailed,
+                        "no snapshot could be written; the journal keeps what it covers: {why}"
+                    );
                 }
             }
         }

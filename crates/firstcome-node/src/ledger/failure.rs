@@ -86,38 +86,45 @@ impl From<rusqlite::Error> for LedgerFailure {
 #[cfg(feature = "postgres")]
 impl From<firstcome_store::Failure> for LedgerFailure {
     fn from(failure: firstcome_store::Failure) -> Self {
-        use firstcome_store::Failure;
+        use firstcome_store::{Effect, Meaning};
         let text = match failure.hint() {
             Some(hint) => format!("{failure}; {hint}"),
             None => failure.to_string(),
         };
-        match failure {
-            Failure::Unknown { .. } => Self::Unknown(text),
-            Failure::Full { .. } => Self::Full(text),
-            Failure::ReadOnly { .. } | Failure::ReadOnlySession { .. } => Self::ReadOnly(text),
-            Failure::Address { .. }
-            | Failure::Denied { .. }
-            | Failure::NoDatabase { .. }
-            | Failure::TooOld { .. }
-            | Failure::Cluster { .. }
-            | Failure::Tls { .. }
-            | Failure::NoTls { .. } => Self::Denied(text),
-            // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
-            Failure::Statement { ref code, .. }
-                if ["22", "23", "42", "P0", "XX"].iter().any(|class| code.starts_with(class)) =>
-            {
-                Self::Broken(text)
-            }
-            Failure::Unreachable { .. }
-            | Failure::WrongKind { .. }
-            | Failure::Refused { .. }
-            | Failure::Unexpected { .. }
-            | Failure::Held { .. }
-            | Failure::Statement { .. }
-            | Failure::Closed
-            | _ => Self::Unavailable(text),
+        if failure.effect() == Effect::Unknown {
+            return Self::Unknown(text);
+        }
+        match failure.meaning() {
+            Some(Meaning::NotReady | Meaning::InUse) => Self::Unavailable(text),
+            Some(Meaning::NoRoom) => Self::Full(text),
+            Some(Meaning::ReadOnly) => Self::ReadOnly(text),
+            Some(Meaning::NoAccess | Meaning::NoDatabase) => Self::Denied(text),
+            Some(Meaning::WrongKind) => Self::Broken(text),
+            None => unlisted(&failure, text),
         }
     }
+}
+
+/// Says what a failure is whose code is in no list, or that has none.
+#[cfg(feature = "postgres")]
+fn unlisted(failure: &firstcome_store::Failure, text: String) -> LedgerFailure {
+    use firstcome_store::Failure;
+    if let Failure::Address { .. }
+    | Failure::TooOld { .. }
+    | Failure::Cluster { .. }
+    | Failure::Tls { .. }
+    | Failure::NoTls { .. } = failure
+    {
+        return LedgerFailure::Denied(text);
+    }
+    // What is not there or not of the right kind: somebody else's tables, or ours changed by hand.
+    let classes = ["22", "23", "42", "P0", "XX"];
+    if let Failure::Statement { code, .. } = failure
+        && classes.iter().any(|class| code.starts_with(class))
+    {
+        return LedgerFailure::Broken(text);
+    }
+    LedgerFailure::Unavailable(text)
 }
 
 impl LedgerFailure {

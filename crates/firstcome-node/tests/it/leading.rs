@@ -81,7 +81,9 @@ async fn a_leader_alone_whose_task_panicked_leads_again() {
 #[cfg(feature = "redis")]
 mod elected {
     use super::*;
-    use firstcome_lock::{Locks, Memory};
+    use firstcome_inject::Mistake;
+    use firstcome_lock::{Locks, Memory, Way};
+    use firstcome_testbed::Redis;
 
     async fn candidate(seat: &Seat, locks: &Locks) -> Election {
         let election = firstcome_lock::Election::new(locks, "leader").unwrap();
@@ -130,8 +132,10 @@ mod elected {
         assert!(!leader.leads());
         let (tries, said) = (metrics.leader_failures.get(), one.said());
         assert!((12..=20).contains(&tries), "{tries} tries in a minute");
-        assert_eq!(said.len(), 1, "{said:?}");
+        assert_eq!(said.len(), 2, "{said:?}");
         assert!(said[0].starts_with("this node cannot stand for election"), "{said:?}");
+        assert!(said[1].starts_with("nobody has led for 15 s"), "{said:?}");
+        assert!((58..=60).contains(&leader.leaderless().as_secs()), "{:?}", leader.leaderless());
         other.release().await.unwrap();
         sleep(10 * SECOND).await;
         assert!(leader.leads());
@@ -139,6 +143,82 @@ mod elected {
         one.claims("ann").await;
         sleep(SECOND).await;
         assert!(is_settled(&one), "{:?}", leader.standing());
+        leader.stop().await;
+    }
+
+    /// Refuses the lock of a node that leads for a minute, with this error; gives the leader and what was said.
+    async fn refused_for_a_minute(error: &str) -> (bool, Vec<String>) {
+        let (way, one) = (Way::new(), Seat::at(&store()).await);
+        let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&way));
+        let metrics = Arc::new(Metrics::default());
+        let (_, ledger) = Panics::times(0);
+        let leader = leads(&one, ledger, candidate(&one, &locks).await, &metrics);
+        sleep(2 * SECOND).await;
+        assert!(leader.leads() && leader.leaderless().is_zero());
+        way.refuse(error);
+        sleep(60 * SECOND).await;
+        assert!(!leader.leads() && leader.leaderless() > 30 * SECOND);
+        way.accept();
+        sleep(10 * SECOND).await;
+        assert_eq!(leader.leads(), leader.leaderless().is_zero());
+        (leader.leads(), one.said())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whatever_refuses_the_lock_a_leader_stands_again_and_says_why() {
+        for (error, why) in [
+            ("MISCONF it cannot save", "MISCONF"),
+            ("NOPERM no permissions for 'evalsha'", "no permissions"),
+            ("ERR unknown command", "unknown command"),
+        ] {
+            let (leads, said) = refused_for_a_minute(error).await;
+            assert!(leads, "{error}: {said:?}");
+            let nobody = said.iter().find(|said| said.starts_with("nobody has led"));
+            let last = said.last().map(String::as_str).unwrap_or_default();
+            assert!(nobody.is_some() && last.ends_with("leads now"), "{said:?}");
+            assert!(said.iter().any(|said| said.contains(why)), "{said:?}");
+        }
+    }
+
+    /// In contrast: a loop that ends when its lock is refused leaves nobody to lead.
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_that_ends_on_a_refusal_leads_no_more() {
+        firstcome_inject::set(Some(Mistake::LeaderEndsOnRefusal));
+        let (leads, said) = refused_for_a_minute("ERR unknown command").await;
+        firstcome_inject::set(None);
+        assert!(!leads, "the story is blind: {said:?}");
+    }
+
+    /// Waits for something that a server brings about.
+    async fn until(what: &str, done: impl Fn() -> bool) {
+        let end = std::time::Instant::now() + 60 * SECOND;
+        while !done() {
+            assert!(std::time::Instant::now() < end, "not within a minute: {what}");
+            sleep(SECOND / 50).await;
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_leader_stands_again_after_its_redis_could_not_save() {
+        let Some(server) = Redis::start() else { return };
+        let locks = Locks::connect(&server.url()).await.unwrap();
+        let one = Seat::at(&store()).await;
+        let election = firstcome_lock::Election::new(&locks, "leader").unwrap().lease(SECOND);
+        let candidate = election.node(one.node.id.to_string());
+        let watch = candidate.watch().await.unwrap();
+        let metrics = Arc::new(Metrics::default());
+        let (_, ledger) = Panics::times(0);
+        let leader = leads(&one, ledger, Election::Among { candidate, watch }, &metrics);
+        until("it leads", || leader.leads()).await;
+        tokio::task::block_in_place(|| server.fail_saving());
+        // Longer than the lease, and than a call for the lock rides out a store.
+        until("nobody leads for long", || leader.leaderless() > 12 * SECOND).await;
+        tokio::task::block_in_place(|| server.mend_saving());
+        until("it leads again", || leader.leads()).await;
+        one.opens("spring", 10).await;
+        one.claims("ann").await;
+        until("results are settled", || is_settled(&one)).await;
+        until("somebody leads", || leader.leaderless().is_zero()).await;
         leader.stop().await;
     }
 }

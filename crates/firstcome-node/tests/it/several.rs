@@ -68,7 +68,7 @@ impl Seat {
                 outbox: None,
             },
             metrics,
-            says: Arc::new(move |text| {
+            says: Arc::new(move |_, text| {
                 eprintln!("{text}");
                 heard.lock().unwrap().push(text.to_owned());
             }),

@@ -122,6 +122,8 @@ fn nodes(history: &History, wrong: &mut Vec<Broken>) {
     let mut broken = |what: String| wrong.push(Broken::new("quiet_at_the_end", what));
     if history.end.nodes.is_empty() {
         broken("no node lives".into());
+    } else if history.end.leaderless {
+        broken("no node leads, and none will: nothing is settled, kept or trimmed".into());
     }
     let head = history.end.journal.last().copied();
     let mut first: Option<(usize, u64)> = None;

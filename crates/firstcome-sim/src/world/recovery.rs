@@ -148,6 +148,7 @@ pub(super) async fn end(environment: &Environment, slots: &Slots) -> End {
         through: rows.as_ref().and_then(|rows| rows.last()).map_or(0, |last| last.number),
         ledger: rows,
         settle_trouble: troubles.into_iter().flatten().next(),
+        leaderless: !slots.each(|_, _, leader| leader.leads()).contains(&true),
         reports: lines.collect(),
     }
 }

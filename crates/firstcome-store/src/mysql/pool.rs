@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::options::Options;
 use crate::database_url::UrlKind;
 use crate::failure::Failure;
+use crate::store_errors::{Meaning, Store};
 
 /// The URLs of a MariaDB or MySQL.
 const URL: UrlKind = UrlKind {
@@ -193,21 +194,19 @@ impl MySql {
             };
         };
         let detail = refused.message.clone();
-        match refused.code {
-            // Wrong password, no right to the database, the table, the column.
-            1044 | 1045 | 1142 | 1143 | 1227 | 1698 | 3118 => Failure::Denied { detail },
-            1049 => Failure::NoDatabase { place, detail },
-            1290 | 1792 | 1836 => Failure::ReadOnly { place },
-            1021 | 1114 => Failure::Full { place, detail },
-            // A row not had in time, a deadlock.
-            1205 | 1213 | 1020 => Failure::Held { place, detail },
-            // Too many connections, shutting down, no memory.
-            1040 | 1203 | 1226 | 1037 | 1041 => Failure::Unreachable { place, reason: detail },
-            code if is_over(code) => match sent {
-                Sent::Yes => Failure::Unknown { place, reason: detail },
-                Sent::Nothing => Failure::Unreachable { place, reason: detail },
+        let code = refused.code.to_string();
+        match Store::MySql.meaning(&code) {
+            Some(Meaning::NoAccess) => Failure::Denied { code, detail },
+            Some(Meaning::NoDatabase) => Failure::NoDatabase { place, detail },
+            Some(Meaning::ReadOnly) => Failure::ReadOnly { place },
+            Some(Meaning::NoRoom) => Failure::Full { place, detail },
+            Some(Meaning::InUse) => Failure::Held { place, detail },
+            Some(Meaning::NotReady) => match sent {
+                Sent::Yes if is_over(refused.code) => Failure::Unknown { place, reason: detail },
+                Sent::Yes | Sent::Nothing => Failure::Unreachable { place, reason: detail },
             },
-            _ => Failure::Statement { code: refused.state.clone(), detail },
+            Some(Meaning::WrongKind) => Failure::WrongKind { detail },
+            None => Failure::Statement { code: refused.state.clone(), detail },
         }
     }
 }
@@ -240,10 +239,25 @@ fn ask(conn: &mut Conn, sql: &str) -> impl Future<Output = Result<Vec<Vec<Row>>,
 /// Tells whether the server broke off with this: it is shutting down, or somebody killed the connection or a statement,
 /// which may have been the one that only looks.
 fn is_over(code: u16) -> bool {
-    matches!(code, 1053 | 1077 | 1079 | 1080 | 1184 | 1317 | 1927 | 1969 | 3024 | 4031)
+    OVER.contains(&code)
 }
+
+/// The errors with which the server breaks off.
+const OVER: [u16; 10] = [1053, 1077, 1079, 1080, 1184, 1317, 1927, 1969, 3024, 4031];
 
 /// Tells whether the server undid it in favour of somebody else, so that it can be sent again.
 fn gave_way(error: &Error) -> bool {
     matches!(error, Error::Server(refused) if matches!(refused.code, 1213 | 1020))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_breaks_off_with_passes() {
+        for code in OVER {
+            assert_eq!(Store::MySql.meaning(&code.to_string()), Some(Meaning::NotReady), "{code}");
+        }
+    }
 }

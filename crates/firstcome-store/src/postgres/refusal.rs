@@ -8,6 +8,7 @@ use tokio_postgres::Error;
 use tokio_postgres::error::{DbError, Severity};
 
 use crate::failure::Failure;
+use crate::store_errors::{Meaning, Store};
 
 /// Says why something inside a transaction, or before one, did not happen.
 pub(super) fn undone(place: &str, error: &Error) -> Failure {
@@ -15,20 +16,17 @@ pub(super) fn undone(place: &str, error: &Error) -> Failure {
         return Failure::Unreachable { place: place.to_owned(), reason: words(error) };
     };
     let (place, detail) = (place.to_owned(), said(refused));
-    match refused.code().code() {
-        // Wrong password, no entry in pg_hba.conf, not enough rights.
-        "28P01" | "28000" | "42501" => Failure::Denied { detail },
-        "3D000" => Failure::NoDatabase { place, detail },
-        "25006" => Failure::ReadOnlySession { place, detail },
-        "53100" => Failure::Full { place, detail },
-        // A lock not had in time, a statement that took too long, a deadlock, a conflict.
-        "55P03" | "57014" | "40P01" | "40001" => Failure::Held { place, detail },
-        // Too many connections, no memory; starting up, shutting down; a transaction that was idle for too long.
-        "53300" | "53200" | "57P01" | "57P02" | "57P03" | "25P03" => {
-            Failure::Unreachable { place, reason: detail }
-        }
-        _ if is_fatal(refused) => Failure::Unreachable { place, reason: detail },
-        code => Failure::Statement { code: code.to_owned(), detail },
+    let code = refused.code().code();
+    match Store::PostgreSql.meaning(code) {
+        Some(Meaning::NoAccess) => Failure::Denied { code: code.to_owned(), detail },
+        Some(Meaning::NoDatabase) => Failure::NoDatabase { place, detail },
+        Some(Meaning::ReadOnly) => Failure::ReadOnlySession { place, detail },
+        Some(Meaning::NoRoom) => Failure::Full { place, detail },
+        Some(Meaning::InUse) => Failure::Held { place, detail },
+        Some(Meaning::NotReady) => Failure::Unreachable { place, reason: detail },
+        Some(Meaning::WrongKind) => Failure::WrongKind { detail },
+        None if is_fatal(refused) => Failure::Unreachable { place, reason: detail },
+        None => Failure::Statement { code: code.to_owned(), detail },
     }
 }
 
@@ -59,8 +57,9 @@ pub(super) fn not_connected(place: &str, error: Error) -> Failure {
     if text.contains("server does not support TLS") {
         return Failure::NoTls { place };
     }
+    // What the client itself does not do has no code: a password that is missing, a method it does not know.
     if text.contains("password") || text.contains("authentication") {
-        return Failure::Denied { detail: text };
+        return Failure::Denied { code: String::new(), detail: text };
     }
     match error.into_source().map(|source| source.downcast::<io::Error>()) {
         Some(Ok(source)) if source.kind() == io::ErrorKind::InvalidData => {

@@ -10,9 +10,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
 use super::address::{Address, FORM, Place};
+use super::error_code;
 use super::options::Options;
 use crate::failure::Failure;
 use crate::host::{Host, prepare};
+use crate::store_errors::{Meaning, Store};
 use crate::tls::Tls;
 
 /// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
@@ -183,14 +185,15 @@ fn with_password(
 }
 
 fn refused_login(host: &Host, error: &RedisError) -> Failure {
-    let denied = error.kind() == ErrorKind::AuthenticationFailed
-        || ["NOAUTH", "WRONGPASS", "NOPERM"].iter().any(|code| error.code() == Some(code));
-    if denied {
-        Failure::Denied { detail: error.to_string() }
-    } else if error.is_io_error() {
-        unreachable(host, error.to_string())
+    if error.is_io_error() {
+        return unreachable(host, error.to_string());
+    }
+    let (code, detail) = error_code::read(error);
+    let denied = Store::Redis.meaning(&code) == Some(Meaning::NoAccess);
+    if denied || error.kind() == ErrorKind::AuthenticationFailed {
+        Failure::Denied { code, detail }
     } else {
-        Failure::Refused { detail: error.to_string() }
+        Failure::Refused { code, detail }
     }
 }
 
@@ -204,7 +207,8 @@ async fn look(
     if let Err(error) = &info
         && error.code() == Some("NOAUTH")
     {
-        return Err(Failure::Denied { detail: error.to_string() });
+        let (code, detail) = error_code::read(error);
+        return Err(Failure::Denied { code, detail });
     }
     // A user without the right to INFO is believed to have a server that is new enough and stands by itself.
     let info = info.unwrap_or_default();

@@ -1,9 +1,10 @@
 //! The state of the connection for commands, shared by its link and its handles.
 
+use redis::Value;
 use redis::aio::MultiplexedConnection;
-use redis::{ErrorKind, ServerErrorKind, Value};
 use tokio::sync::{Notify, watch};
 
+use super::error_code;
 use super::exchange::Trouble;
 use super::reply::Reply;
 use crate::failure::Failure;
@@ -67,26 +68,12 @@ impl LinkState {
             }
             Err(Trouble::NoScript) => Err(Failure::UnknownScript),
             Err(Trouble::Said(error)) => {
-                let detail = error.to_string();
-                // Up to 6.x an error inside a script comes as a general one with the first one's words in it.
-                Err(
-                    if detail.contains("READONLY")
-                        || error.kind() == ErrorKind::Server(ServerErrorKind::ReadOnly)
-                    {
-                        self.suspect.notify_one();
-                        Failure::ReadOnly { place: place() }
-                    } else if detail.contains("WRONGTYPE") {
-                        Failure::WrongKind { detail }
-                    } else if ["NOPERM", "NOAUTH", "WRONGPASS"]
-                        .iter()
-                        .any(|code| detail.contains(code))
-                        || error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
-                    {
-                        Failure::Denied { detail }
-                    } else {
-                        Failure::Refused { detail }
-                    },
-                )
+                let (code, detail) = error_code::read(&error);
+                let failure = Failure::of_redis(&self.name, code, detail);
+                if matches!(failure, Failure::ReadOnly { .. }) {
+                    self.suspect.notify_one();
+                }
+                Err(failure)
             }
         }
     }

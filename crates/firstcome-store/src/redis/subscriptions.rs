@@ -194,7 +194,8 @@ impl Subscriptions {
         match status.map(|status| status.map(|status| *status)) {
             Ok(Ok(Status::Live | Status::Wanted)) => Ok(subscription),
             Ok(Ok(Status::Denied)) => {
-                Err(Failure::Denied { detail: format!("subscribing to {channel}") })
+                let (code, detail) = ("NOPERM".to_owned(), format!("subscribing to {channel}"));
+                Err(Failure::Denied { code, detail })
             }
             Ok(Ok(Status::Closed) | Err(_)) => Err(Failure::Closed),
             Err(_) => {

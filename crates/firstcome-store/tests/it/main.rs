@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
+mod codes;
+
 use std::sync::LazyLock;
 use std::time::Duration;
 

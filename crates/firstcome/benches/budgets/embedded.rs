@@ -91,7 +91,7 @@ impl Embedded {
             }),
             limits,
             metrics: Arc::new(Metrics::default()),
-            says: firstcome_node::on_stderr(),
+            says: firstcome_node::in_log(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, store })

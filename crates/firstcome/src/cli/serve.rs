@@ -118,6 +118,12 @@ pub(super) struct ServeArgs {
     /// Results that may wait for the ledger [default: 10000000].
     #[arg(long, value_name = "COUNT")]
     outbox_max: Option<String>,
+    /// Form of the log on standard error: text or json [default: text on a terminal, else json].
+    #[arg(long, value_name = "FORM")]
+    log_format: Option<String>,
+    /// Least important lines of the log: error, warn, info or debug [default: info].
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
     /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none; 20/s burst 40 with subject
     /// tokens].
     #[arg(long, value_name = "RATE")]
@@ -177,6 +183,8 @@ impl ServeArgs {
             ("archive", &self.archive),
             ("memory_limit_mib", &self.memory_limit_mib),
             ("outbox_max", &self.outbox_max),
+            ("log_format", &self.log_format),
+            ("log_level", &self.log_level),
             ("rate_subject", &self.rate_subject),
             ("rate_key", &self.rate_key),
             ("rate_address", &self.rate_address),

@@ -51,7 +51,8 @@ impl MendArgs {
         if self.source.is_shared() {
             return Ok(None);
         }
-        let taken = data_folder::take(&self.source.folder.data).map_err(anyhow::Error::from)?;
+        let taken = data_folder::take(&self.source.folder.data, |why| eprintln!("{why}"))
+            .map_err(anyhow::Error::from)?;
         Ok(Some(taken))
     }
 }

@@ -95,6 +95,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "archive" => config.archive.to_string(),
         "memory_limit_mib" => config.memory_limit_mib.to_string(),
         "outbox_max" => config.outbox_max.to_string(),
+        "log_format" => quoted(config.log_format?.as_str()),
+        "log_level" => quoted(config.log_level.as_str()),
         "rate_entries" => config.guards.rate_entries.to_string(),
         _ => quoted(&config.guards.shown(key)?),
     };
@@ -108,6 +110,7 @@ fn unshown(config: &Config, key: &str) -> String {
             Some(store) => format!("{store}, its password not shown"),
             None => "none".to_owned(),
         },
+        "log_format" => "text on a terminal, else json".to_owned(),
         "data" => config.data.to_string_lossy().into_owned(),
         "admin_key" if config.admin_key.is_some() => "given, not shown".to_owned(),
         "ledger" => format!("{}, its password not shown", config.ledger),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::memory;
 use super::span::duration_from_text;
-use super::{Config, ConfigError, Durability, Layers, StoreUrl, default_data};
+use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreUrl, default_data};
 use firstcome_api::key::Secret;
 use firstcome_node::ledger::choice::Ledger;
 
@@ -44,7 +44,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 39] = [
+pub const SETTINGS: [Setting; 41] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -143,6 +143,16 @@ pub const SETTINGS: [Setting; 39] = [
         "MiB that campaigns may take, at least 16",
     ),
     Setting::new("outbox_max", "10000000", "results that may wait for the ledger, 1 to 1000000000"),
+    Setting::new(
+        "log_format",
+        "text on a terminal, else json",
+        "form of the log on standard error: text or json",
+    ),
+    Setting::new(
+        "log_level",
+        "info",
+        "least important lines of the log: error, warn, info or debug",
+    ),
     Setting::new(
         "rate_subject",
         "none; 20/s burst 40 with subject tokens",
@@ -243,6 +253,8 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         memory_limit_mib: layers
             .take("memory_limit_mib", half_of_memory_mib, |text| whole(text, 16, 1 << 30))?,
         outbox_max: layers.take("outbox_max", || 10_000_000, |t| whole(t, 1, 1_000_000_000))?,
+        log_format: layers.take("log_format", || None, |text| text.parse().map(Some))?,
+        log_level: layers.take("log_level", || LogLevel::Info, str::parse)?,
         guards: super::guards::settings_from(layers)?,
     };
     layers.origins.insert("keys", layers.contents.keys.origin.clone());

@@ -1,5 +1,6 @@
 //! Open files: as many as the connections of a server need.
 
+use firstcome_node::log;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Files a server needs beside its connections: the journal, the ledger, snapshots, archives, stores, services that are
@@ -11,7 +12,7 @@ const LEAST_CONNECTIONS: u64 = 16;
 
 /// Raises the soft limit of open files to what so many connections need; gives how many connections there are files for.
 ///
-/// `beside` are connections that come on top of them. Where the hard limit is too low, standard error says so: whoever is
+/// `beside` are connections that come on top of them. Where the hard limit is too low, the log says so: whoever is
 /// beyond is refused, and not left waiting without a word.
 pub(super) fn raise(connections: usize, beside: usize) -> usize {
     let (wanted, beside) = (connections as u64, beside as u64 + OTHER_FILES);
@@ -22,7 +23,7 @@ pub(super) fn raise(connections: usize, beside: usize) -> usize {
     if limit.current.is_some_and(|soft| soft < needed) {
         let raised = Rlimit { current: Some(needed.min(hard)), ..limit };
         if let Err(why) = setrlimit(Resource::Nofile, raised) {
-            eprintln!("cannot raise the limit of open files: {why}");
+            log!(FewOpenFiles, "cannot raise the limit of open files: {why}");
         }
     }
     let may = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
@@ -30,7 +31,8 @@ pub(super) fn raise(connections: usize, beside: usize) -> usize {
         return connections;
     }
     let fits = may.saturating_sub(beside).clamp(LEAST_CONNECTIONS, wanted.max(LEAST_CONNECTIONS));
-    eprintln!(
+    log!(
+        FewOpenFiles,
         "{wanted} connections need {needed} open files, and this process may open {may}: it takes {fits} connections; \
          raise the hard limit (ulimit -Hn, LimitNOFILE), or set connections"
     );

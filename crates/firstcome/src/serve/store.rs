@@ -6,6 +6,8 @@ use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::Election;
+#[cfg(feature = "redis")]
+use firstcome_node::log;
 
 #[cfg(feature = "redis")]
 use anyhow::Context;
@@ -25,7 +27,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Opens what the configuration names; says on stderr what weakens the promise, and how to mend it.
+    /// Opens what the configuration names; says in the log what weakens the promise, and how to mend it.
     pub(super) async fn open(
         config: &Config,
         folder: Option<&DataFolder>,
@@ -60,7 +62,7 @@ impl Store {
             };
             let redis = Redis::open(options.clone(), journal).await.with_context(about)?;
             for warning in redis.warnings() {
-                eprintln!("warning: {}; {}", warning.what, warning.fix);
+                log!(StoreWarning, "{}; {}", warning.what, warning.fix);
             }
             // The watchdog's lease is that of locks without one of their own: the leader's has one.
             let locks = Locks::builder().connect(options).await.with_context(about)?;

@@ -17,6 +17,7 @@ mod leaders;
 #[cfg(feature = "postgres")]
 mod ledgers;
 mod links;
+mod logs;
 mod memory;
 mod newcomers;
 mod scene;

@@ -1,8 +1,7 @@
 //! Every command with extremes in every field, through a node on a journal on disk: it serves on, starts again, and the
 //! audit agrees.
 
-mod commands;
-
+use crate::extreme_commands;
 use firstcome::offline::audit;
 use firstcome_core::command::{Order, Pick};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
@@ -47,7 +46,7 @@ impl OnDisk {
                 outbox: None,
             },
             metrics: Arc::new(Metrics::new(&mut Registry::default())),
-            says: firstcome_node::on_stderr(),
+            says: firstcome_node::in_log(),
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }
     }
@@ -55,7 +54,7 @@ impl OnDisk {
     /// Makes the campaign that is given extremes, and the one beside it.
     pub(crate) async fn open(&self) {
         for name in ["hall", "control"] {
-            let mut settings = commands::plain();
+            let mut settings = extreme_commands::plain();
             if name == "hall" {
                 settings.pools.push(PoolSettings::seated("seats"));
             }
@@ -63,7 +62,8 @@ impl OnDisk {
                 Command::Put { campaign: name, settings, expect: Expect::Absent, order: ORDER };
             self.yes(&put).await;
         }
-        let mut seats: Vec<_> = commands::SEATS.into_iter().map(SeatSettings::named).collect();
+        let mut seats: Vec<_> =
+            extreme_commands::SEATS.into_iter().map(SeatSettings::named).collect();
         for (at, seat) in seats.iter_mut().enumerate() {
             (seat.row, seat.group) = if at < 4 { ("1", "") } else { ("", "table") };
         }
@@ -161,11 +161,11 @@ async fn walk(commands: &[Command<'static>], level: u32, snapshot: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn no_number_or_text_in_a_command_stops_a_node_or_its_next_start(
-        commands in prop::collection::vec(commands::command(), 40..120),
+        commands in prop::collection::vec(extreme_commands::command(), 40..120),
         level in 1..=LEVEL,
         snapshot: bool,
     ) {

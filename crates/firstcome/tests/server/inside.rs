@@ -113,7 +113,7 @@ impl Inside {
             random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
             limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
-            says: firstcome_node::on_stderr(),
+            says: firstcome_node::in_log(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {

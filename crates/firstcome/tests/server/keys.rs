@@ -129,6 +129,8 @@ async fn what_is_about_all_campaigns_needs_a_key_for_all_of_them() {
         ask("a-key-for-spring").await.refuses("forbidden", "this is about all of them");
         assert_eq!(ask("a-reading-key---").await.status, 200, "{path}");
     }
+    let spring = [("authorization", "Bearer a-key-for-spring")];
+    assert_eq!(node.ask_with("GET", "/v1/time", &spring, "").await.status, 200);
     let raise = [("authorization", "Bearer an-operator-key-"), ("content-type", "")];
     node.ask_with("POST", "/v1/level", &raise, "").await.refuses("forbidden", "needs admin");
     let raised = node.post("/v1/level").await;

@@ -196,7 +196,7 @@ async fn serves_from_memory_and_writes_behind() {
             outbox: None,
         },
         metrics: Arc::clone(&counts),
-        says: firstcome_node::on_stderr(),
+        says: firstcome_node::in_log(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {

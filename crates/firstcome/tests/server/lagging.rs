@@ -1,6 +1,9 @@
 //! A node that has not heard yet what another one did.
 
 use crate::inside::Inside;
+use firstcome_core::{NodeId, State};
+use firstcome_journal::Journal;
+use firstcome_journal::shared::NodeStatus;
 use serde_json::json;
 use std::time::Duration;
 use tokio::time::sleep;
@@ -52,4 +55,31 @@ async fn from_level_2_on_a_cancel_without_a_pool_is_decided_in_the_journal() {
     .await;
     two.cancel("autumn", "ann", "rank=1&by=subject").await.refuses("pool_required", "autumn");
     two.cancel("winter", "ann", "rank=1&by=subject").await.refuses("not_found", "winter");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_space_is_not_raised_over_a_server_of_an_older_build() {
+    let (one, two) = Inside::two_at_level(1).await;
+    one.open("spring", 10).await.says(201, "created");
+    let older = NodeStatus {
+        node: NodeId([0xee; 16]),
+        position: 1,
+        durable: 1,
+        epoch: 0,
+        digest: one.app.node.replica.look(State::digest),
+        level: 1,
+        memory: u64::MAX,
+        since: one.app.node.since,
+        address: "http://10.0.0.9:8080".into(),
+    };
+    let shared = Journal::Faulty(one.journal.clone()).shared().unwrap();
+    shared.announce(older, 1).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    let refused = two.post("/v1/level").await;
+    refused.refuses("level_not_read", "server http://10.0.0.9:8080 reads up to level 1");
+    assert_eq!(two.get("/v1/nodes").await.json()["level"], 1);
+    shared.leave(NodeId([0xee; 16])).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    two.post("/v1/level").await.says(200, "raised");
+    assert_eq!(two.get("/v1/nodes").await.json()["level"], 2);
 }

@@ -82,6 +82,9 @@ fn a_database_that_is_gone_stops_no_sale_and_loses_nothing() {
         let (ready, text) = (ready.json(), talk.get("/metrics").text());
         assert_eq!(ready["lag"], json!(10));
         assert!(text.contains("firstcome_results_waiting 10\n"), "{text}");
+        // Its leader is there, only the ledger is not.
+        assert_eq!(ready["leaderless_ms"], json!(0));
+        assert!(text.contains("firstcome_leaderless_seconds 0\n"), "{text}");
         let (code, said, _) = verb(folder.path(), &[], &["settle", "status"]);
         assert!(code == 1 && said.contains("waiting  10 results") && said.contains("out of reach"));
         postgres.restart();

@@ -175,8 +175,9 @@ fn changes(talk: &mut Talk) -> String {
 fn a_stream_that_nobody_reads_is_cut_and_a_quiet_one_is_not() {
     let folder = tempfile::tempdir().unwrap();
     let (server, mut talk) = server(folder.path(), &[("IDLE_MS", "1000")], 4_000);
-    let _quiet = follow(&server, KEY);
     let path = changes(&mut talk);
+    // From now on nothing happens: this one has nothing to read.
+    let _quiet = follow(&server, KEY);
     counts(&mut talk, "firstcome_hall_watchers ", 1, Duration::from_secs(1));
     let mut silent = narrow(&server);
     silent.write_all(talk.request("GET", &path, &[], None).as_bytes()).unwrap();

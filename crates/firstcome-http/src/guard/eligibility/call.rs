@@ -153,12 +153,18 @@ impl Caller {
         let body = Limited::new(answer.into_body(), MOST_BYTES).collect().await;
         let body = body.map_err(|why| Down::Wrong(format!("its answer: {why}").into()))?.to_bytes();
         let answer: Answer = serde_json::from_slice(&body)
-            .map_err(|why| Down::Wrong(format!("its answer: {why}").into()))?;
+            // What stands there may be about a subject, and this is for the log.
+            .map_err(|why| Down::Wrong(wrong_at(why.line(), why.column())))?;
         let cut = |reason: String| reason.chars().take(REASON_CHARS).collect::<String>().into();
         let reason = answer.reason.map(cut);
         let may = answer.eligible && answer.limit != Some(0);
         Ok(if may { Said::Yes(answer.limit) } else { Said::No(reason) })
     }
+}
+
+fn wrong_at(line: usize, column: usize) -> Arc<str> {
+    format!("its answer is not of the form that is expected, from line {line} column {column} on")
+        .into()
 }
 
 fn tls(ca: Option<&[u8]>, secure: bool) -> Result<ClientConfig, String> {

@@ -44,7 +44,7 @@ impl Seat {
             random: Box::new(|| fastrand::u64(..)),
             limits,
             metrics: Arc::clone(&metrics),
-            says: firstcome_node::on_stderr(),
+            says: firstcome_node::in_log(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })

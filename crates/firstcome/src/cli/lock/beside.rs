@@ -54,11 +54,14 @@ fn receive_stdin(socket: &Socket) -> std::io::Result<OwnedFd> {
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut byte = [0];
     recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
-    let fds = control.drain().find_map(|message| match message {
-        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
-        _ => None,
-    });
-    fds.ok_or_else(|| std::io::Error::other("no standard input was handed over"))
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut fds) = message
+            && let Some(stdin) = fds.next()
+        {
+            return Ok(stdin);
+        }
+    }
+    Err(std::io::Error::other("no standard input was handed over"))
 }
 
 /// Writes down a time for another process of this machine.

@@ -10,7 +10,7 @@ use proptest::sample::select;
 use std::sync::LazyLock;
 
 /// The seats of the hall; the last two are a table.
-pub(super) const SEATS: [&str; 6] = ["A1", "A2", "A3", "A4", "T1", "T2"];
+pub(crate) const SEATS: [&str; 6] = ["A1", "A2", "A3", "A4", "T1", "T2"];
 /// Texts that are too long, empty, or of characters that are not allowed everywhere.
 static TEXTS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let long = |bytes| -> &'static str { "n".repeat(bytes).leak() };
@@ -34,7 +34,7 @@ const MICROS: [i64; 11] = [
 ];
 
 /// Gives the settings of an open campaign of one pool.
-pub(super) fn plain() -> Settings {
+pub(crate) fn plain() -> Settings {
     let holding = HoldSettings { each: HoldsEach::Many, per_hour: 1_000, ..Default::default() };
     Settings {
         title: "".into(),
@@ -231,7 +231,7 @@ fn mark() -> impl Strategy<Value = Mark> {
 }
 
 /// Draws a command, with something extreme in one or the other of its fields.
-pub(super) fn command() -> BoxedStrategy<Command<'static>> {
+pub(crate) fn command() -> BoxedStrategy<Command<'static>> {
     let claim = (campaign(), maybe(pool()), subject(), maybe(number())).prop_map(
         |(campaign, pool, subject, limit)| Command::Claim { campaign, pool, subject, limit },
     );

@@ -1,0 +1,41 @@
+//! The error numbers of MariaDB and MySQL.
+
+use super::Meaning::{InUse, NoAccess, NoDatabase, NoRoom, NotReady, ReadOnly};
+use super::{StoreError, error};
+
+pub(super) const ERRORS: &[StoreError] = &[
+    error("1020", InUse, "the row changed under this transaction, which was undone"),
+    error("1021", NoRoom, "its disk is full; it takes writes when there is room"),
+    error("1037", NoRoom, "it has no memory left"),
+    error("1040", NotReady, "all its connections are in use"),
+    error("1041", NoRoom, "it has no memory left"),
+    error("1044", NoAccess, "the user has no right to the database"),
+    error("1045", NoAccess, "the user or the password is wrong"),
+    error("1047", NotReady, "a node of a Galera cluster has not joined it yet"),
+    error("1049", NoDatabase, "the database is not there"),
+    error("1053", NotReady, "it is shutting down"),
+    error("1077", NotReady, "it is shutting down"),
+    error("1079", NotReady, "it is shutting down"),
+    error("1080", NotReady, "it is shutting down, and ended the connection"),
+    error("1114", NoRoom, "a table or its disk is full"),
+    error("1129", NoAccess, "it has blocked this host after too many broken connections"),
+    error("1130", NoAccess, "this host may not connect"),
+    error("1142", NoAccess, "the user has no right to the table"),
+    error("1143", NoAccess, "the user has no right to the column"),
+    error("1184", NotReady, "it ended the connection"),
+    error("1203", NotReady, "the user has as many connections as it may"),
+    error("1205", InUse, "a row was not free within `innodb_lock_wait_timeout`"),
+    error("1213", InUse, "a deadlock: this transaction was undone so that another could go on"),
+    error("1226", NotReady, "the user has used up what it may in this hour, or its connections"),
+    error("1227", NoAccess, "the user has not the privilege that is needed"),
+    error("1290", ReadOnly, "it runs with `--read-only`: it is a replica, or became one"),
+    error("1317", NotReady, "somebody ended the statement"),
+    error("1698", NoAccess, "the user cannot log in in this way"),
+    error("1792", ReadOnly, "transactions are read-only"),
+    error("1836", ReadOnly, "it runs in read-only mode"),
+    error("1927", NotReady, "somebody ended the connection"),
+    error("1969", NotReady, "the statement took longer than `max_statement_time`"),
+    error("3024", NotReady, "the statement took longer than `max_execution_time`"),
+    error("3118", NoAccess, "the user's account is locked"),
+    error("4031", NotReady, "it ended a connection that was idle"),
+];

@@ -1,0 +1,68 @@
+//! The log of a server: lines on standard error, as text or JSON.
+//!
+//! Which lines there are is the list [`firstcome_node::Event`]. What libraries would say is left out: nobody has looked
+//! through it for names of subjects.
+
+mod writer;
+
+use crate::config::{LogFormat, LogLevel};
+use firstcome_node::log;
+use std::io::IsTerminal;
+use std::panic::PanicHookInfo;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::layer;
+use tracing_subscriber::layer::SubscriberExt;
+use writer::Lines;
+
+/// The log while it is written; dropped, it waits a moment until what was said has left.
+pub(crate) struct Logging(Lines);
+
+/// Begins to write the log of this process, as text on a terminal and as JSON elsewhere unless told otherwise.
+///
+/// A panic is a line of it from now on.
+pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
+    let is_terminal = std::io::stderr().is_terminal();
+    let format = format.unwrap_or(if is_terminal { LogFormat::Text } else { LogFormat::Json });
+    let lines = Lines::to_stderr();
+    let of_lines = lines.clone();
+    let layer = layer().with_ansi(false).with_target(false).with_writer(move || of_lines.clone());
+    let level = match level {
+        LogLevel::Error => LevelFilter::ERROR,
+        LogLevel::Warn => LevelFilter::WARN,
+        LogLevel::Info => LevelFilter::INFO,
+        LogLevel::Debug => LevelFilter::DEBUG,
+    };
+    let only_ours =
+        tracing_subscriber::registry().with(Targets::new().with_target("firstcome", level));
+    // In a process that has one already, as a test may, that one stays.
+    drop(match format {
+        LogFormat::Text => tracing::subscriber::set_global_default(only_ours.with(layer)),
+        LogFormat::Json => {
+            let layer = layer.json().flatten_event(true);
+            let layer = layer.with_current_span(false).with_span_list(false);
+            tracing::subscriber::set_global_default(only_ours.with(layer))
+        }
+    });
+    let before = std::panic::take_hook();
+    let wants_backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
+    std::panic::set_hook(Box::new(move |panic| {
+        say(panic);
+        if wants_backtrace {
+            before(panic);
+        }
+    }));
+    Logging(lines)
+}
+
+fn say(panic: &PanicHookInfo<'_>) {
+    let why = panic.payload_as_str().unwrap_or("a panic without a sentence");
+    let at = panic.location().map(ToString::to_string).unwrap_or_default();
+    log!(Panicked, at, "{why}");
+}
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.0.flush();
+    }
+}
