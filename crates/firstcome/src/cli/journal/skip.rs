@@ -66,7 +66,7 @@ pub(super) fn run(args: &SkipArgs, json: bool) -> Result<Exit, Complaint> {
     let journal = args.source.open(&args.ledger.space)?;
     // Nobody else may write to it meanwhile. It is there, so nothing is made.
     let data = (!args.source.is_shared()).then_some(args.source.folder.data.as_path());
-    let folder = data.map(data_folder::take).transpose()?;
+    let folder = data.map(|data| data_folder::take(data, |why| eprintln!("{why}"))).transpose()?;
     let head = journal.head()?;
     let known = journal.skips()?.into_iter().find(|skip| skip.position == args.position);
     if let Some(known) = known {
