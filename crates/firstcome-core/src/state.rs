@@ -8,7 +8,7 @@ mod look;
 mod remains;
 mod skip;
 
-pub use guarded::{Applied, Broke, silence_broken_rules};
+pub use guarded::{Applied, Broke, is_applying, silence_broken_rules};
 pub use remains::Remains;
 pub(crate) use skip::Skips;
 pub use skip::{BadSkip, Skip};

@@ -6,6 +6,7 @@
 mod writer;
 
 use crate::config::{LogFormat, LogLevel};
+use firstcome_core::state::is_applying;
 use firstcome_node::log;
 use std::io::IsTerminal;
 use std::panic::PanicHookInfo;
@@ -20,7 +21,7 @@ pub(crate) struct Logging(Lines);
 
 /// Begins to write the log of this process, as text on a terminal and as JSON elsewhere unless told otherwise.
 ///
-/// A panic is a line of it from now on.
+/// A panic is a line of it from now on, but for a rule that breaks: whoever applies the entry says that in a sentence.
 pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
     let is_terminal = std::io::stderr().is_terminal();
     let format = format.unwrap_or(if is_terminal { LogFormat::Text } else { LogFormat::Json });
@@ -47,6 +48,9 @@ pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
     let before = std::panic::take_hook();
     let wants_backtrace = std::env::var_os("RUST_BACKTRACE").is_some_and(|value| value != "0");
     std::panic::set_hook(Box::new(move |panic| {
+        if is_applying() {
+            return before(panic);
+        }
         say(panic);
         if wants_backtrace {
             before(panic);

@@ -6,6 +6,7 @@ use crate::hold::{Fate, UnitId};
 use crate::pool::Pool;
 use crate::results::{Kind, Record};
 use crate::state::State;
+use std::collections::BTreeMap;
 
 /// Derives which units each subject has, and checks that claims, holds and seats agree.
 ///
@@ -69,4 +70,16 @@ pub(super) fn units_fit(state: &State) -> bool {
         }
     };
     state.results.runs().all(|(chunk, skip)| chunk[skip..].iter().all(fits))
+}
+
+/// Says whether each campaign has as many results that are not settled as are kept of it.
+pub(super) fn results_fit(state: &State) -> bool {
+    let mut kept: BTreeMap<u32, u64> = BTreeMap::new();
+    for (chunk, skip) in state.results.runs() {
+        for record in &chunk[skip..] {
+            *kept.entry(record.campaign).or_default() += 1;
+        }
+    }
+    let of = |number| kept.get(number).copied().unwrap_or(0);
+    state.campaigns.iter().all(|(number, campaign)| campaign.unsettled == of(number))
 }

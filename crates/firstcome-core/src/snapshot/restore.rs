@@ -1,6 +1,6 @@
 //! Reads a snapshot: puts the state together from pieces.
 
-use super::finish::{finish, units_fit};
+use super::finish::{finish, results_fit, units_fit};
 use super::{BadSnapshot, Manifest, counted, field, service_time};
 use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
@@ -99,6 +99,9 @@ impl Restore {
         }
         if !units_fit(&state) {
             return Err(BadSnapshot::Unfit("a result about a unit that is none"));
+        }
+        if !results_fit(&state) {
+            return Err(BadSnapshot::Unfit("a campaign with other results than are kept"));
         }
         state.count_all();
         Ok(state)

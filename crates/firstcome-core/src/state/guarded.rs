@@ -142,6 +142,13 @@ pub fn silence_broken_rules() {
     });
 }
 
+/// Says whether this thread applies an entry: a panic now is one of a rule, and told by [`Broke`].
+///
+/// For a panic hook that is set after [`silence_broken_rules`]: it leaves these to the hook before it.
+pub fn is_applying() -> bool {
+    APPLYING.get()
+}
+
 fn text_of(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));

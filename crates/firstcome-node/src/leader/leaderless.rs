@@ -25,16 +25,17 @@ impl Leaderless {
         self.lock().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Looks each second who leads; says it when nobody does for long, and when somebody does again.
+    /// Looks each second, and when this node begins or ends to lead, who leads; says it when nobody does for long, and
+    /// when somebody does again.
     pub(super) async fn watch(
         self: Arc<Self>,
         election: Arc<Election>,
-        leads: watch::Receiver<Option<Leads>>,
+        mut leads: watch::Receiver<Option<Leads>>,
         speaker: Speaker,
     ) {
         let mut said = false;
         loop {
-            let leader = election.who(leads.borrow().clone());
+            let leader = election.who(leads.borrow_and_update().clone());
             let time = self.note(leader.is_some());
             match leader {
                 None if time >= SAID_AFTER && !said => {
@@ -53,7 +54,10 @@ impl Leaderless {
                 }
                 _ => {}
             }
-            sleep(EVERY).await;
+            tokio::select! {
+                () = sleep(EVERY) => {}
+                Ok(()) = leads.changed() => {}
+            }
         }
     }
 

@@ -207,17 +207,16 @@ impl Running {
         // A command that was stopped (SIGSTOP) learns of TERM only when it goes on.
         self.send(Signal::CONT);
         let ended = said(&mut self.said, &mut self.pid);
-        if tokio::time::timeout_at(kill_at, ended).await.is_ok() {
-            while self.is_there() && Instant::now() < kill_at {
-                tokio::time::sleep(LOOK).await;
-            }
-            if self.is_there() {
-                out::talk("what the command has started did not end in time and is killed");
-                self.send(Signal::KILL);
-            }
-        } else {
+        let ended = tokio::time::timeout_at(kill_at, ended).await.is_ok();
+        while ended && self.is_there() && Instant::now() < kill_at {
+            tokio::time::sleep(LOOK).await;
+        }
+        // The process beside it kills at the same moment: what was there until then was killed.
+        if Instant::now() >= kill_at {
             let grace = self.deadline.grace();
-            out::talk(format!("the command did not end within {grace:?} and is killed"));
+            out::talk(format!(
+                "the command, or what it started, did not end within {grace:?} and is killed"
+            ));
             self.send(Signal::KILL);
         }
         self.beside_ends().await;
