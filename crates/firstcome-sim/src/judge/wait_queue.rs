@@ -31,6 +31,27 @@ impl Waiting<'_> {
                 && other.queue_wait.left.is_none_or(|left| left >= began)
         })
     }
+
+    /// Says whether its subject waited at that node for something else meanwhile: whichever of them could not join the
+    /// queue, as one that came before this node knew the seats, is decided at once.
+    fn is_beside_another(&self, all: &[Self]) -> bool {
+        self.is_second(all)
+            || all.iter().any(|other| {
+                let began = other.queue_wait.began;
+                other.exchange.node_run == self.exchange.node_run
+                    && (other.campaign, other.subject) == (self.campaign, self.subject)
+                    && other.queue_wait.exchange != self.queue_wait.exchange
+                    && began >= self.queue_wait.began
+                    && self.queue_wait.left.is_none_or(|left| left >= began)
+            })
+    }
+
+    /// Says whether it asked for something that no waiting brings, as a seat that is not sold: it is decided at once, and
+    /// whoever comes later takes nothing from it.
+    fn waits_in_vain(&self) -> bool {
+        let Reply::Answer { outcome, .. } = &self.exchange.reply else { return false };
+        matches!(outcome.refusal(), Some(Refusal::NotForSale | Refusal::NoSuchUnit))
+    }
 }
 
 /// Checks every wait.
@@ -43,6 +64,7 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
         }
         if let (true, Some(left)) = (was_refused(later.exchange), later.queue_wait.left)
             && left < later.queue_wait.began + later.wait
+            && !later.is_beside_another(&all)
         {
             let what =
                 format!("{}, after {}", Story(later.exchange), At(left - later.queue_wait.began));
@@ -53,14 +75,14 @@ pub(super) fn check(history: &History, wrong: &mut Vec<Broken>) {
         if later.queue_wait.left.is_some_and(|left| left >= later.queue_wait.began + later.wait) {
             continue;
         }
-        let before =
-            all[..number].iter().filter(|earlier| !earlier.is_second(&all)).find(|earlier| {
-                let same = |seat: &&(&str, &str)| later.seats.contains(seat);
-                earlier.exchange.node_run == later.exchange.node_run
-                    && earlier.campaign == later.campaign
-                    && earlier.seats.iter().any(|seat| same(&seat))
-                    && earlier.queue_wait.left.is_some_and(|left| left > moment)
-            });
+        let in_line = |earlier: &&Waiting<'_>| !earlier.is_second(&all) && !earlier.waits_in_vain();
+        let before = all[..number].iter().filter(in_line).find(|earlier| {
+            let same = |seat: &&(&str, &str)| later.seats.contains(seat);
+            earlier.exchange.node_run == later.exchange.node_run
+                && earlier.campaign == later.campaign
+                && earlier.seats.iter().any(|seat| same(&seat))
+                && earlier.queue_wait.left.is_some_and(|left| left > moment)
+        });
         if let Some(before) = before {
             let what = format!(
                 "{}, held at {}, when {} was before them in line, from {} on",
