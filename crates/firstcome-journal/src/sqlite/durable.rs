@@ -250,9 +250,12 @@ fn connect(path: &Path, form: Form) -> Result<(Connection, bool), Trouble> {
     if connection.is_readonly(rusqlite::MAIN_DB)? {
         return Err(Trouble::ReadOnly("the file is read-only".into()));
     }
-    let id = application_id(&connection)?;
+    // In one transaction: between two another process may make the file.
+    let reading = connection.unchecked_transaction()?;
+    let id = application_id(&reading)?;
     let tables: u32 =
-        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        reading.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    reading.commit()?;
     let is_new = id == 0 && tables == 0;
     if !is_new && id != form.application_id {
         return Err(Trouble::Broken(format!("it is not {}", form.what)));
