@@ -57,13 +57,16 @@ where
     }
     let min = Query::parse(query, &[])?.min_position()?;
     let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
-    // Once it is decided the campaign may leave memory, and its pools with it.
-    let only = if pool.is_none() { only_pool(app, campaign) } else { None };
+    let mut only = None;
     let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
         Some(answer) => answer,
         None => {
             let limit = app.eligible(campaign, pool, &ask.subject).await?;
             let subject = &*ask.subject;
+            if pool.is_none() {
+                // Once it is decided the campaign may leave memory, and its pools with it.
+                only = first_pool(app, campaign);
+            }
             intake.decide(&Command::Claim { campaign, pool, subject, limit }).await
         }
     };
@@ -77,7 +80,7 @@ where
     };
     let pool = match ask.pool {
         Some(pool) => pool,
-        None => only.or_else(|| only_pool(app, campaign)).unwrap_or_default().into(),
+        None => only.or_else(|| first_pool(app, campaign)).unwrap_or_default().into(),
     };
     app.metrics.decided(&answer.outcome);
     let won = Won {
@@ -91,14 +94,6 @@ where
         decided: answer.decided.as_str().into(),
     };
     Ok(full(status, "application/json", written(&won)))
-}
-
-/// Gives the name of the campaign's pool; a claim that named none was decided because there is one.
-fn only_pool(app: &App, campaign: &str) -> Option<String> {
-    app.node.replica.look(|state| {
-        let campaign = state.campaign(campaign).ok()?;
-        campaign.pools().first().map(|pool| pool.name().to_owned())
-    })
 }
 
 /// Gives the claims of a subject.
@@ -243,7 +238,7 @@ fn cancelled(answer: &Answer) -> (By, Timestamp) {
     (by, at)
 }
 
-/// Gives the name of the campaign's first pool: the only one, where a cancel without a pool came to something.
+/// Gives the name of the campaign's first pool: the only one, where a claim or a cancel without a pool came to something.
 fn first_pool(app: &App, campaign: &str) -> Option<String> {
     app.node.replica.look(|state: &State| {
         let pool = state.campaign(campaign).ok()?.pools().first()?;

@@ -4,7 +4,7 @@ use super::{Campaign, Moved, ResultRow};
 use crate::command::{Command, Pick, Wanted};
 use crate::hall::{Standing, Unit};
 use crate::hold::Hold;
-use crate::limits::{GROUP_SEATS, HOLD_UNITS};
+use crate::limits::HOLD_UNITS;
 use crate::outcome::UnitName;
 use crate::pool::Claim;
 use crate::results::{Kind, Record};
@@ -145,17 +145,9 @@ impl Campaign {
 
     /// Says whether the groups that a command names have more seats, with what else it names, than a hold can have.
     ///
-    /// Costs a look-up for each name, of those commands that can name as many: they are about a hold.
+    /// Costs a look-up for each name; [`Command::may_name_too_much`] tells without a state for which it is worth it.
     pub fn names_too_much(&self, command: &Command<'_>) -> bool {
         let beyond = |picks: &[Pick<'_>]| {
-            let names = |pick: &Pick<'_>| match &pick.wanted {
-                Wanted::Units(names) => names.len(),
-                Wanted::Quantity { .. } | Wanted::Best(_) => 0,
-            };
-            // Most name a few: these are none too much, whatever they are.
-            if picks.iter().map(names).sum::<usize>() * GROUP_SEATS <= HOLD_UNITS {
-                return false;
-            }
             let mut seats = 0;
             for pick in picks {
                 let Wanted::Units(names) = &pick.wanted else { continue };
@@ -173,22 +165,7 @@ impl Campaign {
             }
             false
         };
-        match command {
-            Command::Hold { picks, .. } => beyond(picks),
-            Command::Change { add, drop, .. } => beyond(add) || beyond(drop),
-            Command::Confirm { units, .. } | Command::Release { units, .. } => beyond(units),
-            Command::Claim { .. }
-            | Command::Cancel { .. }
-            | Command::Extend { .. }
-            | Command::Seats { .. }
-            | Command::Block { .. }
-            | Command::Move { .. }
-            | Command::Put { .. }
-            | Command::Steer { .. }
-            | Command::Raise { .. }
-            | Command::Tick { .. }
-            | Command::Settled { .. } => false,
-        }
+        command.pick_lists().into_iter().any(beyond)
     }
 
     /// Gives the service time, in microseconds, from which on all these units are free if nobody does anything until

@@ -1,6 +1,7 @@
 //! Properties of a command, whatever the state: each once, with a row for every kind.
 
-use super::{Command, Mark};
+use super::{Command, Mark, Pick, Wanted};
+use crate::limits::{GROUP_SEATS, HOLD_UNITS};
 
 impl Command<'_> {
     /// Gives the lowest level at which the command can be written.
@@ -69,5 +70,37 @@ impl Command<'_> {
             | Self::Tick { .. }
             | Self::Settled { .. } => false,
         }
+    }
+
+    /// Gives its lists of picks, each of which names units of one hold.
+    pub(crate) fn pick_lists(&self) -> [&[Pick<'_>]; 2] {
+        match self {
+            Self::Hold { picks, .. } => [picks, &[]],
+            Self::Change { add, drop, .. } => [add, drop],
+            Self::Confirm { units, .. } | Self::Release { units, .. } => [units, &[]],
+            Self::Claim { .. }
+            | Self::Cancel { .. }
+            | Self::Put { .. }
+            | Self::Steer { .. }
+            | Self::Extend { .. }
+            | Self::Seats { .. }
+            | Self::Block { .. }
+            | Self::Move { .. }
+            | Self::Raise { .. }
+            | Self::Tick { .. }
+            | Self::Settled { .. } => [&[], &[]],
+        }
+    }
+
+    /// Says whether it names so many units that, if all were the largest groups, a hold could not have them: only then
+    /// [`Campaign::names_too_much`](crate::campaign::Campaign::names_too_much) can say yes.
+    pub fn may_name_too_much(&self) -> bool {
+        let names = |pick: &Pick<'_>| match &pick.wanted {
+            Wanted::Units(names) => names.len(),
+            Wanted::Quantity { .. } | Wanted::Best(_) => 0,
+        };
+        let many =
+            |picks: &[Pick<'_>]| picks.iter().map(names).sum::<usize>() * GROUP_SEATS > HOLD_UNITS;
+        self.pick_lists().into_iter().any(many)
     }
 }

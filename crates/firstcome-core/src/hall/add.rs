@@ -19,10 +19,20 @@ struct Coming<'a> {
     grades: BTreeSet<&'a str>,
     channels: BTreeSet<&'a str>,
     prices: BTreeSet<Price>,
+    /// Seats for each row, without those that are in `row`.
     rows: BTreeMap<(&'a str, &'a str), usize>,
+    row: Option<ComingRow<'a>>,
     groups: BTreeMap<&'a str, usize>,
     /// Seats, and places of areas.
     units: u64,
+}
+
+/// The row of the seat looked at last: neighbours are mostly given together, so few seats need a search.
+struct ComingRow<'a> {
+    name: (&'a str, &'a str),
+    /// Seats that are in it already.
+    there: usize,
+    more: usize,
 }
 
 impl Hall {
@@ -40,8 +50,14 @@ impl Hall {
     ) -> Result<(), BadSeat> {
         self.check(seats, areas)?;
         self.seats.reserve_exact(seats.len());
+        let mut before: Option<(&SeatSettings<'_>, u32)> = None;
         for seat in seats {
-            self.add_seat(seat);
+            let same = before.filter(|(before, _)| {
+                !seat.row.is_empty() && (before.section, before.row) == (seat.section, seat.row)
+            });
+            let row = same.map_or_else(|| self.row(seat), |(_, row)| row);
+            self.add_seat(seat, row);
+            before = Some((seat, row));
         }
         for area in areas {
             self.add_area(area);
@@ -62,7 +78,8 @@ impl Hall {
         }
         for (at, seat) in seats.iter().enumerate() {
             let bad = |why| BadSeat { at, area: false, name: seat.name.into(), why };
-            self.check_seat(at, seat, &mut coming).map_err(bad)?;
+            let before = at.checked_sub(1).map(|before| &seats[before]);
+            self.check_seat(at, seat, before, &mut coming).map_err(bad)?;
         }
         for (at, area) in areas.iter().enumerate() {
             let bad = |why| BadSeat { at, area: true, name: area.name.into(), why };
@@ -77,6 +94,7 @@ impl Hall {
         &self,
         at: usize,
         seat: &SeatSettings<'a>,
+        before: Option<&SeatSettings<'a>>,
         coming: &mut Coming<'a>,
     ) -> Result<(), Unfit> {
         if at >= CHUNK_SEATS {
@@ -88,18 +106,42 @@ impl Hall {
             self.check_group(seat.group, coming)?;
         }
         at_most("seats", SEATS, self.seats.len() + at + 1)?;
-        if self.sections.find(seat.section).is_none() {
-            coming.sections.insert(seat.section);
+        // What the seat before it has was looked at with that one.
+        if before.is_none_or(|before| before.section != seat.section) {
+            if self.sections.find(seat.section).is_none() {
+                coming.sections.insert(seat.section);
+            }
+            at_most("sections", SECTIONS, self.sections.len() + coming.sections.len())?;
         }
-        at_most("sections", SECTIONS, self.sections.len() + coming.sections.len())?;
-        self.check_shared(seat.grade, seat.channel, seat.price, coming)?;
+        let shared = |seat: &SeatSettings<'a>| (seat.grade, seat.channel, seat.price);
+        if before.is_none_or(|before| shared(before) != shared(seat)) {
+            self.check_shared(seat.grade, seat.channel, seat.price, coming)?;
+        }
         if !seat.row.is_empty() {
-            let there = self.row_named(seat.section, seat.row).map_or(0, |row| row.seats.len());
-            let more = coming.rows.entry((seat.section, seat.row)).or_default();
-            *more += 1;
-            at_most("seats in one row", ROW_SEATS, there + *more)?;
+            let row = self.coming_row((seat.section, seat.row), coming);
+            row.more += 1;
+            at_most("seats in one row", ROW_SEATS, row.there + row.more)?;
         }
         self.check_units(1, coming)
+    }
+
+    /// Gives the row of the seat that is looked at, with the seats that came for it so far.
+    fn coming_row<'a, 'c>(
+        &self,
+        name: (&'a str, &'a str),
+        coming: &'c mut Coming<'a>,
+    ) -> &'c mut ComingRow<'a> {
+        let row = match coming.row.take() {
+            Some(row) if row.name == name => row,
+            before => {
+                if let Some(before) = before {
+                    coming.rows.insert(before.name, before.more);
+                }
+                let there = self.row_named(name.0, name.1).map_or(0, |row| row.seats.len());
+                ComingRow { name, there, more: coming.rows.get(&name).copied().unwrap_or_default() }
+            }
+        };
+        coming.row.insert(row)
     }
 
     fn check_area<'a>(
@@ -172,10 +214,9 @@ impl Hall {
         self.rows.get(*row as usize)
     }
 
-    fn add_seat(&mut self, wanted: &SeatSettings<'_>) {
+    fn add_seat(&mut self, wanted: &SeatSettings<'_>, row: u32) {
         let seat = self.seats.len() as u32;
         self.push_to_run(wanted, seat);
-        let row = self.row(wanted);
         let group = if wanted.group.is_empty() { NO_GROUP } else { self.add_group(wanted.group) };
         if let Some(group) = self.groups.get_mut(group as usize) {
             group.seats.push(seat);

@@ -128,6 +128,28 @@ fn every_limit_is_kept_to_the_last_one() {
     let bad = hall.add(&rows[CHUNK_SEATS..], &[]).unwrap_err();
     assert_eq!((&*bad.name, bad.at), ("4096", ROW_SEATS - CHUNK_SEATS));
     assert_eq!(bad.why, Unfit::TooMany { what: "seats in one row", most: ROW_SEATS });
+    // Also where the seats of several rows are given in turns, and the limit lies in another chunk than the first.
+    let turns: Vec<_> = long
+        .iter()
+        .enumerate()
+        .map(|(at, name)| SeatSettings { row: ["r", "s", "t"][at % 3], section: "x", ..seat(name) })
+        .collect();
+    let mut hall = Hall::new();
+    hall.add(&turns[..CHUNK_SEATS], &[]).unwrap();
+    hall.add(&turns[CHUNK_SEATS..], &[]).unwrap();
+    let more: Vec<String> = (0..ROW_SEATS).map(|n| format!("more{n}")).collect();
+    let turn = |row: &'static str, name| SeatSettings { row, section: "x", ..seat(name) };
+    let there = turns.iter().filter(|seat| seat.row == "r").count();
+    for chunk in more[..ROW_SEATS - there - 1].chunks(CHUNK_SEATS) {
+        let chunk: Vec<_> = chunk.iter().map(|name| turn("r", name)).collect();
+        hall.add(&chunk, &[]).unwrap();
+    }
+    // One fits; it comes in between others, and so does the next.
+    let last = [("a", "r"), ("b", "s"), ("c", "t"), ("d", "r")].map(|(name, row)| turn(row, name));
+    let bad = hall.add(&last, &[]).unwrap_err();
+    assert_eq!((&*bad.name, bad.at), ("d", 3));
+    assert_eq!(bad.why, Unfit::TooMany { what: "seats in one row", most: ROW_SEATS });
+    hall.add(&last[..3], &[]).unwrap();
     let too_long = "x".repeat(65);
     let bad = Hall::new().add(&[SeatSettings::named(&too_long)], &[]).unwrap_err();
     assert_eq!(bad.why, Unfit::Name(BadName::TooLong { bytes: 65, most: 64 }));
