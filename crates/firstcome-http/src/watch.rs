@@ -14,8 +14,6 @@ use tokio::sync::watch::Receiver;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// How long what was bad must be good before that is said: a store that fails every other call is said once.
 const GOOD_FOR: Duration = Duration::from_secs(2);
-/// How long nobody must lead before that is said: an election is quicker.
-const LEADERLESS_FOR: Duration = Duration::from_secs(1);
 
 /// Says what changes until the server is to stop.
 ///
@@ -80,9 +78,7 @@ impl Watch {
             }
             Some(_) | None => Role::Leaderless,
         };
-        let leaderless = app.leader.leaderless();
-        let is_said = self.role.as_ref() == Some(&role);
-        if is_said || role == Role::Leaderless && leaderless < LEADERLESS_FOR {
+        if self.role.as_ref() == Some(&role) {
             return;
         }
         if let Some(Role::Leader(term)) = self.role {
@@ -91,9 +87,8 @@ impl Watch {
         match &role {
             Role::Leader(term) => log!(LeaderElected, term, "this node leads"),
             Role::Follower(node, term) => log!(LeaderSeen, %node, term, "another node leads"),
-            Role::Leaderless => {
-                log!(NobodyLeads, "nobody leads: results are not settled, no snapshot is written");
-            }
+            // The node says so itself, with the reason, once that lasts: an election is quicker.
+            Role::Leaderless => {}
         }
         self.role = Some(role);
     }

@@ -1,12 +1,14 @@
 //! Generates the function that takes the lock, from the attribute and the function under it.
 
+use std::time::Duration;
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{Ident, ReturnType};
 
 use crate::function::Function;
-use crate::options::{OnLoss, Options};
+use crate::options::{Lease, OnLoss, Options};
 
 /// Gives the new function; after a mistake, its error and a function that causes no others.
 pub(crate) fn locked(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -42,8 +44,8 @@ pub(crate) fn try_locked(options: TokenStream, item: TokenStream) -> syn::Result
     let locks = locks(&function, &options)?;
 
     let key = options.key.expression();
-    let lease = u64::try_from(options.lease.as_millis()).unwrap_or(u64::MAX);
-    let wait = u64::try_from(options.wait.as_millis()).unwrap_or(u64::MAX);
+    let lease = lease(options.lease);
+    let wait = duration(options.wait);
     let Function { attributes, visibility, signature, body } = &function;
     // Known in the body by this name, as if it had been written there.
     let name = Ident::new("lease", Span::call_site());
@@ -78,8 +80,8 @@ pub(crate) fn try_locked(options: TokenStream, item: TokenStream) -> syn::Result
             let __firstcome_lease = match ::firstcome_lock::under_lock::take(
                 __firstcome_locks,
                 &#key,
-                ::core::time::Duration::from_millis(#lease),
-                ::core::time::Duration::from_millis(#wait),
+                #lease,
+                #wait,
             )
             .await
             {
@@ -93,6 +95,27 @@ pub(crate) fn try_locked(options: TokenStream, item: TokenStream) -> syn::Result
             __firstcome_output
         }
     })
+}
+
+/// Gives what sets the lease of the lock.
+fn lease(lease: Lease) -> TokenStream {
+    let calls = match lease {
+        Lease::Fixed(lease) => {
+            let lease = duration(lease);
+            quote! { .lease(#lease) }
+        }
+        Lease::Renewed { each, at_most } => {
+            let each = each.map(duration).into_iter();
+            let at_most = at_most.map(duration).into_iter();
+            quote! { #(.renewed(#each))* #(.hold_at_most(#at_most))* }
+        }
+    };
+    quote! { |lock: ::firstcome_lock::Lock| lock #calls }
+}
+
+fn duration(time: Duration) -> TokenStream {
+    let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    quote! { ::core::time::Duration::from_millis(#millis) }
 }
 
 /// Gives where the `Locks` come from.

@@ -34,7 +34,7 @@ impl Function {
             return Err(syn::Error::new(self.signature.fn_token.span, message));
         }
         let message = "the lock may be held by somebody else, so the function has to return a Result \
-                       (by a name that ends so) whose error is `From<firstcome_lock::Barred>`";
+                       (by a name that ends so) whose error is `From<firstcome_lock::LockedError>`";
         match &self.signature.output {
             ReturnType::Default => Err(syn::Error::new(self.signature.ident.span(), message)),
             ReturnType::Type(_, returned) if returns_result(returned) => Ok(()),

@@ -19,13 +19,15 @@ use proc_macro::TokenStream;
 /// |---|---|---|
 /// | `key = "…"` | must be given | the lock's name; `{argument}` and `{argument.field}` are filled in by their `Display`, `{{` is a brace |
 /// | `lease = "8m"` | 8 minutes | how long the lock is held at most, 50 ms to 100 years; it is not renewed |
+/// | `renewed`, `renewed = "30s"` | not renewed | the lock is held as long as the body runs, renewed in the background, for that time at once (by default the watchdog's lease, 30 s), 50 ms to 100 years; not with `lease` |
+/// | `hold_at_most = "1h"` | without an end | how long a renewed lock is held in all, 50 ms to 100 years; then it is lost |
 /// | `wait = "3s"` | 3 seconds | how long to wait for it; `"0s"` tries once |
 /// | `on_loss = stop` | `stop` | `stop` cancels the body at its next await when the lease is lost, and gives the loss as the error; `finish` lets it run |
 /// | `locks = EXPRESSION` | the argument `locks`, in a method without one `self.locks` | the `Locks` to use, or a reference to it |
 ///
 /// Times are a number with a unit: `ms`, `s`, `m`, `h` or `d`. `on_loss` may also be written in quotes.
 ///
-/// The function returns a `Result` whose error can be made `From<firstcome_lock::Barred>`: somebody else had the lock
+/// The function returns a `Result` whose error can be made `From<firstcome_lock::LockedError>`: somebody else had the lock
 /// for the whole wait, it was lost, or the store gave no answer. The return type has to be written with a name that
 /// ends in `Result`, so that a forgotten one is found here and not in the middle of generated code.
 ///
@@ -34,7 +36,7 @@ use proc_macro::TokenStream;
 /// Two calls with different arguments can have the same key (`"{a}:{b}"` with a colon in `a`): then they exclude each
 /// other without need. A lock is no barrier: with `finish`, or in a process that was paused, the body may still run
 /// when somebody else has the lock. Pass `lease.fence()` to writes that must not come from an old owner. An operator
-/// who frees the lock by force is not noticed before the lease would have ended.
+/// who frees the lock by force is not noticed before the lease would have ended; with `renewed`, at the next renewal.
 ///
 /// # Cancel safety
 ///
@@ -43,12 +45,12 @@ use proc_macro::TokenStream;
 /// # Examples
 ///
 /// ```
-/// use firstcome_lock::{Barred, Locks, locked};
+/// use firstcome_lock::{LockedError, Locks, locked};
 ///
 /// struct Order { id: u64 }
 ///
 /// #[locked(key = "order:{order.id}", wait = "500ms")]
-/// async fn pay(locks: &Locks, order: &Order) -> Result<u64, Barred> {
+/// async fn pay(locks: &Locks, order: &Order) -> Result<u64, LockedError> {
 ///     // … only one process in the world pays this order now …
 ///     Ok(lease.fence().get())
 /// }
@@ -57,12 +59,12 @@ use proc_macro::TokenStream;
 ///
 /// impl Desk {
 ///     #[locked(key = "seat:{self.hall}:{seat}", lease = "2m", on_loss = finish)]
-///     async fn seat(&self, seat: &str) -> Result<(), Barred> {
+///     async fn seat(&self, seat: &str) -> Result<(), LockedError> {
 ///         Ok(())
 ///     }
 /// }
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), Barred> {
+/// # async fn main() -> Result<(), LockedError> {
 /// let locks = Locks::memory();
 /// assert!(pay(&locks, &Order { id: 17 }).await? > 0);
 /// Desk { locks, hall: "main".to_owned() }.seat("A1").await?;
@@ -73,25 +75,25 @@ use proc_macro::TokenStream;
 /// A mistake is a compile error at the words that hold it:
 ///
 /// ```compile_fail
-/// # use firstcome_lock::{Barred, Locks, locked};
+/// # use firstcome_lock::{LockedError, Locks, locked};
 /// #[locked(key = "order:{oder}")] // there is no argument `oder`
-/// async fn pay(locks: &Locks, order: u64) -> Result<(), Barred> {
+/// async fn pay(locks: &Locks, order: u64) -> Result<(), LockedError> {
 ///     Ok(())
 /// }
 /// ```
 ///
 /// ```compile_fail
-/// # use firstcome_lock::{Barred, Locks, locked};
+/// # use firstcome_lock::{LockedError, Locks, locked};
 /// #[locked(key = "order:{order}", lease = "8 minutes")] // no such unit
-/// async fn pay(locks: &Locks, order: u64) -> Result<(), Barred> {
+/// async fn pay(locks: &Locks, order: u64) -> Result<(), LockedError> {
 ///     Ok(())
 /// }
 /// ```
 ///
 /// ```compile_fail
-/// # use firstcome_lock::{Barred, Locks, locked};
+/// # use firstcome_lock::{LockedError, Locks, locked};
 /// #[locked(key = "order:{order}")]
-/// fn pay(locks: &Locks, order: u64) -> Result<(), Barred> { // not async
+/// fn pay(locks: &Locks, order: u64) -> Result<(), LockedError> { // not async
 ///     Ok(())
 /// }
 /// ```

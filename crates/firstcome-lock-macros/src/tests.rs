@@ -4,7 +4,8 @@ use proc_macro2::TokenStream;
 
 use crate::expand::try_locked;
 
-const GOOD: &str = "async fn pay(locks: &Locks, order: &Order) -> Result<(), Barred> { Ok(()) }";
+const GOOD: &str =
+    "async fn pay(locks: &Locks, order: &Order) -> Result<(), LockedError> { Ok(()) }";
 
 /// Expands, and gives the message of the mistake and the words it points at.
 #[track_caller]
@@ -26,7 +27,7 @@ fn an_unknown_argument_is_pointed_at_and_the_known_ones_are_named() {
     let key = r#""order:{oder.id}""#;
     points_at(&format!("key = {key}"), GOOD, key, "no argument `oder`");
     points_at(&format!("key = {key}"), GOOD, key, "there are `locks`, `order`");
-    let alone = "async fn pay() -> Result<(), Barred> { Ok(()) }";
+    let alone = "async fn pay() -> Result<(), LockedError> { Ok(()) }";
     points_at(r#"key = "{self.name}", locks = LOCKS"#, alone, r#""{self.name}""#, "none at all");
 }
 
@@ -65,7 +66,7 @@ fn a_bad_duration_is_pointed_at() {
 #[test]
 fn a_function_that_cannot_wait_or_cannot_fail_is_pointed_at() {
     let options = r#"key = "a""#;
-    let plain = "pub fn pay(locks: &Locks) -> Result<(), Barred> { Ok(()) }";
+    let plain = "pub fn pay(locks: &Locks) -> Result<(), LockedError> { Ok(()) }";
     points_at(options, plain, "fn", "async fn");
     points_at(options, "async fn pay(locks: &Locks) {}", "pay", "return a Result");
     points_at(options, "async fn pay(locks: &Locks) -> u64 { 1 }", "u64", "return a Result");
@@ -82,14 +83,28 @@ fn an_unknown_option_is_pointed_at() {
 }
 
 #[test]
+fn what_cannot_be_together_is_pointed_at() {
+    let both = r#"key = "a", lease = "8m", renewed"#;
+    points_at(both, GOOD, "lease", "not renewed: leave it out");
+    let both = r#"key = "a", renewed = "30s", lease = "8m""#;
+    points_at(both, GOOD, "lease", "not renewed: leave it out");
+    let alone = r#"key = "a", hold_at_most = "1h""#;
+    points_at(alone, GOOD, "hold_at_most", "add `renewed`");
+    points_at(r#"key = "a", renewed = "49ms""#, GOOD, r#""49ms""#, "at least 50ms");
+    points_at(r#"key = "a", renewed = yes"#, GOOD, "yes", "expected string literal");
+    points_at(r#"key = "a", renewed, renewed"#, GOOD, "renewed", "given twice");
+    points_at(r#"key = "a", renewed, hold_at_most = "0s""#, GOOD, r#""0s""#, "at least 50ms");
+}
+
+#[test]
 fn nobody_knows_where_the_locks_come_from() {
-    let function = "async fn pay(order: u64) -> Result<(), Barred> { Ok(()) }";
+    let function = "async fn pay(order: u64) -> Result<(), LockedError> { Ok(()) }";
     points_at(r#"key = "{order}""#, function, "pay", "where do the locks come from");
 }
 
 #[test]
 fn an_argument_that_would_hide_the_lease_is_pointed_at() {
-    let function = "async fn pay(locks: &Locks, lease: u64) -> Result<(), Barred> { Ok(()) }";
+    let function = "async fn pay(locks: &Locks, lease: u64) -> Result<(), LockedError> { Ok(()) }";
     points_at(r#"key = "a""#, function, "lease", "something else");
 }
 

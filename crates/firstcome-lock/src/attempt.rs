@@ -7,19 +7,19 @@ use firstcome_store::Effect;
 use tokio::time::Instant;
 
 use crate::ask::Ask;
-use crate::background_task::RunToEnd;
-use crate::durations::later;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::{Grant, LeaseOptions};
 use crate::inject::Mistake;
-use crate::lease::{Lease, Tried};
+use crate::lease::{Lease, TryLock};
 use crate::owner::EntryGuard;
 use crate::requests::AcquireAnswer;
 use crate::shared::Shared;
 use crate::undo::undo;
+use firstcome_store::client::RunToEnd;
+use firstcome_store::client::later;
 
 /// Asks once. A caller that walks away after it began leaves nothing behind.
-pub(crate) fn attempt(shared: &Arc<Shared>, ask: &Ask) -> RunToEnd<Result<Tried, Failure>> {
+pub(crate) fn attempt(shared: &Arc<Shared>, ask: &Ask) -> RunToEnd<Result<TryLock, Error>> {
     attempt_as(shared, ask, false)
 }
 
@@ -27,11 +27,11 @@ pub(crate) fn attempt(shared: &Arc<Shared>, ask: &Ask) -> RunToEnd<Result<Tried,
 pub(crate) fn attempt_and_wait(
     shared: &Arc<Shared>,
     ask: &Ask,
-) -> RunToEnd<Result<Tried, Failure>> {
+) -> RunToEnd<Result<TryLock, Error>> {
     attempt_as(shared, ask, true)
 }
 
-fn attempt_as(shared: &Arc<Shared>, ask: &Ask, waits: bool) -> RunToEnd<Result<Tried, Failure>> {
+fn attempt_as(shared: &Arc<Shared>, ask: &Ask, waits: bool) -> RunToEnd<Result<TryLock, Error>> {
     let (shared_, ask) = (Arc::clone(shared), ask.clone());
     shared.background.run_to_end(move |wanted| carry_out(shared_, ask, waits, wanted))
 }
@@ -41,7 +41,7 @@ async fn carry_out(
     ask: Ask,
     waits: bool,
     wanted: Arc<AtomicBool>,
-) -> Result<Tried, Failure> {
+) -> Result<TryLock, Error> {
     shared.open()?;
     shared.backend.ready().await?;
     let mut entry = match &ask.owner {
@@ -53,7 +53,7 @@ async fn carry_out(
     };
     if !wanted.load(Ordering::Acquire) {
         // The caller dropped this before anything was sent, so nobody sees the answer.
-        return Err(Failure::Closed);
+        return Err(Error::Closed);
     }
     shared.open()?;
     let (owner, known_holds) = match (&ask.owner, &entry) {
@@ -64,14 +64,16 @@ async fn carry_out(
     let mut options = ask.options;
     let valid = entry.as_ref().and_then(|entry| entry.valid_lock());
     if let Some(held) = valid.as_ref().filter(|held| held.renewed) {
-        options = LeaseOptions { lease: held.lease(), renewed: true };
+        options = LeaseOptions { lease: held.lease(), renewed: true, ..options };
     }
 
     let sent = Instant::now();
     let asked = valid.as_ref().map(|held| held.asked_now());
     match shared.backend.acquire(&ask.keys, &owner, options.lease, waits).await {
-        Ok(AcquireAnswer::Held { remaining }) => Ok(Tried::Held { remaining }),
-        Ok(AcquireAnswer::Late) => Err(Failure::Late),
+        Ok(AcquireAnswer::Held { remaining }) => {
+            Ok(TryLock::Held { name: ask.keys.name.clone(), remaining: remaining.into() })
+        }
+        Ok(AcquireAnswer::Late) => Err(Error::Late),
         Ok(AcquireAnswer::Yes { holds, fence }) => {
             let again = valid.zip(asked).filter(|_| holds > 1);
             let held = match again {
@@ -96,12 +98,13 @@ async fn carry_out(
             drop(entry);
             if !wanted.load(Ordering::Acquire) && shared.mistakes.makes(Mistake::LeaveLostGrants) {
                 lease.leak();
-                return Err(Failure::Closed);
+                return Err(Error::Closed);
             }
             // The request was under way when the client was closed; closing waits for this.
             shared.open()?;
+            let lease = lease.on_replicas().await?;
             // Dropping the lease gives it back.
-            if lease.is_valid() { Ok(Tried::Got(lease)) } else { Err(Failure::Late) }
+            if lease.is_valid() { Ok(TryLock::Acquired(lease)) } else { Err(Error::Late) }
         }
         Err((failure, not_after)) => {
             if failure.effect() == Effect::Unknown

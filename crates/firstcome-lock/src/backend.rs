@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::holder::Holder;
 use crate::keys::Keys;
 use crate::memory::Memory;
+#[cfg(feature = "redis")]
 use crate::redis::RedisBackend;
 use crate::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
-    Topic, UndoAnswer,
+    TogetherAnswer, Topic, UndoAnswer,
 };
 #[cfg(feature = "sql")]
 use crate::sql::SqlBackend;
@@ -18,16 +19,31 @@ use crate::subscriber::Subscriber;
 /// Where locks are stored.
 #[derive(Debug)]
 pub(crate) enum Backend {
-    Redis(RedisBackend),
+    #[cfg(feature = "redis")]
+    Redis(Box<RedisBackend>),
     #[cfg(feature = "sql")]
     Sql(Box<SqlBackend>),
     Memory(Memory),
+}
+
+impl Backend {
+    /// Tells whether a release answers how many were told of it.
+    pub(crate) fn counts_receivers(&self) -> bool {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => true,
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => false,
+            Self::Memory(_) => false,
+        }
+    }
 }
 
 /// Calls the same function on whichever store it is.
 macro_rules! on_either {
     ($self:ident, $store:ident => $call:expr) => {
         match $self {
+            #[cfg(feature = "redis")]
             Backend::Redis($store) => $call.await,
             #[cfg(feature = "sql")]
             Backend::Sql($store) => $call.await,
@@ -38,7 +54,7 @@ macro_rules! on_either {
 
 impl Backend {
     /// Waits until a request can be sent.
-    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+    pub(crate) async fn ready(&self) -> Result<(), Error> {
         on_either!(self, store => store.ready())
     }
 
@@ -51,8 +67,9 @@ impl Backend {
         lease: Duration,
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
         waits: bool,
-    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => store.acquire(keys, owner, lease).await,
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.acquire(keys, owner, lease, waits).await,
@@ -60,10 +77,55 @@ impl Backend {
         }
     }
 
+    /// Tells whether several locks can be taken in one step.
+    pub(crate) fn takes_several_at_once(&self) -> bool {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => true,
+            Self::Memory(_) => false,
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => false,
+        }
+    }
+
+    /// Asks once for several locks, of a store that takes them in one step.
+    pub(crate) async fn acquire_together(
+        &self,
+        keys: &[&Keys],
+        owner: &str,
+        lease: Duration,
+    ) -> Result<TogetherAnswer, (Error, NotAfter)> {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.acquire_together(keys, owner, lease).await,
+            Self::Memory(_) => Err((Error::unexpected("a store that can do that"), NotAfter(0))),
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => Err((Error::unexpected("a store that can do that"), NotAfter(0))),
+        }
+    }
+
+    /// Waits until a hold that was just confirmed is on as many replicas as were asked for.
+    pub(crate) async fn wait_for_replicas(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(store) => store.wait_for_replicas(keys, owner, lease).await,
+            Self::Memory(_) => Ok(()),
+            #[cfg(feature = "sql")]
+            Self::Sql(_) => Ok(()),
+        }
+    }
+
     /// Tells whether the store always recognises a release that is sent again.
     pub(crate) fn recognises_releases(&self) -> bool {
         match self {
-            Self::Redis(_) | Self::Memory(_) => true,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => true,
+            Self::Memory(_) => true,
             // The next owner overwrites what shows it.
             #[cfg(feature = "sql")]
             Self::Sql(_) => false,
@@ -71,9 +133,12 @@ impl Backend {
     }
 
     /// Tells whether there are semaphores and read/write locks.
+    #[cfg(feature = "permits")]
     pub(crate) fn has_permits(&self) -> bool {
         match self {
-            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => false,
+            Self::Memory(_) => false,
             #[cfg(feature = "sql")]
             Self::Sql(_) => true,
         }
@@ -86,15 +151,12 @@ impl Backend {
         owner: &str,
         keep: u64,
         not_after: NotAfter,
-    ) -> Result<UndoAnswer, Failure> {
+    ) -> Result<UndoAnswer, Error> {
         on_either!(self, store => store.undo(keys, owner, keep, not_after))
     }
 
     /// Gives back one hold.
-    pub(crate) async fn release(
-        &self,
-        asked: ReleaseRequest<'_>,
-    ) -> Result<ReleaseAnswer, Failure> {
+    pub(crate) async fn release(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         on_either!(self, store => store.release(asked))
     }
 
@@ -108,8 +170,9 @@ impl Backend {
         lease: Duration,
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
         more_wait: bool,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, Error> {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => store.pass(owner, next_keys, next, lease).await,
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.pass(owner, next_keys, next, lease, more_wait).await,
@@ -120,7 +183,9 @@ impl Backend {
     /// Tells whether a release is said only where the store knows that somebody waits.
     pub(crate) fn tells_only_who_waits(&self) -> bool {
         match self {
-            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => false,
+            Self::Memory(_) => false,
             #[cfg(feature = "sql")]
             Self::Sql(_) => true,
         }
@@ -131,21 +196,23 @@ impl Backend {
         &self,
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<RenewalAnswer>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Error> {
         on_either!(self, store => store.renew(holds, lease))
     }
 
     /// Tells who holds a lock.
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         on_either!(self, store => store.inspect(keys))
     }
 
     /// Lists what is held, where there is a list.
-    pub(crate) async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Failure> {
+    pub(crate) async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Error> {
         match self {
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.held().await.map(Some),
-            Self::Redis(_) | Self::Memory(_) => Ok(None),
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => Ok(None),
+            Self::Memory(_) => Ok(None),
         }
     }
 
@@ -154,23 +221,26 @@ impl Backend {
         match self {
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.polls(),
-            Self::Redis(_) | Self::Memory(_) => false,
+            #[cfg(feature = "redis")]
+            Self::Redis(_) => false,
+            Self::Memory(_) => false,
         }
     }
 
     /// Frees a lock whoever holds it; tells whether anybody did.
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
         on_either!(self, store => store.force(keys))
     }
 
     /// Tells how long a key is taken for, without trying to take it; `None` where it is free.
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
         on_either!(self, store => store.taken_for(keys))
     }
 
     /// Subscribes; confirmed when this returns.
-    pub(crate) async fn subscribe(&self, topic: Topic<'_>) -> Result<Subscriber, Failure> {
+    pub(crate) async fn subscribe(&self, topic: Topic<'_>) -> Result<Subscriber, Error> {
         Ok(match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => Subscriber::Redis(store.listen(topic).await?),
             #[cfg(feature = "sql")]
             Self::Sql(store) => Subscriber::Sql(store.listen(topic).await?),
@@ -179,7 +249,7 @@ impl Backend {
     }
 
     /// Removes release ids that nobody will send again, or what else nobody needs.
-    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Failure> {
+    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Error> {
         on_either!(self, store => store.forget(release_ids))
     }
 
@@ -189,7 +259,7 @@ impl Backend {
         name: &str,
         record: &Record,
         owner: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         on_either!(self, store => store.announce(name, record, owner))
     }
 
@@ -197,7 +267,7 @@ impl Backend {
     pub(crate) async fn leader(
         &self,
         name: &str,
-    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+    ) -> Result<(Option<Record>, Option<Duration>), Error> {
         on_either!(self, store => store.leader(name))
     }
 
@@ -208,13 +278,14 @@ impl Backend {
         fence: u64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Result<(), u64>, Failure> {
+    ) -> Result<Result<(), u64>, Error> {
         on_either!(self, store => store.guarded_write(key, fence, owner, value))
     }
 
     /// Waits until requests go over a new connection, which may lead to a server that knows less.
     pub(crate) async fn reconnected(&self, seen: &mut u64) {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => store.reconnected(seen).await,
             // A database does not forget what it committed; where a failover does, a new connection is no sign of it: those
             // of a pool come and go, and one who is at rest makes none.
@@ -227,6 +298,7 @@ impl Backend {
     /// Gives how long one request may take.
     pub(crate) fn answer_within(&self) -> Duration {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => store.answer_within(),
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.answer_within(),
@@ -236,6 +308,7 @@ impl Backend {
 
     pub(crate) async fn close(&self) {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(store) => store.close().await,
             #[cfg(feature = "sql")]
             Self::Sql(store) => store.close().await,

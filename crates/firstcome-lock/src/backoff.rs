@@ -16,20 +16,10 @@ const LONGEST_BASE: Duration = Duration::from_secs(3600);
 ///
 /// The pauses are 1.5, 2, 2.5 and 3 times the base, from then on 3 times, each up to 15, 13.6, 12.5 and 11.5 % shorter
 /// or longer. So those who began together soon try apart, and nobody waits much longer than the others.
-///
-/// # Examples
-///
-/// ```
-/// use std::time::Duration;
-/// let mut pauses = firstcome_lock::Backoff::new(Duration::from_millis(100)).tries(2).pauses();
-/// let first = pauses.next().unwrap();
-/// assert!((127..=173).contains(&first.as_millis()));
-/// pauses.next().unwrap();
-/// assert_eq!(pauses.next(), None);
-/// ```
 #[derive(Debug, Clone)]
 pub struct Backoff {
     base: Duration,
+    most: Duration,
     tries: Option<u32>,
 }
 
@@ -38,7 +28,14 @@ impl Backoff {
     /// long.
     #[must_use]
     pub fn new(base: Duration) -> Self {
-        Self { base: base.clamp(LEAST_BASE, LONGEST_BASE), tries: None }
+        Self { base: base.clamp(LEAST_BASE, LONGEST_BASE), most: Duration::MAX, tries: None }
+    }
+
+    /// Makes no pause longer than this, 1 ms or more; without it the longest is 3.4 times the base.
+    #[must_use]
+    pub fn most(mut self, pause: Duration) -> Self {
+        self.most = pause.max(LEAST_BASE);
+        self
     }
 
     /// Ends after so many pauses; without it there is no end.
@@ -49,9 +46,8 @@ impl Backoff {
     }
 
     /// Gives the pauses, one after the other.
-    #[must_use]
-    pub fn pauses(&self) -> Pauses {
-        Pauses { base: self.base, left: self.tries, done: 0 }
+    pub(crate) fn pauses(&self) -> Pauses {
+        Pauses { base: self.base, most: self.most, left: self.tries, done: 0 }
     }
 }
 
@@ -64,8 +60,9 @@ impl Default for Backoff {
 
 /// The pauses of a [`Backoff`].
 #[derive(Debug, Clone)]
-pub struct Pauses {
+pub(crate) struct Pauses {
     base: Duration,
+    most: Duration,
     left: Option<u32>,
     done: usize,
 }
@@ -80,14 +77,11 @@ impl Iterator for Pauses {
         let step = self.done.min(GROWTH.len() - 1);
         self.done += 1;
         let swing = JITTER[step] * (2.0 * fastrand::f64() - 1.0);
-        Some(self.base.mul_f64(GROWTH[step] * (1.0 + swing)))
+        let pause = self.base.mul_f64(GROWTH[step] * (1.0 + swing));
+        // At the most they differ, too.
+        let longest = || self.most.mul_f64(1.0 - JITTER[step] * fastrand::f64());
+        Some(if pause > self.most { longest() } else { pause })
     }
-}
-
-/// How long to pause after so many failures: growing to a second, never the same for two clients.
-pub(crate) fn pause(tries: u32) -> Duration {
-    let longest = 20_u64 << tries.min(6);
-    Duration::from_millis(fastrand::u64(longest / 2..=longest.min(1000)))
 }
 
 #[cfg(test)]
@@ -114,6 +108,16 @@ mod tests {
                 assert!(pause >= LEAST_BASE && pause <= LONGEST_BASE * 4, "{base:?}: {pause:?}");
             }
         }
+    }
+
+    #[test]
+    fn pauses_are_capped() {
+        let most = Duration::from_millis(200);
+        let backoff = Backoff::new(Duration::from_millis(100)).most(most);
+        let pauses: Vec<_> = backoff.pauses().take(50).collect();
+        assert!(pauses.iter().all(|pause| *pause <= most));
+        assert!(pauses.iter().skip(4).all(|pause| *pause >= most * 8 / 10 && *pause > pauses[0]));
+        assert!(backoff.most(Duration::ZERO).pauses().take(5).all(|pause| !pause.is_zero()));
     }
 
     #[test]

@@ -2,15 +2,24 @@
 
 use std::time::Duration;
 
+use firstcome_store::Store;
+#[cfg(feature = "mysql")]
+use firstcome_store::mysql::Options as MySqlOptions;
+#[cfg(feature = "postgres")]
+use firstcome_store::postgres::Options as PostgresOptions;
+#[cfg(feature = "sqlite")]
+use firstcome_store::sqlite::Options as SqliteOptions;
+#[cfg(feature = "redis")]
 use firstcome_store::{Options, Redis};
 
 use crate::backend::Backend;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::inject::Mistakes;
 use crate::locks::Locks;
 use crate::memory::Memory;
-use crate::redis::RedisBackend;
+#[cfg(feature = "redis")]
+use crate::redis::{RedisBackend, ReplicaCheck, Replicas, check_rights};
 use crate::shared::Shared;
 #[cfg(feature = "mysql")]
 use crate::sql::MySqlTable;
@@ -43,6 +52,8 @@ pub struct Builder {
     watchdog_lease: Duration,
     ride_out: Duration,
     passes: u32,
+    #[cfg(feature = "redis")]
+    replicas: Option<Replicas>,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only databases have tables"))]
     make_tables: bool,
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only tables have old rows"))]
@@ -55,19 +66,24 @@ impl Locks {
     ///
     /// | URL | store | feature |
     /// |---|---|---|
-    /// | see [`Options::new`](crate::Options::new) | Redis, Valkey | |
+    /// | `redis://[user:password@]host[:port][/database]` | Redis, Valkey | `redis` |
+    /// | `redis+sentinel://host[:port],host[:port]…/master[/database]` | Redis, Valkey behind Sentinel | `redis` |
     /// | `postgres://user[:password]@host[:port]/database` | PostgreSQL | `postgres` |
-    /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB, MySQL | `mysql` |
+    /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB (MySQL untested) | `mysql` |
     /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
+    ///
+    /// Over TLS they are `rediss://…`, `rediss+sentinel://…`, and with `?sslmode=require` the databases, which is their
+    /// default beyond this machine: that needs the feature `tls`.
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] with the reason of the first try.
+    /// [`Error::Store`] with the reason of the first try; there [`NotBuilt`](crate::StoreError::NotBuilt) for the URL of
+    /// a store whose feature is off.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn connect(url: &str) -> Result<Self, Failure> {
+    pub async fn connect(url: &str) -> Result<Self, Error> {
         Self::builder().connect_to(url).await
     }
 
@@ -104,6 +120,8 @@ impl Default for Builder {
             watchdog_lease: WATCHDOG_LEASE,
             ride_out: RIDE_OUT,
             passes: PASSES,
+            #[cfg(feature = "redis")]
+            replicas: None,
             make_tables: true,
             sweep_every: SWEEP_EVERY,
             mistakes: Mistakes::default(),
@@ -130,15 +148,33 @@ impl Builder {
     /// Sets how many times in a row a lock may be passed from task to task within this client before everybody may try,
     /// default 8; with 0 each release frees the lock.
     ///
-    /// Fewer are fairer to other processes, more cost the store less.
+    /// Fewer make the waits of other processes shorter, more cost the store less. After that many this client lets others have as
+    /// many turns as it had, in Redis, where somebody else listens: it asks again once they had them, or once nobody has had one for 3 ms.
     #[must_use]
     pub fn passes(mut self, times: u32) -> Self {
         self.passes = times;
         self
     }
 
+    /// Has so many replicas of Redis, 1 to 100, acknowledge each lock that is taken, within a time of 1 ms to 1 s; by default
+    /// none has to.
+    ///
+    /// Where too few do in time, the lock is given back and the call fails with
+    /// [`Error::TooFewReplicas`]; one who waits tries again for as long as
+    /// [`Builder::ride_out`] says. It makes it less likely that a failover forgets a lock, and does not exclude it: see
+    /// `docs/locks.md`. Renewals and releases are not waited for.
+    ///
+    /// It costs a connection of its own, one more command for each lock taken, and `WAIT` for each group of them that are
+    /// taken at the same time; no lock is passed on within the process. The user needs the right to `WAIT`.
+    #[cfg(feature = "redis")]
+    #[must_use]
+    pub fn replicas(mut self, count: u32, within: Duration) -> Self {
+        self.replicas = Some(Replicas { count, within });
+        self
+    }
+
     /// Makes the client make a mistake; for this crate's own tests.
-    #[cfg(feature = "inject")]
+    #[cfg(firstcome_lock_inject)]
     #[doc(hidden)]
     #[must_use]
     pub fn inject(mut self, mistake: crate::Mistake) -> Self {
@@ -147,7 +183,7 @@ impl Builder {
     }
 
     /// Looks for old rows after each release and not once a minute; for this crate's own tests.
-    #[cfg(all(feature = "sql", feature = "inject"))]
+    #[cfg(all(feature = "sql", firstcome_lock_inject))]
     #[doc(hidden)]
     #[must_use]
     pub fn sweep_at_once(mut self) -> Self {
@@ -155,85 +191,103 @@ impl Builder {
         self
     }
 
-    /// Connects to the Redis or Valkey that `options` name.
+    /// Connects to the Redis or Valkey that `options` name, and asks whether the user may do what locks need.
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first try, among them
+    /// [`Denied`](crate::StoreError::Denied) where the user lacks a right that the README lists, which it names; rights to keys and channels
+    /// are looked at only where the user may reach all of `fc:*`. [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn connect(self, options: Options) -> Result<Locks, Failure> {
+    #[cfg(feature = "redis")]
+    pub async fn connect(self, options: Options) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        let replicas = match self.replicas {
+            Some(replicas) => Some(ReplicaCheck::connect(check(replicas)?, options.clone()).await?),
+            None => None,
+        };
         let redis = Redis::connect(options).await?;
-        Ok(self.start(Backend::Redis(RedisBackend::new(redis, self.mistakes))))
+        if let Err(denied) = check_rights(&redis).await {
+            redis.close().await;
+            return Err(denied);
+        }
+        let store = RedisBackend::new(redis, replicas, self.mistakes);
+        Ok(self.start(Backend::Redis(Box::new(store))))
     }
 
     /// Connects to the store that a URL names, with the defaults for everything else: see [`Locks::connect`].
     ///
     /// # Errors
     ///
-    /// As [`Locks::connect`], and [`Failure::OutOfRange`] for the watchdog's lease.
+    /// As [`Locks::connect`], and [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn connect_to(self, url: &str) -> Result<Locks, Failure> {
-        match url.split_once("://").map(|(scheme, _)| scheme) {
+    pub async fn connect_to(self, url: &str) -> Result<Locks, Error> {
+        match Store::of_url(url)? {
+            #[cfg(feature = "redis")]
+            Store::Redis => self.connect(Options::new(url)).await,
+            #[cfg(not(feature = "redis"))]
+            Store::Redis => Err(Store::Redis.not_built().into()),
             #[cfg(feature = "postgres")]
-            Some("postgres" | "postgresql") => self.postgres(postgres_options(url)).await,
+            Store::PostgreSql => self.postgres(postgres_options(url)).await,
+            #[cfg(not(feature = "postgres"))]
+            Store::PostgreSql => Err(Store::PostgreSql.not_built().into()),
             #[cfg(feature = "mysql")]
-            Some("mysql" | "mariadb") => {
-                self.mysql(firstcome_store::mysql::Options::new(url)).await
-            }
+            Store::MySql => self.mysql(MySqlOptions::new(url)).await,
+            #[cfg(not(feature = "mysql"))]
+            Store::MySql => Err(Store::MySql.not_built().into()),
             #[cfg(feature = "sqlite")]
-            Some("sqlite") => self.sqlite(firstcome_store::sqlite::Options::from_url(url)?).await,
-            _ => self.connect(Options::new(url)).await,
+            Store::Sqlite => self.sqlite(SqliteOptions::from_url(url)?).await,
+            #[cfg(not(feature = "sqlite"))]
+            Store::Sqlite => Err(Store::Sqlite.not_built().into()),
         }
     }
 
     /// Connects to a PostgreSQL, version 12 or later, and makes the tables `firstcome_locks` and `firstcome_guards`
     /// where they are missing: see [`Builder::make_tables`].
     ///
-    /// Up to [`connections`](firstcome_store::postgres::Options::connections) are used to ask for locks, two more to
+    /// Up to [`connections`](crate::PostgresOptions::connections) are used to ask for locks, two more to
     /// renew them and to give them back, and one to hear of releases. Behind a pooler (PgBouncer in transaction mode)
     /// nothing can be heard, and whoever waits asks again after pauses; [`Locks::polls`] tells.
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first try, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
     #[cfg(feature = "postgres")]
-    pub async fn postgres(
-        self,
-        options: firstcome_store::postgres::Options,
-    ) -> Result<Locks, Failure> {
+    pub async fn postgres(self, options: PostgresOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        self.without_replicas()?;
         let table = PostgresTable::connect(options, self.make_tables).await?;
         Ok(self.start_sql(Table::Postgres(table)))
     }
 
-    /// Connects to a MariaDB, version 10.6 or later, or a MySQL, and makes the tables `firstcome_locks` and
+    /// Connects to a MariaDB, version 10.6 or later, and makes the tables `firstcome_locks` and
     /// `firstcome_guards` where they are missing: see [`Builder::make_tables`].
     ///
-    /// Tested with MariaDB; no test has run with MySQL, whose documentation the statements follow, too. Up to
-    /// [`connections`](firstcome_store::mysql::Options::connections) are used to ask for locks, and two more to renew
+    /// The statements follow the documentation of MySQL, too, but no test has run with it. Up to
+    /// [`connections`](crate::MySqlOptions::connections) are used to ask for locks, and two more to renew
     /// them and to give them back. Nobody says when a lock is free, so whoever waits asks again after pauses.
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] with the reason of the first try, [`Failure::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first try, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
     #[cfg(feature = "mysql")]
-    pub async fn mysql(self, options: firstcome_store::mysql::Options) -> Result<Locks, Failure> {
+    pub async fn mysql(self, options: MySqlOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        self.without_replicas()?;
         let table = MySqlTable::connect(options, self.make_tables).await?;
         Ok(self.start_sql(Table::MySql(Box::new(table))))
     }
@@ -246,14 +300,15 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] where it cannot be opened, [`Failure::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] where it cannot be opened, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
     #[cfg(feature = "sqlite")]
-    pub async fn sqlite(self, options: firstcome_store::sqlite::Options) -> Result<Locks, Failure> {
+    pub async fn sqlite(self, options: SqliteOptions) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        self.without_replicas()?;
         let table = SqliteTable::open(options, self.make_tables).await?;
         Ok(self.start_sql(Table::Sqlite(table)))
     }
@@ -272,13 +327,14 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// [`Failure::OutOfRange`] for the watchdog's lease.
+    /// [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Panics
     ///
     /// Panics outside of a tokio runtime.
-    pub fn memory(self, memory: &Memory) -> Result<Locks, Failure> {
+    pub fn memory(self, memory: &Memory) -> Result<Locks, Error> {
         within("the watchdog's lease", self.watchdog_lease, LEAST_LEASE, LONGEST)?;
+        self.without_replicas()?;
         Ok(self.with_memory(memory))
     }
 
@@ -293,15 +349,47 @@ impl Builder {
 
     fn start(&self, backend: Backend) -> Locks {
         let (lease, ride_out) = (self.watchdog_lease, self.ride_out);
-        let shared = Shared::start(backend, lease, ride_out, self.passes, self.mistakes);
+        // One who is passed a lock would have to wait for replicas, too, with somebody else's release behind it.
+        let passes = if self.waits_for_replicas() { 0 } else { self.passes };
+        let shared = Shared::start(backend, lease, ride_out, passes, self.mistakes);
         Locks::of(shared)
     }
+
+    fn waits_for_replicas(&self) -> bool {
+        #[cfg(feature = "redis")]
+        return self.replicas.is_some();
+        #[cfg(not(feature = "redis"))]
+        false
+    }
+
+    /// Refuses to wait for replicas at a store that has none.
+    fn without_replicas(&self) -> Result<(), Error> {
+        if !self.waits_for_replicas() {
+            return Ok(());
+        }
+        Err(Error::Unfit {
+            what: "the setting `replicas`",
+            reason: "this store cannot be asked for replicas".to_owned(),
+            hint: "leave it out; a database waits for its replicas as its own settings say",
+        })
+    }
+}
+
+#[cfg(feature = "redis")]
+fn check(replicas: Replicas) -> Result<Replicas, Error> {
+    within("replicas", replicas.within, Replicas::LEAST_WAIT, Replicas::LONGEST_WAIT)?;
+    if (1..=Replicas::MOST).contains(&replicas.count) {
+        return Ok(replicas);
+    }
+    Err(Error::Unfit {
+        what: "the number of replicas",
+        reason: format!("{} is not possible", replicas.count),
+        hint: "ask for 1 to 100, or leave it out",
+    })
 }
 
 /// What is asked of a PostgreSQL for locks: answers come soon, or not at all.
 #[cfg(feature = "postgres")]
-fn postgres_options(url: &str) -> firstcome_store::postgres::Options {
-    firstcome_store::postgres::Options::new(url)
-        .answer_within(ANSWER_WITHIN)
-        .lock_within(ANSWER_WITHIN / 2)
+fn postgres_options(url: &str) -> PostgresOptions {
+    PostgresOptions::new(url).answer_within(ANSWER_WITHIN).lock_within(ANSWER_WITHIN / 2)
 }

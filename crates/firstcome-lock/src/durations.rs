@@ -1,10 +1,8 @@
-//! The durations that are possible, and adding them to a time.
+//! The durations that are possible.
 
 use std::time::Duration;
 
-use tokio::time::Instant;
-
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The shortest lease: what is left of it after the margin must be worth something.
 pub(crate) const LEAST_LEASE: Duration = Duration::from_millis(50);
@@ -18,15 +16,10 @@ pub(crate) fn within(
     given: Duration,
     least: Duration,
     most: Duration,
-) -> Result<Duration, Failure> {
+) -> Result<Duration, Error> {
     if (least..=most).contains(&given) {
         Ok(given)
     } else {
-        Err(Failure::OutOfRange { what, given, least, most })
+        Err(Error::OutOfRange { what, given, least, most })
     }
-}
-
-/// Adds without overflow; a time too far away is a century away.
-pub(crate) fn later(from: Instant, by: Duration) -> Instant {
-    from.checked_add(by).unwrap_or_else(|| from + Duration::from_secs(3_155_760_000))
 }

@@ -15,15 +15,14 @@ pub use self::leader::Leader;
 use self::term::CurrentTerm;
 pub use self::term::Term;
 pub use self::watch::Watch;
-use crate::backoff::pause;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
-use crate::lease::{Released, Tried};
+use crate::lease::{Released, TryLock};
 use crate::locks::Locks;
 use crate::requests::Record;
-use crate::while_valid::while_valid;
+use firstcome_store::client::pause;
 
 /// The lease of a leader, where nothing else is said.
 const LEASE: Duration = Duration::from_secs(10);
@@ -50,7 +49,7 @@ const MOST_FACTOR: f64 = 10.0;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// # async fn main() -> Result<(), firstcome_lock::Error> {
 /// use firstcome_lock::{Election, Locks};
 ///
 /// let locks = Locks::memory();
@@ -72,7 +71,7 @@ pub struct Election {
     /// Counts how often this candidate was asked to step back.
     resigned: Arc<value::Sender<u64>>,
     /// Why it could not be elected last, unless it was elected since.
-    trouble: Arc<value::Sender<Option<Failure>>>,
+    trouble: Arc<value::Sender<Option<Error>>>,
 }
 
 /// How a term ended.
@@ -89,8 +88,8 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`] as for [`Locks::lock`].
-    pub fn new(locks: &Locks, name: &str) -> Result<Self, Failure> {
+    /// [`Error::Name`] as for [`Locks::mutex`].
+    pub fn new(locks: &Locks, name: &str) -> Result<Self, Error> {
         Keys::new(Kind::Plain, name)?;
         Ok(Self {
             locks: locks.clone(),
@@ -152,7 +151,7 @@ impl Election {
 
     /// Gives what the store said last to keep this candidate from being elected; `None` once it was elected.
     #[must_use]
-    pub fn trouble(&self) -> Option<Failure> {
+    pub fn trouble(&self) -> Option<Error> {
         self.trouble.borrow().clone()
     }
 
@@ -160,12 +159,12 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] if the store does not answer now; later failures are ridden out.
+    /// [`Error::Store`] if the store does not answer now; later failures are ridden out.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn watch(&self) -> Result<Watch, Failure> {
+    pub async fn watch(&self) -> Result<Watch, Error> {
         Watch::start(self.locks.shared(), &self.name).await
     }
 
@@ -182,15 +181,15 @@ impl Election {
     /// that was taken away, a table that is gone. Which error codes of the store those are is in
     /// `docs/reference/store-errors.md`, and [`Election::trouble`] says what it waits for. Given is the rest:
     ///
-    /// - what somebody has to mend, [`Failure::NoTable`] too, where the store never answered otherwise
-    /// - [`Failure::Closed`], [`Failure::BareHostName`], [`Failure::OutOfRange`] for the lease
-    /// - [`Failure::Store`] where a key of the election belongs to something else (`WRONGTYPE`), the server is too old,
+    /// - what somebody has to mend, where the store never answered otherwise
+    /// - [`Error::Closed`], [`Error::BareHostName`], [`Error::OutOfRange`] for the lease
+    /// - [`Error::Store`] where a key of the election belongs to something else (`WRONGTYPE`), the server is too old,
     ///   its certificate is not acceptable, or its error has a code that is not in that list
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: the work is dropped, the term is over for everybody who has a copy, then the lock is given back.
-    pub async fn run<T, W, F>(&self, work: W) -> Result<T, Failure>
+    pub async fn run<T, W, F>(&self, work: W) -> Result<T, Error>
     where
         W: FnMut(Term) -> F,
         F: Future<Output = T>,
@@ -207,13 +206,13 @@ impl Election {
     ///
     /// # Errors
     ///
-    /// As [`Election::run`], and [`Failure::Unfit`] for a factor that is not possible, or that is set beside a lease; it
+    /// As [`Election::run`], and [`Error::Unfit`] for a factor that is not possible, or that is set beside a lease; it
     /// ends with nothing else.
     ///
     /// # Cancel safety
     ///
     /// As [`Election::run`].
-    pub async fn every<W, F>(&self, interval: Duration, mut work: W) -> Result<Infallible, Failure>
+    pub async fn every<W, F>(&self, interval: Duration, mut work: W) -> Result<Infallible, Error>
     where
         W: FnMut(Term) -> F,
         F: Future<Output = ()>,
@@ -239,8 +238,8 @@ impl Election {
     }
 
     /// Gives the lease of work that is done at this interval.
-    fn lease_of(&self, interval: Duration) -> Result<Duration, Failure> {
-        let unfit = |reason: String| Failure::Unfit {
+    fn lease_of(&self, interval: Duration) -> Result<Duration, Error> {
+        let unfit = |reason: String| Error::Unfit {
             what: "the factor",
             reason,
             hint: "set a factor of 1.2 to 10, at least 2 where the store announces nothing, or a lease instead",
@@ -256,7 +255,7 @@ impl Election {
         }
     }
 
-    async fn lead<T, W, F>(&self, lease: Duration, mut work: W) -> Result<T, Failure>
+    async fn lead<T, W, F>(&self, lease: Duration, mut work: W) -> Result<T, Error>
     where
         W: FnMut(Term) -> F,
         F: Future<Output = T>,
@@ -264,7 +263,7 @@ impl Election {
         // Two processes on one host would be the same candidate to whoever reads who leads, and a process that was
         // started again the same as the one before it.
         if is_host_name(&self.node) {
-            return Err(Failure::BareHostName { host: self.node.clone() });
+            return Err(Error::BareHostName { host: self.node.clone() });
         }
         let mut eligible = self.eligible.subscribe();
         let mut failures = 0;
@@ -273,10 +272,10 @@ impl Election {
         loop {
             // The sender lives in this struct, so waiting cannot fail.
             drop(eligible.wait_for(|eligible| *eligible).await);
-            let lock = self.locks.lock(&self.name)?.renewed(lease);
+            let lock = self.locks.mutex(&self.name)?.renewed(lease);
             let mut resigned = self.resigned.subscribe();
             let elected = async {
-                if !answered && let Tried::Got(lease) = lock.try_lock().await? {
+                if !answered && let TryLock::Acquired(lease) = lock.try_lock().await? {
                     return Ok(lease);
                 }
                 answered = true;
@@ -318,7 +317,7 @@ impl Election {
     }
 
     /// Tells whether a failure to be elected ends the candidacy.
-    fn ends_with(&self, failure: &Failure, answered: bool) -> bool {
+    fn ends_with(&self, failure: &Error, answered: bool) -> bool {
         match failure.passes() {
             _ if self.locks.shared().mistakes.makes(Mistake::EndElectionOnError) => true,
             Passes::ByItself => false,
@@ -358,7 +357,7 @@ impl Election {
             biased;
             _ = resigned.changed() => Ended::Resigned,
             _ = eligible.wait_for(|eligible| !*eligible) => Ended::Resigned,
-            served = while_valid(lease, serve) => match served {
+            served = lease.while_valid(serve) => match served {
                 Ok(output) => Ended::Done(output),
                 Err(_) => Ended::Lost,
             },
@@ -385,10 +384,7 @@ fn is_host_name(id: &str) -> bool {
         || first(id) == first(&host) && !id.contains([':', '@', '/'])
 }
 
-/// Gives the host's name as the operating system has it.
+/// Gives the host's name, `node` where the operating system says none.
 fn host_name() -> String {
-    let named = std::env::var("HOSTNAME").ok();
-    let named = named.or_else(|| std::fs::read_to_string("/proc/sys/kernel/hostname").ok());
-    let named = named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-    named.unwrap_or_else(|| "node".to_owned())
+    firstcome_store::client::host_name().unwrap_or_else(|| "node".to_owned())
 }

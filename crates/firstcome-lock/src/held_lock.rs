@@ -7,18 +7,17 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::durations::later;
 use crate::keys::Keys;
 use crate::loss::Loss;
-
-/// The least that trust ends before the lease does.
-const LEAST_MARGIN: Duration = Duration::from_millis(20);
+use firstcome_store::client::{later, safety_margin};
 
 /// How long a lock is held for, and whether that is renewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LeaseOptions {
     pub(crate) lease: Duration,
     pub(crate) renewed: bool,
+    /// How long it is held in all, counted from when it was asked for, however often it is renewed.
+    pub(crate) at_most: Option<Duration>,
 }
 
 /// A lock that this process believes it holds, for one owner.
@@ -33,6 +32,8 @@ pub(crate) struct HeldLock {
     pub(crate) first_lease: Duration,
     /// How many times in a row the lock has been passed on within this process.
     pub(crate) chain: u32,
+    /// It is not trusted after this, however often it is renewed.
+    ends_at: Option<Instant>,
     state: Mutex<State>,
     changed: Notify,
     /// Somebody has begun to give it back.
@@ -91,6 +92,7 @@ impl HeldLock {
             renewed: grant.options.renewed,
             first_lease: grant.options.lease,
             chain: grant.chain,
+            ends_at: grant.options.at_most.map(|time| later(grant.sent, time)),
             state: Mutex::new(State {
                 lease: grant.options.lease,
                 belief: 0,
@@ -111,11 +113,20 @@ impl HeldLock {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Gives when trust ends unless it is renewed, and what that is called.
+    fn trust_ends(&self, state: &State) -> (Instant, Loss) {
+        match self.ends_at {
+            Some(end) if end <= state.trusted_until => (end, Loss::HeldTooLong),
+            Some(_) | None => (state.trusted_until, Loss::RanOut),
+        }
+    }
+
     /// Looks at the clock; a hold whose trust has run out is lost, whatever is answered later.
     fn looked_at(&self) -> State {
         let mut state = self.state();
-        if state.end == End::Open && !self.endless_trust && Instant::now() >= state.trusted_until {
-            state.end = End::Lost(Loss::RanOut);
+        let (trusted_until, loss) = self.trust_ends(&state);
+        if state.end == End::Open && !self.endless_trust && Instant::now() >= trusted_until {
+            state.end = End::Lost(loss);
             self.changed.notify_waiters();
         }
         *state
@@ -136,7 +147,7 @@ impl HeldLock {
     pub(crate) fn remaining(&self) -> Duration {
         let state = self.looked_at();
         match state.end {
-            End::Open => state.trusted_until.saturating_duration_since(Instant::now()),
+            End::Open => self.trust_ends(&state).0.saturating_duration_since(Instant::now()),
             End::Lost(_) | End::GivenBack => Duration::ZERO,
         }
     }
@@ -225,7 +236,7 @@ impl HeldLock {
             } else {
                 tokio::select! {
                     () = &mut changed => {}
-                    () = tokio::time::sleep_until(state.trusted_until) => {}
+                    () = tokio::time::sleep_until(self.trust_ends(&state).0) => {}
                 }
             }
         }
@@ -234,7 +245,7 @@ impl HeldLock {
 
 /// Gives the end of trust: the lease counted from when it was asked for, less a tenth and at least 20 ms.
 fn trusted_until(sent: Instant, lease: Duration) -> Instant {
-    later(sent, lease.saturating_sub((lease / 10).max(LEAST_MARGIN)))
+    later(sent, lease.saturating_sub(safety_margin(lease)))
 }
 
 #[cfg(test)]
@@ -249,7 +260,7 @@ mod tests {
             keys: Arc::new(Keys::new(Kind::Plain, "x").unwrap()),
             owner: "ann:1".to_owned(),
             fence: 1,
-            options: LeaseOptions { lease: MINUTE, renewed: true },
+            options: LeaseOptions { lease: MINUTE, renewed: true, at_most: None },
             sent: Instant::now(),
             chain: 0,
             endless_trust: false,

@@ -1,4 +1,7 @@
 //! Fault injection: mistakes that a test lets a client make, to show that the tests find them.
+//!
+//! It is no feature, so that no user can turn a protection off: it is there where the compiler gets the flag
+//! `--cfg firstcome_lock_inject`, as in this workspace.
 
 /// Something a client does wrong on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,24 +32,35 @@ pub enum Mistake {
     PassWithoutLimit,
     /// Gives a release that is sent again a new id, so that the store does not recognise it.
     NewReleaseIdOnResend,
+    /// Takes several locks in the order they are named in.
+    TakeUnsorted,
+    /// Keeps the locks it has while it waits for the next of several.
+    KeepWhileWaiting,
     /// Ends an election with every error of the store, also one that passes.
     EndElectionOnError,
+    /// Does not let others go first after a chain of passes within one process.
+    NoTurnsForOthers,
     /// Counts permits in a step before the one that gives a permit.
     CountPermitsBeforehand,
 }
+
+/// What `cargo xtask test` looks for in the program that is shipped: code that can turn a mistake on has it.
+#[cfg(firstcome_lock_inject)]
+const MARK: &str = "FIRSTCOME_LOCK_INJECT";
 
 /// The mistakes a client makes; none, outside of tests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Mistakes(u32);
 
 impl Mistakes {
-    /// Tells whether this mistake is made; without the feature `inject` always `false`.
+    /// Tells whether this mistake is made; without the compiler flag `--cfg firstcome_lock_inject` always `false`.
     pub(crate) fn makes(self, mistake: Mistake) -> bool {
-        cfg!(feature = "inject") && self.0 & (1 << mistake as u32) != 0
+        cfg!(firstcome_lock_inject) && self.0 & (1 << mistake as u32) != 0
     }
 
-    #[cfg(feature = "inject")]
+    #[cfg(firstcome_lock_inject)]
     pub(crate) fn and(self, mistake: Mistake) -> Self {
+        std::hint::black_box(MARK);
         Self(self.0 | (1 << mistake as u32))
     }
 }

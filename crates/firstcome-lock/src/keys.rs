@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The longest name in bytes.
 const LONGEST: usize = 4096;
@@ -15,6 +15,7 @@ const OURS: &str = "fc:fence";
 const REDISSONS: &str = "redisson_lock_token";
 
 /// How many may read together, and the most permits a semaphore can have: each stands in its row.
+#[cfg(feature = "permits")]
 pub(crate) const MOST_PERMITS: u32 = 1000;
 
 /// Which lock of a name is meant.
@@ -27,10 +28,13 @@ pub(crate) enum Kind {
     /// The lock of the SET NX PX family: a string.
     Token,
     /// A permit of a semaphore that has so many.
+    #[cfg(feature = "permits")]
     Semaphore { permits: u32 },
     /// A reader of a read/write lock.
+    #[cfg(feature = "permits")]
     Read,
     /// Its writer.
+    #[cfg(feature = "permits")]
     Write,
 }
 
@@ -39,7 +43,17 @@ pub(crate) enum Kind {
 pub(crate) enum Sort {
     Lock,
     Token,
+    #[cfg(feature = "permits")]
     Permit,
+}
+
+impl Sort {
+    pub(crate) const ALL: &[Self] = &[
+        Self::Lock,
+        Self::Token,
+        #[cfg(feature = "permits")]
+        Self::Permit,
+    ];
 }
 
 impl Kind {
@@ -47,8 +61,11 @@ impl Kind {
     pub(crate) fn permits(self) -> Option<u32> {
         match self {
             Self::Plain | Self::Fenced | Self::Token => None,
+            #[cfg(feature = "permits")]
             Self::Semaphore { permits } => Some(permits),
+            #[cfg(feature = "permits")]
             Self::Read => Some(MOST_PERMITS),
+            #[cfg(feature = "permits")]
             Self::Write => Some(0),
         }
     }
@@ -62,6 +79,7 @@ impl Kind {
         match self {
             Self::Plain | Self::Fenced => Sort::Lock,
             Self::Token => Sort::Token,
+            #[cfg(feature = "permits")]
             Self::Semaphore { .. } | Self::Read | Self::Write => Sort::Permit,
         }
     }
@@ -69,7 +87,9 @@ impl Kind {
     fn prefix(self) -> &'static str {
         match self {
             Self::Plain | Self::Fenced | Self::Token => "",
+            #[cfg(feature = "permits")]
             Self::Semaphore { .. } => "semaphore:",
+            #[cfg(feature = "permits")]
             Self::Read | Self::Write => "rw:",
         }
     }
@@ -107,11 +127,13 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    pub(crate) fn new(kind: Kind, name: &str) -> Result<Self, Failure> {
+    pub(crate) fn new(kind: Kind, name: &str) -> Result<Self, Error> {
         check(name)?;
         let (fence, fence_life_ms) = match kind {
             Kind::Fenced => (prefixed(REDISSONS, name), 0),
-            Kind::Plain | Kind::Token | Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
+            Kind::Plain | Kind::Token => (prefixed(OURS, name), COUNTER_LIFE_MS),
+            #[cfg(feature = "permits")]
+            Kind::Semaphore { .. } | Kind::Read | Kind::Write => {
                 (prefixed(OURS, name), COUNTER_LIFE_MS)
             }
         };
@@ -142,15 +164,15 @@ pub(crate) fn prefixed(prefix: &str, name: &str) -> String {
     if name.contains('{') { format!("{prefix}:{name}") } else { format!("{prefix}:{{{name}}}") }
 }
 
-fn check(name: &str) -> Result<(), Failure> {
+fn check(name: &str) -> Result<(), Error> {
     if name.is_empty() {
-        return Err(Failure::Name { reason: "it is empty" });
+        return Err(Error::Name { reason: "it is empty" });
     }
     if name.len() > LONGEST {
-        return Err(Failure::Name { reason: "it is longer than 4096 bytes" });
+        return Err(Error::Name { reason: "it is longer than 4096 bytes" });
     }
     if hashed(name) != hashed(&prefixed("x", name)) {
-        return Err(Failure::Name {
+        return Err(Error::Name {
             reason: "its braces would put the lock and its side keys into different slots of a cluster",
         });
     }
@@ -188,7 +210,7 @@ mod tests {
         }
         for bad in ["{", "}", "{}", "a{", "{a", "a{}b", "a}b", "}a{", "a}", "{}a{b}"] {
             let refused = Keys::new(Kind::Plain, bad).unwrap_err();
-            assert!(matches!(refused, Failure::Name { .. }) && refused.hint().is_some(), "{bad}");
+            assert!(matches!(refused, Error::Name { .. }) && refused.hint().is_some(), "{bad}");
         }
     }
 

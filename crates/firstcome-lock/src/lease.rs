@@ -4,42 +4,53 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::durations::{LEAST_LEASE, LONGEST, within};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::fence::Fence;
 use crate::held_lock::HeldLock;
 use crate::loss::Loss;
 use crate::owner::SharedEntry;
 use crate::release::give_back;
+use crate::remaining::Remaining;
 use crate::requests::RenewalAnswer;
 use crate::shared::Shared;
 
 /// The answer to trying to take a lock.
 #[derive(Debug)]
 #[must_use = "dropping the lease gives the lock back"]
-pub enum Tried {
+pub enum TryLock<L = Lease> {
     /// It is yours.
-    Got(Lease),
+    Acquired(L),
     /// Somebody else has it.
+    #[non_exhaustive]
     Held {
-        /// How long their lease still ran when the store answered, not counting renewals; `None` where it has no end,
-        /// and for one who waited behind others of this process all the time.
-        remaining: Option<Duration>,
+        /// The lock.
+        name: String,
+        /// How long their lease still ran when the store answered.
+        remaining: Remaining,
     },
 }
 
-impl Tried {
+impl<L> TryLock<L> {
     /// Gives the lease, if there is one.
     #[must_use = "dropping the lease gives the lock back"]
-    pub fn got(self) -> Option<Lease> {
+    pub fn acquired(self) -> Option<L> {
         match self {
-            Self::Got(lease) => Some(lease),
+            Self::Acquired(lease) => Some(lease),
             Self::Held { .. } => None,
+        }
+    }
+
+    pub(crate) fn map<M>(self, change: impl FnOnce(L) -> M) -> TryLock<M> {
+        match self {
+            Self::Acquired(lease) => TryLock::Acquired(change(lease)),
+            Self::Held { name, remaining } => TryLock::Held { name, remaining },
         }
     }
 }
 
 /// What became of a lease that was given back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Released {
     /// The lock is free, or has passed to the next waiter, and nobody else had it before that.
     ///
@@ -81,6 +92,19 @@ impl Lease {
         Self { shared: Arc::clone(shared), held, entry, released: false }
     }
 
+    /// Waits for the replicas that have to have it; gives the lock back where too few have.
+    pub(crate) async fn on_replicas(self) -> Result<Self, Error> {
+        let HeldLock { keys, owner, .. } = &*self.held;
+        match self.shared.backend.wait_for_replicas(keys, owner, self.held.lease()).await {
+            Ok(()) => Ok(self),
+            Err(failure) => {
+                // Without an answer that goes on in the background.
+                drop(self.release().await);
+                Err(failure)
+            }
+        }
+    }
+
     /// Gives the lock's name.
     #[must_use]
     pub fn name(&self) -> &str {
@@ -96,7 +120,7 @@ impl Lease {
     /// Gives the number that is higher than that of every owner before.
     ///
     /// It was minted when the lock was taken, in the same step, and does not change while it is held. It is worth
-    /// something where the protected thing refuses lower ones, see [`Guard`](crate::Guard), and where everybody who
+    /// something where the protected thing refuses lower ones, see [`FencedValue`](crate::FencedValue), and where everybody who
     /// takes the lock mints one.
     #[must_use]
     pub fn fence(&self) -> Fence {
@@ -140,31 +164,31 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// [`Failure::Lost`] if it is lost already, or the store says so now; [`Failure::Store`] if the store does not
+    /// [`Error::Lost`] if it is lost already, or the store says so now; [`Error::Store`] if the store does not
     /// answer: the lease may then be longer than it is believed to be, never shorter.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, with the same doubt about the length.
-    pub async fn extend(&self, lease: Duration) -> Result<(), Failure> {
+    pub async fn extend(&self, lease: Duration) -> Result<(), Error> {
         within("a lease", lease, LEAST_LEASE, LONGEST)?;
         if let Some(loss) = self.held.loss() {
-            return Err(Failure::Lost(loss));
+            return Err(Error::Lost(loss));
         }
         let lease = if self.held.renewed { lease.max(self.held.first_lease) } else { lease };
         // A shorter lease may be in force at the store whether or not its answer arrives.
         let shortened = lease < self.held.remaining();
         if shortened {
-            self.held.confirmed(self.held.asked_now(), lease).map_err(Failure::Lost)?;
+            self.held.confirmed(self.held.asked_now(), lease).map_err(Error::Lost)?;
         }
         let sent = self.held.asked_now();
         let asked = [(&*self.held.keys, self.held.owner.as_str())];
         match self.shared.backend.renew(&asked, Some(lease)).await?.first() {
-            Some(RenewalAnswer::Yes) => self.held.confirmed(sent, lease).map_err(Failure::Lost),
-            Some(RenewalAnswer::NotRenewed) => Err(Failure::row_in_use(self.name())),
+            Some(RenewalAnswer::Yes) => self.held.confirmed(sent, lease).map_err(Error::Lost),
+            Some(RenewalAnswer::NotRenewed) => Err(Error::row_in_use(self.name())),
             Some(RenewalAnswer::Gone) | None => {
                 self.held.lose(Loss::Taken);
-                Err(Failure::Lost(Loss::Taken))
+                Err(Error::Lost(Loss::Taken))
             }
         }
     }
@@ -176,30 +200,30 @@ impl Lease {
     ///
     /// # Errors
     ///
-    /// [`Failure::Pending`] if there is no answer in the time one request may take; it goes on in the background.
-    /// [`Failure::Store`] where the store refuses, and the lock stays taken until the lease ends, or where an answer
+    /// [`Error::Pending`] if there is no answer in the time one request may take; it goes on in the background.
+    /// [`Error::Store`] where the store refuses, and the lock stays taken until the lease ends, or where an answer
     /// was lost and it cannot be told any more whether this freed the lock or it had been lost before.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
-    pub async fn release(mut self) -> Result<Released, Failure> {
+    pub async fn release(mut self) -> Result<Released, Error> {
         self.released = true;
         let entry = self.entry.take();
         self.give_back(entry).await
     }
 
     /// Gives the lock back for everybody who has a copy.
-    pub(crate) async fn release_for_all(&self) -> Result<Released, Failure> {
+    pub(crate) async fn release_for_all(&self) -> Result<Released, Error> {
         self.give_back(self.entry.clone()).await
     }
 
-    async fn give_back(&self, entry: Option<SharedEntry>) -> Result<Released, Failure> {
+    async fn give_back(&self, entry: Option<SharedEntry>) -> Result<Released, Error> {
         let (shared, held) = (Arc::clone(&self.shared), Arc::clone(&self.held));
         let patience = shared.backend.answer_within();
         // Counted from here, so that a future that is dropped before its first step gives the lock back, too.
         let release = self.shared.background.run_to_end(move |_| give_back(shared, held, entry));
-        let pending = |_| Failure::Pending { name: self.name().to_owned() };
+        let pending = |_| Error::Pending { name: self.name().to_owned() };
         tokio::time::timeout(patience, release).await.map_err(pending)?
     }
 

@@ -1,16 +1,23 @@
 #![doc = include_str!("../README.md")]
+#![cfg_attr(
+    not(feature = "redis"),
+    expect(
+        dead_code,
+        unused_variables,
+        reason = "Redis needs more of a request than the other stores"
+    )
+)]
 
 mod ask;
 mod attempt;
 mod backend;
-mod background_task;
 mod backoff;
 mod builder;
 mod durations;
 mod election;
-mod failure;
+mod error;
 mod fence;
-mod guard;
+mod fenced_value;
 mod held_lock;
 mod holder;
 mod inject;
@@ -18,15 +25,20 @@ mod keys;
 mod lease;
 mod local_waiters;
 mod lock;
+mod locked_error;
 mod locks;
 mod loss;
 mod memory;
+mod multi;
 mod owner;
+#[cfg(feature = "redis")]
 mod redis;
 mod release;
+mod release_ids;
+mod remaining;
 mod requests;
+mod run;
 mod shared;
-pub mod shedlock;
 mod signal;
 #[cfg(feature = "sql")]
 mod sql;
@@ -40,25 +52,40 @@ mod wait;
 mod watchdog;
 mod while_valid;
 
-pub use backoff::{Backoff, Pauses};
+pub use backoff::Backoff;
 pub use builder::Builder;
 pub use election::{Election, Leader, Term, Watch};
-pub use failure::Failure;
+pub use error::Error;
 pub use fence::Fence;
+pub use fenced_value::{FencedValue, FencedWrite};
 #[cfg(feature = "macros")]
 pub use firstcome_lock_macros::locked;
-pub use firstcome_store::{Effect, Options};
-pub use guard::{Gate, Guard, Written};
+#[cfg(feature = "redis")]
+#[doc(inline)]
+pub use firstcome_store::Options;
+#[cfg(feature = "mysql")]
+#[doc(inline)]
+pub use firstcome_store::mysql::Options as MySqlOptions;
+#[cfg(feature = "postgres")]
+#[doc(inline)]
+pub use firstcome_store::postgres::Options as PostgresOptions;
+#[cfg(feature = "sqlite")]
+#[doc(inline)]
+pub use firstcome_store::sqlite::Options as SqliteOptions;
+#[doc(inline)]
+pub use firstcome_store::{Effect, Failure as StoreError, Meaning, Passes};
 pub use holder::Holder;
 #[doc(hidden)]
 pub use inject::Mistake;
-pub use lease::{Lease, Released, Tried};
+pub use lease::{Lease, Released, TryLock};
 pub use lock::Lock;
+pub use locked_error::LockedError;
 pub use locks::Locks;
 pub use loss::Loss;
-pub use memory::{Memory, Way};
+pub use memory::{Memory, MemoryLink};
+pub use multi::{MultiLease, MultiLock};
 pub use owner::Owner;
+pub use remaining::Remaining;
+pub use run::Finished;
 #[cfg(feature = "sql")]
 pub use sql::Database;
-#[cfg(feature = "macros")]
-pub use under_lock::Barred;

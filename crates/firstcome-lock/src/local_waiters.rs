@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
@@ -28,6 +29,10 @@ struct WaitQueue {
     subscriber: Option<SharedSubscriber>,
     /// A task of this process got the lock after the subscription was made, and holds it until then at the earliest.
     held_until: Option<Instant>,
+    /// How many turns others may have before the head asks as soon as it hears of a release.
+    turns_for_others: u32,
+    /// Told when others are to have no turns any more.
+    no_turns: Arc<Notify>,
 }
 
 /// The subscription of a queue; the head listens.
@@ -81,7 +86,7 @@ impl LocalWaiters {
     }
 
     /// Gives how many wait in this queue.
-    #[cfg(feature = "inject")]
+    #[cfg(firstcome_lock_inject)]
     pub(crate) fn count(&self, key: &QueueKey) -> usize {
         self.queues().get(key).map_or(0, |queue| queue.waiters.len())
     }
@@ -135,6 +140,23 @@ impl LocalWaiters {
         }
     }
 
+    /// Lets others have so many turns: for as long as they take them, the head does not ask.
+    ///
+    /// Whoever is woken in another process needs longer than one who waits here, and would never get in.
+    pub(crate) fn let_others(&self, key: &QueueKey, turns: u32) {
+        if let Some(queue) = self.queues().get_mut(key) {
+            queue.turns_for_others = turns;
+            if turns == 0 {
+                queue.no_turns.notify_waiters();
+            }
+        }
+    }
+
+    /// Gives how many of this client are told when a lock is free: one that listens, or nobody.
+    pub(crate) fn listeners(&self, key: &QueueKey) -> u64 {
+        self.queues().get(key).map_or(0, |queue| u64::from(queue.subscriber.is_some()))
+    }
+
     /// Calls the head of this queue to look: something was given back that cannot be passed on.
     pub(crate) fn call(&self, key: &QueueKey) {
         if let Some(head) = self.queues().get(key).and_then(|queue| queue.waiters.front()) {
@@ -167,6 +189,29 @@ impl Position {
         if let Some(queue) = self.queues.queues().get_mut(&self.key) {
             queue.subscriber = Some(Arc::clone(subscriber));
             queue.held_until = None;
+        }
+    }
+
+    /// Waits for `turn` where others are to have some, or until they are to have none; tells whether they were.
+    pub(crate) async fn waits_for_others(&self, turn: Duration) -> bool {
+        let no_turns = {
+            let mut queues = self.queues.queues();
+            let Some(queue) = queues.get_mut(&self.key) else { return false };
+            if queue.turns_for_others == 0 {
+                return false;
+            }
+            // It hears of everything from here on.
+            Arc::clone(&queue.no_turns).notified_owned()
+        };
+        // Over, or called: either is a reason to ask.
+        drop(tokio::time::timeout(turn, no_turns).await);
+        true
+    }
+
+    /// Notes that others had so many of their turns, or left them.
+    pub(crate) fn others_had(&self, turns: u32) {
+        if let Some(queue) = self.queues.queues().get_mut(&self.key) {
+            queue.turns_for_others = queue.turns_for_others.saturating_sub(turns);
         }
     }
 

@@ -7,16 +7,18 @@ use crate::ask::Ask;
 use crate::attempt::attempt;
 use crate::backoff::Backoff;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::LeaseOptions;
 use crate::holder::Holder;
 use crate::keys::{Keys, Kind};
-use crate::lease::{Lease, Tried};
+use crate::lease::{Lease, TryLock};
 use crate::owner::Owner;
 use crate::shared::Shared;
 use crate::wait::{self, Until};
 
 /// One lock by its name; nothing is taken until one of its methods is called.
+///
+/// [`Lock::run`] is the way that stops the work in time; the others leave that to their caller, who has the [`Lease`].
 ///
 /// Cheap to clone. By default the lease lasts as long as the [`Lease`] lives: it is renewed in the background.
 ///
@@ -24,17 +26,17 @@ use crate::wait::{self, Until};
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// # async fn main() -> Result<(), firstcome_lock::Error> {
 /// use std::time::Duration;
-/// use firstcome_lock::{Locks, Tried};
+/// use firstcome_lock::{Locks, TryLock};
 ///
 /// let locks = Locks::memory();
-/// match locks.lock("report")?.lease(Duration::from_secs(60)).lock_within(Duration::from_secs(3)).await? {
-///     Tried::Got(lease) => {
+/// match locks.mutex("report")?.lease(Duration::from_secs(60)).lock_within(Duration::from_secs(3)).await? {
+///     TryLock::Acquired(lease) => {
 ///         // … the work, which stops where `lease.is_valid()` is false …
 ///         lease.release().await?;
 ///     }
-///     Tried::Held { remaining } => println!("somebody else is at it, for at most {remaining:?}"),
+///     TryLock::Held { remaining, .. } => println!("somebody else is at it {remaining}"),
 /// }
 /// # Ok(())
 /// # }
@@ -48,8 +50,8 @@ pub struct Lock {
 }
 
 impl Lock {
-    pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Failure> {
-        let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true };
+    pub(crate) fn new(shared: &Arc<Shared>, kind: Kind, name: &str) -> Result<Self, Error> {
+        let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
         let ask = Ask { keys: Arc::new(Keys::new(kind, name)?), options, owner: None };
         let poll = (kind == Kind::Token).then(Backoff::default);
         Ok(Self { shared: Arc::clone(shared), ask, poll })
@@ -64,7 +66,7 @@ impl Lock {
     /// Takes the lock for a fixed time, 50 ms to 100 years, without renewing it.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
-        self.ask.options = LeaseOptions { lease, renewed: false };
+        self.ask.options = LeaseOptions { lease, renewed: false, ..self.ask.options };
         self
     }
 
@@ -72,7 +74,19 @@ impl Lock {
     /// 3 s or shorter.
     #[must_use]
     pub fn renewed(mut self, lease: Duration) -> Self {
-        self.ask.options = LeaseOptions { lease, renewed: true };
+        self.ask.options = LeaseOptions { lease, renewed: true, ..self.ask.options };
+        self
+    }
+
+    /// Ends each lease of this lock `time` after it was asked for, 50 ms to 100 years, however often it is renewed; by default
+    /// a renewed lease has no end.
+    ///
+    /// It is then lost with [`Loss::HeldTooLong`](crate::Loss::HeldTooLong) and no longer renewed, so that work that hangs
+    /// keeps nobody out for ever. The store has it until it is given back, at the latest until what was renewed last is over.
+    /// An [`Owner`] who takes a lock again that it holds keeps the end it had.
+    #[must_use]
+    pub fn hold_at_most(mut self, time: Duration) -> Self {
+        self.ask.options.at_most = Some(time);
         self
     }
 
@@ -101,13 +115,13 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`] if the store does not answer; where it may have granted the lock all the same, that is
-    /// undone in the background. [`Failure::OutOfRange`] for a lease that is too short or too long.
+    /// [`Error::Store`] if the store does not answer; where it may have granted the lock all the same, that is
+    /// undone in the background. [`Error::OutOfRange`] for a lease that is too short or too long.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: whatever the store grants to a call that was dropped is undone.
-    pub async fn try_lock(&self) -> Result<Tried, Failure> {
+    pub async fn try_lock(&self) -> Result<TryLock, Error> {
         self.check()?;
         attempt(&self.shared, &self.ask).await
     }
@@ -124,11 +138,11 @@ impl Lock {
     /// # Cancel safety
     ///
     /// Cancel safe, as [`Lock::try_lock`]; the position in the wait queue is given up.
-    pub async fn lock(&self) -> Result<Lease, Failure> {
+    pub async fn lock(&self) -> Result<Lease, Error> {
         self.check()?;
         loop {
             // A back-off that has an end begins anew.
-            if let Tried::Got(lease) = self.wait(Until::Got).await? {
+            if let TryLock::Acquired(lease) = self.wait(Until::Got).await? {
                 return Ok(lease);
             }
         }
@@ -141,12 +155,12 @@ impl Lock {
     /// # Errors
     ///
     /// As [`Lock::lock`]; also where the time is over while the store does not answer, so that nobody knows whether
-    /// somebody else has the lock: [`Failure::NoAnswerYet`] where it has not answered at all.
+    /// somebody else has the lock: [`Error::NoAnswerYet`] where it has not answered at all.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe, as [`Lock::lock`].
-    pub async fn lock_within(&self, wait: Duration) -> Result<Tried, Failure> {
+    pub async fn lock_within(&self, wait: Duration) -> Result<TryLock, Error> {
         self.check()?;
         within("a wait", wait, Duration::ZERO, LONGEST)?;
         if wait.is_zero() {
@@ -162,12 +176,12 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`]; [`Failure::Unfit`] for semaphores and read/write locks, which several may have.
+    /// [`Error::Store`]; [`Error::Unfit`] for semaphores and read/write locks, which several may have.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn inspect(&self) -> Result<Option<Holder>, Failure> {
+    pub async fn inspect(&self) -> Result<Option<Holder>, Error> {
         self.one_holder()?;
         self.shared.backend.inspect(&self.ask.keys).await
     }
@@ -184,15 +198,15 @@ impl Lock {
     /// # Cancel safety
     ///
     /// Not cancel safe: it may have happened.
-    pub async fn force_release(&self) -> Result<bool, Failure> {
+    pub async fn force_release(&self) -> Result<bool, Error> {
         self.one_holder()?;
         self.shared.backend.force(&self.ask.keys).await
     }
 
-    fn one_holder(&self) -> Result<(), Failure> {
+    fn one_holder(&self) -> Result<(), Error> {
         match self.ask.keys.kind.permits() {
             None => Ok(()),
-            Some(_) => Err(Failure::Unfit {
+            Some(_) => Err(Error::Unfit {
                 what: "a semaphore or a read/write lock",
                 reason: "several may have it".to_owned(),
                 hint: "ask for a lock",
@@ -200,14 +214,23 @@ impl Lock {
         }
     }
 
-    async fn wait(&self, until: Until) -> Result<Tried, Failure> {
+    async fn wait(&self, until: Until) -> Result<TryLock, Error> {
         match &self.poll {
             Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff).await,
             None => wait::in_queue(&self.shared, &self.ask, until).await,
         }
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        within("a lease", self.ask.options.lease, LEAST_LEASE, LONGEST).map(drop)
+    fn check(&self) -> Result<(), Error> {
+        check_options(self.ask.options)
+    }
+}
+
+/// Checks the times of a lease.
+pub(crate) fn check_options(options: LeaseOptions) -> Result<(), Error> {
+    within("a lease", options.lease, LEAST_LEASE, LONGEST)?;
+    match options.at_most {
+        Some(time) => within("hold_at_most", time, LEAST_LEASE, LONGEST).map(drop),
+        None => Ok(()),
     }
 }

@@ -2,26 +2,33 @@
 
 use std::sync::Arc;
 
-use crate::failure::Failure;
-use crate::guard::Guard;
+use crate::error::Error;
+use crate::fenced_value::FencedValue;
 use crate::holder::Holder;
-use crate::keys::{Keys, Kind, MOST_PERMITS};
+#[cfg(feature = "permits")]
+use crate::keys::MOST_PERMITS;
+use crate::keys::{Keys, Kind};
 use crate::lock::Lock;
 use crate::owner::Owner;
 use crate::shared::Shared;
 
 /// A client: one identity, one connection for requests, one for messages, one timer that renews.
 ///
-/// Cheap to clone; all clones are the same client. Must be made inside a tokio runtime, whose tasks it uses.
+/// Cheap to clone; all clones are the same client.
+///
+/// Must be made inside a tokio runtime, whose tasks hold its connections and renew its locks. It can be used from other
+/// runtimes as long as that one lasts. When that one ends, so does the client: leases are renewed no more and are lost with
+/// [`Loss::RanOut`](crate::Loss::RanOut), calls fail with [`Error::RuntimeEnded`]. So a client in a `static` belongs into a
+/// runtime that lasts as long as the process; with a runtime for each test (`#[tokio::test]`), each needs a client of its own.
 ///
 /// # Examples
 ///
 /// ```no_run
-/// # async fn example() -> Result<(), firstcome_lock::Failure> {
+/// # async fn example() -> Result<(), firstcome_lock::Error> {
 /// use firstcome_lock::Locks;
 ///
 /// let locks = Locks::connect("redis://127.0.0.1:6379").await?;
-/// let lease = locks.lock("invoice:17")?.lock().await?;
+/// let lease = locks.mutex("invoice:17")?.lock().await?;
 /// // … only one process in the world is here …
 /// lease.release().await?;
 /// locks.close().await;
@@ -48,9 +55,9 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`] for a name that is empty, longer than 4,096 bytes, or whose braces would split its keys over
+    /// [`Error::Name`] for a name that is empty, longer than 4,096 bytes, or whose braces would split its keys over
     /// the slots of a cluster.
-    pub fn lock(&self, name: &str) -> Result<Lock, Failure> {
+    pub fn mutex(&self, name: &str) -> Result<Lock, Error> {
         Lock::new(&self.shared, Kind::Plain, name)
     }
 
@@ -58,8 +65,8 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// As [`Locks::lock`].
-    pub fn fenced(&self, name: &str) -> Result<Lock, Failure> {
+    /// As [`Locks::mutex`].
+    pub fn fenced(&self, name: &str) -> Result<Lock, Error> {
         Lock::new(&self.shared, Kind::Fenced, name)
     }
 
@@ -69,8 +76,8 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// As [`Locks::lock`].
-    pub fn token(&self, name: &str) -> Result<Lock, Failure> {
+    /// As [`Locks::mutex`].
+    pub fn token(&self, name: &str) -> Result<Lock, Error> {
         Lock::new(&self.shared, Kind::Token, name)
     }
 
@@ -78,14 +85,15 @@ impl Locks {
     ///
     /// A client that thinks of a smaller number waits until fewer are out; one that thinks of a larger one may take more.
     /// The fence of a permit tells in which order they were given; as several have one at a time, it is no use to a
-    /// [`Guard`]. Semaphores are kept in databases only.
+    /// [`FencedValue`]. Semaphores are kept in databases only.
     ///
     /// # Errors
     ///
-    /// As [`Locks::lock`], and [`Failure::Unfit`] for a number that is not possible, or where the store has none.
-    pub fn semaphore(&self, name: &str, permits: u32) -> Result<Lock, Failure> {
+    /// As [`Locks::mutex`], and [`Error::Unfit`] for a number that is not possible, or where the store has none.
+    #[cfg(feature = "permits")]
+    pub fn semaphore(&self, name: &str, permits: u32) -> Result<Lock, Error> {
         if !(1..=MOST_PERMITS).contains(&permits) {
-            return Err(Failure::Unfit {
+            return Err(Error::Unfit {
                 what: "the number of permits",
                 reason: format!("{permits} is not possible"),
                 hint: "use 1 to 1000",
@@ -102,8 +110,9 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// As [`Locks::lock`], and [`Failure::Unfit`] where the store has none.
-    pub fn read(&self, name: &str) -> Result<Lock, Failure> {
+    /// As [`Locks::mutex`], and [`Error::Unfit`] where the store has none.
+    #[cfg(feature = "permits")]
+    pub fn read(&self, name: &str) -> Result<Lock, Error> {
         self.permit(Kind::Read, name)
     }
 
@@ -114,13 +123,15 @@ impl Locks {
     /// # Errors
     ///
     /// As [`Locks::read`].
-    pub fn write(&self, name: &str) -> Result<Lock, Failure> {
+    #[cfg(feature = "permits")]
+    pub fn write(&self, name: &str) -> Result<Lock, Error> {
         self.permit(Kind::Write, name)
     }
 
-    fn permit(&self, kind: Kind, name: &str) -> Result<Lock, Failure> {
+    #[cfg(feature = "permits")]
+    fn permit(&self, kind: Kind, name: &str) -> Result<Lock, Error> {
         if !self.shared.backend.has_permits() {
-            return Err(Failure::Unfit {
+            return Err(Error::Unfit {
                 what: "this store",
                 reason: "it has neither semaphores nor read/write locks".to_owned(),
                 hint: "use PostgreSQL, MariaDB or a SQLite file for them",
@@ -139,10 +150,10 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`] as for [`Locks::lock`].
-    pub fn guard(&self, key: &str) -> Result<Guard, Failure> {
+    /// [`Error::Name`] as for [`Locks::mutex`].
+    pub fn fenced_value(&self, key: &str) -> Result<FencedValue, Error> {
         Keys::new(Kind::Plain, key)?;
-        Ok(Guard::new(&self.shared, key))
+        Ok(FencedValue::new(&self.shared, key))
     }
 
     /// Tells who holds the lock of this name, plain or fenced, or a token lock of this library; `None` where it is free.
@@ -151,13 +162,13 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Failure::Name`], [`Failure::Store`]; there [`WrongKind`](firstcome_store::Failure::WrongKind) for a key in Redis
+    /// [`Error::Name`], [`Error::Store`]; there [`WrongKind`](crate::StoreError::WrongKind) for a key in Redis
     /// that is no lock.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, Failure> {
+    pub async fn inspect(&self, name: &str) -> Result<Option<Holder>, Error> {
         self.shared.backend.inspect(&Keys::new(Kind::Plain, name)?).await
     }
 
@@ -176,7 +187,7 @@ impl Locks {
     /// # Cancel safety
     ///
     /// Not cancel safe: it may have happened.
-    pub async fn force_release(&self, name: &str) -> Result<bool, Failure> {
+    pub async fn force_release(&self, name: &str) -> Result<bool, Error> {
         self.shared.backend.force(&Keys::new(Kind::Plain, name)?).await
     }
 
@@ -186,17 +197,17 @@ impl Locks {
     ///
     /// # Errors
     ///
-    /// [`Failure::Store`].
+    /// [`Error::Store`].
     ///
     /// # Cancel safety
     ///
     /// Cancel safe.
-    pub async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Failure> {
+    pub async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Error> {
         self.shared.backend.held().await
     }
 
     /// Gives how many tasks of this client wait for the lock of this name; for this crate's own tests.
-    #[cfg(feature = "inject")]
+    #[cfg(firstcome_lock_inject)]
     #[doc(hidden)]
     #[must_use]
     pub fn local_waiters(&self, name: &str) -> usize {
@@ -211,7 +222,7 @@ impl Locks {
 
     /// Gives back everything this client holds and ends it, for all clones.
     ///
-    /// Those who wait get [`Failure::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
+    /// Those who wait get [`Error::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
     /// locks are given back, and what is under way or goes on in the background is waited for, but not longer than two
     /// requests may take: what a store that does not answer still has then ends with its lease. This is the only
     /// promise of a clean end: a client that is merely dropped finishes in the background, as long as the runtime

@@ -12,6 +12,9 @@ pub enum Loss {
     /// answer in time.
     #[error("it ran out without a confirmed renewal")]
     RanOut,
+    /// It was held for as long as [`Lock::hold_at_most`](crate::Lock::hold_at_most) allows.
+    #[error("it was held for as long as it may be")]
+    HeldTooLong,
     /// It was given back: a candidate resigned or was dropped, or its work ended, while somebody had a copy of its term.
     #[error("it was given back")]
     GivenBack,

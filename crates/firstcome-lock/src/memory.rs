@@ -1,7 +1,7 @@
 //! Locks in the memory of one process.
 
+mod link;
 mod subscriber;
-mod way;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,43 +10,43 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::broadcast;
 use tokio::time::Instant;
 
+pub use self::link::MemoryLink;
 pub(crate) use self::subscriber::MemorySubscriber;
-pub use self::way::Way;
-use crate::durations::later;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::holder::Holder;
 use crate::keys::{Keys, Kind};
 use crate::requests::{
     AcquireAnswer, NotAfter, Record, ReleaseAnswer, ReleaseRequest, RenewalAnswer, RenewalRequest,
     Topic, UndoAnswer,
 };
+use firstcome_store::client::later;
 
 /// A store of locks in the memory of this process, for the tests of those who use this library.
 ///
 /// It follows tokio's clock, so a test with that clock paused can let leases end without waiting. Every
 /// [`Locks`](crate::Locks) made from clones of one `Memory` shares its locks, as separate processes share a server. One
-/// that is to lose it gets it [through](Memory::through) a [`Way`].
+/// that is to lose it gets it [through](Memory::through) a [`MemoryLink`].
 ///
 /// # Examples
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// # async fn main() -> Result<(), firstcome_lock::Error> {
 /// use firstcome_lock::{Locks, Memory};
 ///
 /// let memory = Memory::new();
 /// let (one, other) = (Locks::with_memory(&memory), Locks::with_memory(&memory));
-/// let lease = one.lock("stock")?.lock().await?;
-/// assert!(other.lock("stock")?.try_lock().await?.got().is_none());
+/// let lease = one.mutex("stock")?.lock().await?;
+/// assert!(other.mutex("stock")?.try_lock().await?.acquired().is_none());
 /// lease.release().await?;
-/// assert!(other.lock("stock")?.try_lock().await?.got().is_some());
+/// assert!(other.mutex("stock")?.try_lock().await?.acquired().is_some());
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Debug, Clone)]
 pub struct Memory {
     state: Arc<Mutex<State>>,
-    link: Way,
+    link: MemoryLink,
 }
 
 #[derive(Debug)]
@@ -95,23 +95,23 @@ impl Memory {
             leaders: BTreeMap::new(),
             guarded: BTreeMap::new(),
         };
-        Self { state: Arc::new(Mutex::new(state)), link: Way::new() }
+        Self { state: Arc::new(Mutex::new(state)), link: MemoryLink::new() }
     }
 
     /// Gives the same store as seen by whoever is behind `way`, in the place of the way this one has.
     ///
-    /// [`Locks`](crate::Locks) made from it are clients of the same store that can lose it: see [`Way`].
+    /// [`Locks`](crate::Locks) made from it are clients of the same store that can lose it: see [`MemoryLink`].
     #[must_use]
-    pub fn through(&self, way: &Way) -> Self {
-        Self { state: Arc::clone(&self.state), link: way.clone() }
+    pub fn through(&self, link: &MemoryLink) -> Self {
+        Self { state: Arc::clone(&self.state), link: link.clone() }
     }
 
     /// Does one step at the store that changes something, unless the store refuses it: it happens when the call has
     /// arrived, and is known when its answer has.
     async fn change<T>(
         &self,
-        step: impl FnOnce(&mut State) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        step: impl FnOnce(&mut State) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         self.link.request_arrives().await;
         let answer = match self.link.refusal() {
             Some(error) => Err(refused(&error)),
@@ -138,7 +138,7 @@ impl Memory {
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
-    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+    pub(crate) async fn ready(&self) -> Result<(), Error> {
         Ok(())
     }
 
@@ -147,7 +147,7 @@ impl Memory {
         keys: &Keys,
         owner: &str,
         lease: Duration,
-    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let acquired = self.change(|state| {
             let now = Instant::now();
             let expires = later(now, lease);
@@ -186,7 +186,7 @@ impl Memory {
         owner: &str,
         keep: u64,
         _not_after: NotAfter,
-    ) -> Result<UndoAnswer, Failure> {
+    ) -> Result<UndoAnswer, Error> {
         self.change(|state| {
             let Some(holds) = state.holds(keys, owner).filter(|holds| *holds > keep) else {
                 return Ok(UndoAnswer::Nothing);
@@ -199,10 +199,7 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn release(
-        &self,
-        asked: ReleaseRequest<'_>,
-    ) -> Result<ReleaseAnswer, Failure> {
+    pub(crate) async fn release(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         let ReleaseRequest { keys, owner, lease, .. } = asked;
         self.change(|state| {
             if state.holds(keys, owner).is_none() {
@@ -219,7 +216,7 @@ impl Memory {
         next_keys: &Keys,
         next: &str,
         lease: Duration,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, Error> {
         self.change(|state| {
             if state.holds(next_keys, owner) != Some(1) {
                 return Ok(None);
@@ -236,7 +233,7 @@ impl Memory {
         &self,
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<RenewalAnswer>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Error> {
         self.change(|state| {
             let now = Instant::now();
             let answers = holds.iter().map(|(keys, owner)| {
@@ -253,7 +250,7 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         self.look(|state| {
             let counters = keys.counters();
             let last_fence = counters.iter().filter_map(|key| state.fences.get(key)).max().copied();
@@ -269,7 +266,7 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
         self.change(|state| {
             let existed = state.locks.remove(&keys.name).is_some();
             if existed {
@@ -280,14 +277,14 @@ impl Memory {
         .await
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
         self.look(|state| {
             Ok(state.locks.get(&keys.name).map(|entry| Some(entry.expires - Instant::now())))
         })
         .await
     }
 
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<MemorySubscriber, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<MemorySubscriber, Error> {
         self.look(|state| {
             let channel = topic.channel().into_owned();
             state.channels.retain(|_, sender| sender.receiver_count() > 0);
@@ -299,7 +296,7 @@ impl Memory {
     }
 
     #[expect(clippy::unused_async, reason = "the same shape as the other stores")]
-    pub(crate) async fn forget(&self, _release_ids: Vec<String>) -> Result<(), Failure> {
+    pub(crate) async fn forget(&self, _release_ids: Vec<String>) -> Result<(), Error> {
         Ok(())
     }
 
@@ -308,7 +305,7 @@ impl Memory {
         name: &str,
         record: &Record,
         owner: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         self.change(|state| {
             if state.leaders.get(name).is_none_or(|(known, _)| known.term <= record.term) {
                 state.leaders.insert(name.to_owned(), (record.clone(), owner.to_owned()));
@@ -322,7 +319,7 @@ impl Memory {
     pub(crate) async fn leader(
         &self,
         name: &str,
-    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+    ) -> Result<(Option<Record>, Option<Duration>), Error> {
         self.look(|state| {
             let Some(entry) = state.locks.get(name) else { return Ok((None, None)) };
             let left = Some(entry.expires - Instant::now());
@@ -340,7 +337,7 @@ impl Memory {
         fence: u64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Result<(), u64>, Failure> {
+    ) -> Result<Result<(), u64>, Error> {
         self.change(|state| {
             if let Some((last, by, _)) = state.guarded.get(key)
                 && (fence < *last || (fence == *last && by != owner))
@@ -397,7 +394,7 @@ impl State {
         if keys.kind != Kind::Token {
             self.wake(&keys.channel);
         }
-        ReleaseAnswer::Free
+        ReleaseAnswer::Free { receivers: 0 }
     }
 
     fn wake(&self, channel: &str) {
@@ -409,12 +406,12 @@ impl State {
 }
 
 /// Makes the failure that an error of the store is; its code is its first word.
-fn refused(error: &str) -> Failure {
+fn refused(error: &str) -> Error {
     let code = error.split(' ').next().unwrap_or_default().to_owned();
     firstcome_store::Failure::of_redis("this process", code, error.to_owned()).into()
 }
 
-fn wrong_kind() -> Failure {
+fn wrong_kind() -> Error {
     let detail = "a token lock has this name".to_owned();
     firstcome_store::Failure::WrongKind { detail }.into()
 }

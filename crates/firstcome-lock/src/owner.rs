@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::OwnedMutexGuard;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::HeldLock;
 use crate::keys::Keys;
 use crate::loss::Loss;
@@ -21,11 +21,11 @@ use crate::loss::Loss;
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), firstcome_lock::Failure> {
+/// # async fn main() -> Result<(), firstcome_lock::Error> {
 /// let locks = firstcome_lock::Locks::memory();
 /// let me = locks.owner();
-/// let outer = locks.lock("ledger")?.owner(&me).lock().await?;
-/// let inner = locks.lock("ledger")?.owner(&me).lock().await?;
+/// let outer = locks.mutex("ledger")?.owner(&me).lock().await?;
+/// let inner = locks.mutex("ledger")?.owner(&me).lock().await?;
 /// assert_eq!(outer.fence(), inner.fence());
 /// # Ok(())
 /// # }
@@ -105,16 +105,16 @@ impl Owner {
         client: &str,
         keys: &Keys,
         within: Duration,
-    ) -> Result<EntryGuard, Failure> {
+    ) -> Result<EntryGuard, Error> {
         if self.inner.client != client {
-            return Err(Failure::ForeignOwner);
+            return Err(Error::ForeignOwner);
         }
         let entry = {
             let mut entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
             entries.of(&keys.name)
         };
         // An acquire of it without an answer is undone first, which may take as long as its lease.
-        let pending = |_| Failure::Pending { name: keys.name.clone() };
+        let pending = |_| Error::Pending { name: keys.name.clone() };
         tokio::time::timeout(within, EntryGuard::of(entry)).await.map_err(pending)
     }
 }
@@ -175,8 +175,8 @@ mod tests {
         let locks = Locks::memory();
         let me = locks.owner();
         let take = async |name: &str| {
-            let lock = locks.lock(name).unwrap().owner(&me);
-            lock.try_lock().await.unwrap().got().expect("it is free")
+            let lock = locks.mutex(name).unwrap().owner(&me);
+            lock.try_lock().await.unwrap().acquired().expect("it is free")
         };
         let kept = take("kept").await;
         take("leaked").await.leak();

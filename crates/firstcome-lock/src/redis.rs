@@ -1,6 +1,9 @@
 //! Locks in Redis and Valkey.
 
+mod replicas;
+mod rights;
 mod subscriber;
+mod together;
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -9,8 +12,10 @@ use firstcome_store::{Command, Redis, Reply, Script};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub(crate) use self::replicas::{ReplicaCheck, Replicas};
+pub(crate) use self::rights::check as check_rights;
 pub(crate) use self::subscriber::RedisSubscriber;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::holder::Holder;
 use crate::inject::{Mistake, Mistakes};
 use crate::keys::{Keys, Kind, prefixed};
@@ -63,16 +68,18 @@ pub(crate) struct RedisBackend {
     redis: Redis,
     clock: StoreClock,
     generations: watch::Receiver<u64>,
+    /// Where replicas have to acknowledge what is acquired.
+    replicas: Option<ReplicaCheck>,
     mistakes: Mistakes,
 }
 
 impl RedisBackend {
-    pub(crate) fn new(redis: Redis, mistakes: Mistakes) -> Self {
+    pub(crate) fn new(redis: Redis, replicas: Option<ReplicaCheck>, mistakes: Mistakes) -> Self {
         let generations = redis.generations();
-        Self { redis, clock: StoreClock::default(), generations, mistakes }
+        Self { redis, clock: StoreClock::default(), generations, replicas, mistakes }
     }
 
-    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+    pub(crate) async fn ready(&self) -> Result<(), Error> {
         self.redis.ready().await?;
         if !self.clock.is_known() {
             self.ask_clock().await?;
@@ -85,7 +92,7 @@ impl RedisBackend {
         keys: &Keys,
         owner: &str,
         lease: Duration,
-    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let script = if keys.kind == Kind::Token { &*TOKEN_ACQUIRE } else { &*ACQUIRE };
         let mut not_after = NotAfter(0);
         // A request that is told it is late has certainly changed nothing, so it may be sent again: the first time
@@ -126,7 +133,7 @@ impl RedisBackend {
         owner: &str,
         keep: u64,
         not_after: NotAfter,
-    ) -> Result<UndoAnswer, Failure> {
+    ) -> Result<UndoAnswer, Error> {
         let command = if keys.kind == Kind::Token {
             Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner)
         } else {
@@ -135,7 +142,7 @@ impl RedisBackend {
         let numbers = self.redis.send(&command).await?.numbers()?;
         let (taken_back, now) = match numbers[..] {
             [taken_back, now] => (taken_back == 1, now),
-            _ => return Err(Failure::unexpected("two numbers")),
+            _ => return Err(Error::unexpected("two numbers")),
         };
         let left = not_after.0.saturating_sub(now);
         if taken_back {
@@ -147,16 +154,13 @@ impl RedisBackend {
         }
     }
 
-    pub(crate) async fn release(
-        &self,
-        asked: ReleaseRequest<'_>,
-    ) -> Result<ReleaseAnswer, Failure> {
+    pub(crate) async fn release(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         let ReleaseRequest { keys, owner, lease, .. } = asked;
         if keys.kind == Kind::Token {
             let command = Command::script(&TOKEN_RELEASE, &[&keys.name]).arg(owner);
             let numbers = self.redis.send(&command).await?.numbers()?;
             return Ok(if numbers.first() == Some(&1) {
-                ReleaseAnswer::Free
+                ReleaseAnswer::Free { receivers: 0 }
             } else {
                 ReleaseAnswer::Nothing
             });
@@ -174,7 +178,7 @@ impl RedisBackend {
             return Ok(ReleaseAnswer::Nothing);
         }
         Ok(match reply.number()? {
-            0 => ReleaseAnswer::Free,
+            0 => ReleaseAnswer::Free { receivers: 0 },
             holds => ReleaseAnswer::Holds(holds.unsigned_abs()),
         })
     }
@@ -188,7 +192,7 @@ impl RedisBackend {
     ///
     /// Plain commands, which cost a server less than a script. The release id is a copy of the lock as it was: it holds
     /// this owner only where this request, sent for the first time, found it there.
-    async fn release_only(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Failure> {
+    async fn release_only(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         let ReleaseRequest { keys, owner, .. } = asked;
         let release_id = keys.release_id(asked.request);
         let mut commands = vec![
@@ -213,7 +217,9 @@ impl RedisBackend {
         };
         let yes = |at: usize| replies.get(at).is_some_and(|reply| *reply == Reply::Number(1));
         Ok(if yes(1) || asked.again && yes(3) {
-            ReleaseAnswer::Free
+            let receivers =
+                replies.get(2).and_then(|reply| reply.number().ok()).unwrap_or_default();
+            ReleaseAnswer::Free { receivers: receivers.unsigned_abs() }
         } else {
             ReleaseAnswer::Nothing
         })
@@ -221,9 +227,9 @@ impl RedisBackend {
 
     /// Gives back the only hold of an owner at a server that has no room, and so takes neither a release id nor commands that
     /// are to be carried out together: to take something away with a script needs none.
-    async fn release_unmarked(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Failure> {
+    async fn release_unmarked(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         match self.undo(asked.keys, asked.owner, 0, NotAfter(0)).await? {
-            UndoAnswer::TakenBack => Ok(ReleaseAnswer::Free),
+            UndoAnswer::TakenBack => Ok(ReleaseAnswer::Free { receivers: 0 }),
             // Nothing tells whether that was the doing of the request that got no answer.
             UndoAnswer::Nothing | UndoAnswer::MayArrive(_) if asked.again => {
                 let detail = "nothing tells whether it was given back before".to_owned();
@@ -239,7 +245,7 @@ impl RedisBackend {
         next_keys: &Keys,
         next: &str,
         lease: Duration,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, Error> {
         let command = Command::script(&PASS, &[&next_keys.name, &next_keys.fence])
             .arg(owner)
             .arg(next)
@@ -248,7 +254,7 @@ impl RedisBackend {
         match self.redis.send(&command).await?.numbers()?[..] {
             [1, fence] => Ok(Some(fence.unsigned_abs())),
             [0, _] => Ok(None),
-            _ => Err(Failure::unexpected("two numbers")),
+            _ => Err(Error::unexpected("two numbers")),
         }
     }
 
@@ -256,22 +262,16 @@ impl RedisBackend {
         &self,
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<RenewalAnswer>, Failure> {
-        let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
-        let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
-        let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };
-        let mut command = Command::script(script, &names).arg(lease.map_or(0, millis));
-        for (_, owner) in holds {
-            command = command.arg(owner);
-        }
+    ) -> Result<Vec<RenewalAnswer>, Error> {
+        let (_, command) = renewal(holds, lease);
         let numbers = self.redis.send(&command).await?.numbers()?;
         if numbers.len() != holds.len() {
-            return Err(Failure::unexpected("an answer for each lock"));
+            return Err(Error::unexpected("an answer for each lock"));
         }
         Ok(numbers.into_iter().map(|number| RenewalAnswer::from(number == 1)).collect())
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         let [ours, theirs] = keys.counters();
         let command = Command::script(&INSPECT, &[&keys.name, &ours, &theirs])
             .arg(u8::from(keys.kind == Kind::Token));
@@ -280,7 +280,7 @@ impl RedisBackend {
             return Ok(None);
         }
         let [owner, holds, left, fence] = reply.list()? else {
-            return Err(Failure::unexpected("four parts"));
+            return Err(Error::unexpected("four parts"));
         };
         Ok(Some(Holder {
             owner: owner.text()?,
@@ -290,7 +290,7 @@ impl RedisBackend {
         }))
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
         let fair = prefixed("redisson_lock_queue", &keys.name);
         let nobodys = keys.release_id(0);
         let command = Command::script(&FORCE, &[&keys.name, &keys.channel, &fair, &nobodys])
@@ -299,16 +299,16 @@ impl RedisBackend {
         Ok(self.redis.send(&command).await?.number()? == 1)
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
         let left = self.redis.send(&Command::new("PTTL").arg(&keys.name)).await?.number()?;
         Ok(if left == -2 { None } else { Some(remaining(left)) })
     }
 
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<RedisSubscriber, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<RedisSubscriber, Error> {
         Ok(RedisSubscriber(self.redis.subscribe(&topic.channel()).await?))
     }
 
-    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Failure> {
+    pub(crate) async fn forget(&self, release_ids: Vec<String>) -> Result<(), Error> {
         let command = release_ids.iter().fold(Command::new("DEL"), |command, id| command.arg(id));
         self.redis.send(&command).await?;
         Ok(())
@@ -319,7 +319,7 @@ impl RedisBackend {
         name: &str,
         record: &Record,
         owner: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let key = prefixed("fc:leader", name);
         let command = Command::script(&ANNOUNCE, &[&key, &key])
             .arg(record.term)
@@ -333,11 +333,11 @@ impl RedisBackend {
     pub(crate) async fn leader(
         &self,
         name: &str,
-    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+    ) -> Result<(Option<Record>, Option<Duration>), Error> {
         let command = Command::script(&LEADER, &[name, &prefixed("fc:leader", name)]);
         let reply = self.redis.send(&command).await?;
         let [node, term, left] = reply.list()? else {
-            return Err(Failure::unexpected("three parts"));
+            return Err(Error::unexpected("three parts"));
         };
         let (node, term) = (node.text()?, term.number()?.unsigned_abs());
         let record = Some(Record { node, term }).filter(|record| record.term > 0);
@@ -350,7 +350,7 @@ impl RedisBackend {
         fence: u64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Result<(), u64>, Failure> {
+    ) -> Result<Result<(), u64>, Error> {
         let command = Command::script(&GUARD, &[key, &prefixed("fc:guard", key)])
             .arg(fence)
             .arg(owner)
@@ -358,7 +358,7 @@ impl RedisBackend {
         match self.redis.send(&command).await?.numbers()?[..] {
             [1, _] => Ok(Ok(())),
             [0, highest] => Ok(Err(highest.unsigned_abs())),
-            _ => Err(Failure::unexpected("two numbers")),
+            _ => Err(Error::unexpected("two numbers")),
         }
     }
 
@@ -377,18 +377,34 @@ impl RedisBackend {
         self.redis.answer_within()
     }
 
+    /// Waits until as many replicas have a hold as were asked for.
+    pub(crate) async fn wait_for_replicas(
+        &self,
+        keys: &Keys,
+        owner: &str,
+        lease: Duration,
+    ) -> Result<(), Error> {
+        match &self.replicas {
+            Some(replicas) => replicas.wait_for(keys, owner, lease).await,
+            None => Ok(()),
+        }
+    }
+
     pub(crate) async fn close(&self) {
+        if let Some(replicas) = &self.replicas {
+            replicas.close().await;
+        }
         self.redis.close().await;
     }
 
-    async fn ask_clock(&self) -> Result<(), Failure> {
+    async fn ask_clock(&self) -> Result<(), Error> {
         let asked = Instant::now();
         match self.redis.send(&Command::new("TIME")).await?.numbers()?[..] {
             [seconds, micros] => {
                 self.clock.note(seconds * 1_000_000 + micros, asked);
                 Ok(())
             }
-            _ => Err(Failure::unexpected("two numbers")),
+            _ => Err(Error::unexpected("two numbers")),
         }
     }
 
@@ -399,6 +415,15 @@ impl RedisBackend {
         }
         NotAfter(self.clock.not_after(self.answer_within()))
     }
+}
+
+/// Gives the command that renews holds of one kind, or only looks at them, and its script.
+fn renewal(holds: &[RenewalRequest<'_>], lease: Option<Duration>) -> (&'static Script, Command) {
+    let tokens = holds.first().is_some_and(|(keys, _)| keys.kind == Kind::Token);
+    let names: Vec<&str> = holds.iter().map(|(keys, _)| keys.name.as_str()).collect();
+    let script = if tokens { &*TOKEN_RENEW } else { &*RENEW };
+    let command = Command::script(script, &names).arg(lease.map_or(0, millis));
+    (script, holds.iter().fold(command, |command, (_, owner)| command.arg(*owner)))
 }
 
 /// Tells whether the server is at its `maxmemory`, so that it takes in nothing new.
@@ -419,6 +444,6 @@ fn remaining(left: i64) -> Option<Duration> {
     u64::try_from(left).ok().map(Duration::from_millis)
 }
 
-fn three(reply: &Reply) -> Result<[i64; 3], Failure> {
-    reply.numbers()?.try_into().map_err(|_| Failure::unexpected("three numbers"))
+fn three(reply: &Reply) -> Result<[i64; 3], Error> {
+    reply.numbers()?.try_into().map_err(|_| Error::unexpected("three numbers"))
 }

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use firstcome_store::Effect;
 use tokio::time::Instant;
 
-use crate::backoff::pause;
-use crate::durations::later;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::{Grant, HeldLock};
 use crate::inject::Mistake;
-use crate::keys::{Kind, Sort};
+use crate::keys::Kind;
 use crate::lease::{Lease, Released};
 use crate::local_waiters::Offer;
 use crate::loss::Loss;
@@ -18,6 +16,8 @@ use crate::owner::{EntryGuard, SharedEntry};
 use crate::requests::{NotAfter, ReleaseAnswer, ReleaseRequest};
 use crate::shared::Shared;
 use crate::undo::undo;
+use firstcome_store::client::later;
+use firstcome_store::client::pause;
 
 /// Gives one lease back, and does not end before it is known that the owner holds nothing of it any more, or before
 /// there is no use in asking.
@@ -27,7 +27,7 @@ pub(crate) async fn give_back(
     shared: Arc<Shared>,
     held: Arc<HeldLock>,
     entry: Option<SharedEntry>,
-) -> Result<Released, Failure> {
+) -> Result<Released, Error> {
     match entry {
         Some(entry) => give_back_one(&shared, &held, EntryGuard::of(entry).await).await,
         None => give_back_all(&shared, &held).await,
@@ -35,7 +35,7 @@ pub(crate) async fn give_back(
 }
 
 /// Gives back a hold that was taken once.
-async fn give_back_all(shared: &Arc<Shared>, held: &HeldLock) -> Result<Released, Failure> {
+async fn give_back_all(shared: &Arc<Shared>, held: &HeldLock) -> Result<Released, Error> {
     if !held.begin_to_leave() {
         // It went when the client was closed.
         return Ok(Released::AlreadyLost);
@@ -54,16 +54,29 @@ async fn give_back_all(shared: &Arc<Shared>, held: &HeldLock) -> Result<Released
     {
         return pass(shared, held, offer).await;
     }
+    let turns = match shared.mistakes.makes(Mistake::NoTurnsForOthers) {
+        false if chain_ended && shared.backend.counts_receivers() => held.chain + 1,
+        _ => 0,
+    };
+    // Before anybody here hears of it.
+    shared.local_waiters.let_others(queue, turns);
     let left = release(shared, held, false).await;
-    if held.keys.kind.sort() == Sort::Permit {
+    let receivers = match &left {
+        Ok(ReleaseAnswer::Free { receivers }) => *receivers,
+        Ok(ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_)) | Err(_) => 0,
+    };
+    if turns > 0 && receivers <= shared.local_waiters.listeners(queue) {
+        shared.local_waiters.let_others(queue, 0);
+    }
+    if held.keys.kind.permits().is_some() {
         // The next one may be waiting for another number of them, so it looks for itself.
         shared.local_waiters.call(queue);
     }
     Ok(match left? {
         // This owner takes the lock once in its life: what the store still has of it was there all the time, even if
         // nobody here could rely on it any more. A store that denied it before has been through something.
-        ReleaseAnswer::Free if loss != Some(Loss::Taken) => Released::Free,
-        ReleaseAnswer::Free | ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_) => {
+        ReleaseAnswer::Free { .. } if loss != Some(Loss::Taken) => Released::Free,
+        ReleaseAnswer::Free { .. } | ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_) => {
             Released::AlreadyLost
         }
     })
@@ -74,7 +87,7 @@ async fn give_back_one(
     shared: &Arc<Shared>,
     held: &Arc<HeldLock>,
     mut entry: EntryGuard,
-) -> Result<Released, Failure> {
+) -> Result<Released, Error> {
     let current = entry.valid_lock().is_some_and(|valid| Arc::ptr_eq(&valid, held));
     if !current {
         // The owner may have taken it anew since; that hold is not this one's to give back.
@@ -102,12 +115,15 @@ async fn give_back_one(
             entry.set_left(holds);
             return Ok(Released::StillHeld { holds });
         }
-        ReleaseAnswer::Free => held.given_back(),
+        ReleaseAnswer::Free { .. } => held.given_back(),
         ReleaseAnswer::Nothing => held.lose(Loss::Taken),
     }
     entry.set_left(0);
     shared.watchdog.leave(held);
-    Ok(if left == ReleaseAnswer::Free { Released::Free } else { Released::AlreadyLost })
+    Ok(match left {
+        ReleaseAnswer::Free { .. } => Released::Free,
+        ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_) => Released::AlreadyLost,
+    })
 }
 
 /// Sends the same release until there is an answer, or until the lease has certainly ended.
@@ -115,7 +131,7 @@ async fn release(
     shared: &Shared,
     held: &HeldLock,
     reentrant: bool,
-) -> Result<ReleaseAnswer, Failure> {
+) -> Result<ReleaseAnswer, Error> {
     let mut request = fastrand::u128(..);
     let lease = held.lease();
     let mut tries = 0;
@@ -142,12 +158,13 @@ async fn release(
                 }
                 // Also where nothing was held: the copy is made before it is known whose it is.
                 if held.keys.kind != Kind::Token {
-                    shared.background.forget(held.keys.release_id(request));
+                    let id = held.keys.release_id(request);
+                    shared.release_ids.forget(id, &shared.background, &shared.backend);
                 }
                 return Ok(left);
             }
             // Something else has its place.
-            Err(Failure::Store(firstcome_store::Failure::WrongKind { .. })) => {
+            Err(Error::Store(firstcome_store::Failure::WrongKind { .. })) => {
                 return Ok(ReleaseAnswer::Nothing);
             }
             Err(failure) if !failure.passes_by_itself() || Instant::now() > over_at => {
@@ -167,7 +184,7 @@ async fn release(
 }
 
 /// Passes the lock to the head of the wait queue, in one step at the store.
-async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Released, Failure> {
+async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Released, Error> {
     let next = shared.fresh_owner();
     let queue = &held.keys.queue;
     let options = offer.ask.options;
@@ -224,7 +241,7 @@ async fn pass(shared: &Arc<Shared>, held: &HeldLock, offer: Offer) -> Result<Rel
     let undone = undo(Arc::clone(&shared.backend), keys, next, 0, NotAfter(0), give_up, None).await;
     shared.local_waiters.not_passed(queue, offer);
     match (left?, unanswered) {
-        (ReleaseAnswer::Free, _) => Ok(Released::Free),
+        (ReleaseAnswer::Free { .. }, _) => Ok(Released::Free),
         // It had been passed, and came back.
         (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), _) if undone => Ok(Released::Free),
         (ReleaseAnswer::Nothing | ReleaseAnswer::Holds(_), Some(unanswered)) => Err(unanswered),

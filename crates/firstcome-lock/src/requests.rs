@@ -16,6 +16,17 @@ pub(crate) enum AcquireAnswer {
     Late,
 }
 
+/// The answer to an acquire of several locks.
+#[derive(Debug)]
+pub(crate) enum TogetherAnswer {
+    /// All are held, each once, under these fences.
+    Yes { fences: Vec<u64> },
+    /// Somebody else holds this one; without a time it has no expiry.
+    Held { at: usize, remaining: Option<Duration> },
+    /// As [`AcquireAnswer::Late`].
+    Late,
+}
+
 /// Until when, on the store's clock in µs, an acquire that got no answer may still take effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotAfter(pub(crate) i64);
@@ -43,8 +54,8 @@ pub(crate) enum ReleaseAnswer {
     Nothing,
     /// The owner still holds it so many times.
     Holds(u64),
-    /// It is free.
-    Free,
+    /// It is free, and so many were told, those of this client among them; 0 where the store does not count them.
+    Free { receivers: u64 },
 }
 
 /// The answer to an undo.

@@ -3,22 +3,24 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use firstcome_store::client::{BackgroundTask, random_uuid};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::backend::Backend;
-use crate::background_task::BackgroundTask;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::{Grant, HeldLock};
 use crate::inject::Mistakes;
 use crate::local_waiters::LocalWaiters;
 use crate::loss::Loss;
+use crate::release_ids::UsedReleaseIds;
 use crate::requests::NotAfter;
 use crate::watchdog::{self, Watchdog};
 
 pub(crate) struct Shared {
     pub(crate) backend: Arc<Backend>,
     pub(crate) background: BackgroundTask,
+    pub(crate) release_ids: UsedReleaseIds,
     pub(crate) watchdog: Arc<Watchdog>,
     pub(crate) local_waiters: Arc<LocalWaiters>,
     /// The first part of every owner.
@@ -47,7 +49,8 @@ impl Shared {
         let renewing =
             tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), mistakes));
         Arc::new(Self {
-            background: BackgroundTask::start(Some(Arc::clone(&backend))),
+            background: BackgroundTask::start(),
+            release_ids: UsedReleaseIds::default(),
             backend,
             watchdog,
             local_waiters: Arc::new(LocalWaiters::default()),
@@ -62,14 +65,27 @@ impl Shared {
     }
 
     /// Fails after the client was closed.
-    pub(crate) fn open(&self) -> Result<(), Failure> {
-        if *self.closed.borrow() { Err(Failure::Closed) } else { Ok(()) }
+    pub(crate) fn open(&self) -> Result<(), Error> {
+        if *self.closed.borrow() || self.background.has_ended() {
+            Err(self.ended())
+        } else {
+            Ok(())
+        }
     }
 
-    /// Waits until the client is closed.
+    /// Says why nothing can be asked any more.
+    pub(crate) fn ended(&self) -> Error {
+        if *self.closed.borrow() { Error::Closed } else { Error::RuntimeEnded }
+    }
+
+    /// Waits until the client is closed, or its runtime has ended.
     pub(crate) async fn closed(&self) {
-        // The sender lives as long as this.
-        drop(self.closed.subscribe().wait_for(|closed| *closed).await);
+        let mut closed = self.closed.subscribe();
+        tokio::select! {
+            // The sender lives as long as this.
+            _ = closed.wait_for(|closed| *closed) => {}
+            () = self.background.ended() => {}
+        }
     }
 
     /// Makes an owner that nobody has been before, with a number that no thread of Redisson's has.
@@ -121,21 +137,4 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.watchdog.stop();
     }
-}
-
-/// Makes a random UUID, version 4, of the operating system's random numbers.
-///
-/// What a process computes by itself would be the same in its copies, as a server that forks for each worker makes them.
-pub(crate) fn random_uuid() -> String {
-    let number = || getrandom::u64().expect("the operating system has random numbers");
-    let high = number() & 0xffff_ffff_ffff_0fff | 0x4000;
-    let low = number() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff,
-    )
 }

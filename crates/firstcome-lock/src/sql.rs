@@ -5,7 +5,9 @@ mod backend;
 mod mysql;
 mod name;
 mod numbers;
+#[cfg(feature = "permits")]
 mod permit_row;
+#[cfg(feature = "permits")]
 mod permits;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -32,7 +34,7 @@ pub enum Database {
     /// PostgreSQL.
     #[cfg(feature = "postgres")]
     Postgres,
-    /// MariaDB and MySQL.
+    /// MariaDB (MySQL untested).
     #[cfg(feature = "mysql")]
     MySql,
     /// A SQLite file.

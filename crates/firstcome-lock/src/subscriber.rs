@@ -1,6 +1,7 @@
 //! A subscription to what a store says about one lock or one election.
 
 use crate::memory::MemorySubscriber;
+#[cfg(feature = "redis")]
 use crate::redis::RedisSubscriber;
 use crate::signal::Signal;
 #[cfg(feature = "sql")]
@@ -9,6 +10,7 @@ use crate::sql::SqlSubscriber;
 /// A subscription in whichever store it is.
 #[derive(Debug)]
 pub(crate) enum Subscriber {
+    #[cfg(feature = "redis")]
     Redis(RedisSubscriber),
     #[cfg(feature = "sql")]
     Sql(SqlSubscriber),
@@ -19,6 +21,7 @@ impl Subscriber {
     /// Waits until there is reason to look again.
     pub(crate) async fn next(&mut self) -> Signal {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(subscriber) => subscriber.next().await,
             #[cfg(feature = "sql")]
             Self::Sql(subscriber) => subscriber.next().await,
@@ -29,6 +32,7 @@ impl Subscriber {
     /// Tells whether nothing is being missed now.
     pub(crate) fn is_live(&self) -> bool {
         match self {
+            #[cfg(feature = "redis")]
             Self::Redis(subscriber) => subscriber.is_live(),
             #[cfg(feature = "sql")]
             Self::Sql(subscriber) => subscriber.is_live(),

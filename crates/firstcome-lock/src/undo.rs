@@ -6,12 +6,12 @@ use firstcome_store::Failure as Store;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
-use crate::backoff::pause;
-use crate::durations::later;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::keys::Keys;
 use crate::owner::EntryGuard;
 use crate::requests::{NotAfter, UndoAnswer};
+use firstcome_store::client::later;
+use firstcome_store::client::pause;
 
 /// Takes back what an acquire without an answer may have taken, until nothing of it can arrive any more; tells whether
 /// there was something.
@@ -36,7 +36,7 @@ pub(crate) async fn undo(
             Ok(UndoAnswer::Nothing) => break,
             Ok(UndoAnswer::MayArrive(time)) => time,
             // Nothing that is asked again will be answered otherwise.
-            Err(Failure::Store(Store::Closed | Store::Denied { .. } | Store::WrongKind { .. })) => {
+            Err(Error::Store(Store::Closed | Store::Denied { .. } | Store::WrongKind { .. })) => {
                 break;
             }
             Err(_) => pause(tries),

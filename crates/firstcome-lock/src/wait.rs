@@ -3,23 +3,32 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use crate::ask::Ask;
 use crate::attempt::{attempt, attempt_and_wait};
 use crate::backoff::{Backoff, Pauses};
-use crate::durations::later;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::inject::Mistake;
-use crate::lease::{Lease, Tried};
+use crate::lease::{Lease, TryLock};
 use crate::local_waiters::{Position, SharedSubscriber, Waiting};
+use crate::remaining::Remaining;
 use crate::requests::Topic;
 use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::subscriber::Subscriber;
+use firstcome_store::client::later;
 
 /// The longest time between two looks, for a holder without an end.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+pub(crate) const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+
+/// How much later than it could one asks that lets others go first: somebody in another process who was woken by the same
+/// release may take as long to ask. On a busy machine a millisecond was too short; see "Two crowds" in docs/locks.md.
+const TURN: Duration = Duration::from_millis(3);
+
+/// The most messages that are taken as read at a time.
+const MOST_HEARD: u32 = 64;
 
 /// How long to wait.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +51,7 @@ impl Until {
         }
     }
 
-    async fn over(self) {
+    pub(crate) async fn over(self) {
         match self {
             Self::Got => std::future::pending().await,
             Self::At(end) => tokio::time::sleep_until(end).await,
@@ -51,29 +60,29 @@ impl Until {
 }
 
 /// Rides out a store that does not answer, up to a limit.
-struct Patience {
+pub(crate) struct Patience {
     limit: Duration,
     /// Since when there is no answer, and the last reason.
-    since: Option<(Instant, Failure)>,
+    since: Option<(Instant, Error)>,
     pauses: Pauses,
     /// The first request is under way.
     asking_first: bool,
 }
 
 impl Patience {
-    fn new(shared: &Shared) -> Self {
+    pub(crate) fn new(shared: &Shared) -> Self {
         let pauses = Backoff::default().pauses();
         Self { limit: shared.ride_out, since: None, pauses, asking_first: false }
     }
 
-    fn answered(&mut self) {
+    pub(crate) fn answered(&mut self) {
         if self.since.take().is_some() {
             self.pauses = Backoff::default().pauses();
         }
     }
 
     /// Gives how long to pause after a failure, or the failure where it is of no use to wait.
-    fn failed(&mut self, failure: Failure) -> Result<Duration, Failure> {
+    pub(crate) fn failed(&mut self, failure: Error) -> Result<Duration, Error> {
         let since = self.since.as_ref().map_or_else(Instant::now, |(since, _)| *since);
         if !failure.passes_by_itself() || since.elapsed() >= self.limit {
             return Err(failure);
@@ -82,19 +91,24 @@ impl Patience {
         Ok(self.pauses.next().unwrap_or(LONGEST_SLEEP))
     }
 
+    /// Gives why there is no answer, where there is none.
+    pub(crate) fn trouble(self) -> Option<Error> {
+        self.since.map(|(_, failure)| failure)
+    }
+
     /// Asks for the first time; gives how long somebody else has it for.
     async fn first(
         &mut self,
         shared: &Arc<Shared>,
         ask: &Ask,
-        remaining: &mut Option<Duration>,
-    ) -> Result<Option<Lease>, Failure> {
+        remaining: &mut Remaining,
+    ) -> Result<Option<Lease>, Error> {
         self.asking_first = true;
         let tried = attempt(shared, ask).await;
         self.asking_first = false;
         match tried {
-            Ok(Tried::Got(lease)) => return Ok(Some(lease)),
-            Ok(Tried::Held { remaining: left }) => *remaining = left,
+            Ok(TryLock::Acquired(lease)) => return Ok(Some(lease)),
+            Ok(TryLock::Held { remaining: left, .. }) => *remaining = left,
             Err(failure) => {
                 self.failed(failure)?;
             }
@@ -103,10 +117,10 @@ impl Patience {
     }
 
     /// Gives what is to be said when the time is over: that somebody has it, if the store still says so.
-    fn over(self, ask: &Ask, remaining: Option<Duration>) -> Result<Tried, Failure> {
+    fn over(self, ask: &Ask, remaining: Remaining) -> Result<TryLock, Error> {
         match self.since {
-            _ if self.asking_first => Err(Failure::NoAnswerYet { name: ask.keys.name.clone() }),
-            None => Ok(Tried::Held { remaining }),
+            _ if self.asking_first => Err(Error::NoAnswerYet { name: ask.keys.name.clone() }),
+            None => Ok(TryLock::Held { name: ask.keys.name.clone(), remaining }),
             Some((_, failure)) => Err(failure),
         }
     }
@@ -117,9 +131,9 @@ pub(crate) async fn in_queue(
     shared: &Arc<Shared>,
     ask: &Ask,
     until: Until,
-) -> Result<Tried, Failure> {
+) -> Result<TryLock, Error> {
     let mut patience = Patience::new(shared);
-    let mut remaining = None;
+    let mut remaining = Remaining::Unknown;
     let closed = shared.closed();
     let waited = async {
         // A queue that is there is joined: asking past it would cost a request and jump the queue. Not by an owner that
@@ -143,8 +157,8 @@ pub(crate) async fn in_queue(
     };
     tokio::select! {
         biased;
-        waited = waited => return waited.map(Tried::Got),
-        () = closed => return Err(Failure::Closed),
+        waited = waited => return waited.map(TryLock::Acquired),
+        () = closed => return Err(shared.ended()),
         () = until.over() => {}
     }
     patience.over(ask, remaining)
@@ -155,9 +169,9 @@ async fn as_head(
     shared: &Arc<Shared>,
     ask: &Ask,
     waiting: &mut Waiting,
-    remaining: &mut Option<Duration>,
+    remaining: &mut Remaining,
     patience: &mut Patience,
-) -> Result<Lease, Failure> {
+) -> Result<Lease, Error> {
     let call = Arc::clone(&waiting.call);
     let subscriber = tokio::select! {
         biased;
@@ -187,6 +201,11 @@ async fn as_head(
         let look_at = match quiet_until.take() {
             Some(then) => then,
             None => {
+                tokio::select! {
+                    biased;
+                    Ok(lease) = &mut waiting.offer => return Ok(lease),
+                    () = let_others(&waiting.position, &mut subscriber) => {}
+                }
                 let listens = subscriber.as_ref().is_some_and(|subscriber| subscriber.is_live());
                 let asking = async {
                     if listens {
@@ -197,7 +216,8 @@ async fn as_head(
                         && ask.owner.is_none()
                         && let Some(remaining) = shared.backend.taken_for(&ask.keys).await?
                     {
-                        return Ok(Tried::Held { remaining });
+                        let name = ask.keys.name.clone();
+                        return Ok(TryLock::Held { name, remaining: remaining.into() });
                     }
                     attempt(shared, ask).await
                 };
@@ -207,11 +227,15 @@ async fn as_head(
                     tried = asking => tried,
                 };
                 let pause = match tried {
-                    Ok(Tried::Got(lease)) => return Ok(lease),
-                    Ok(Tried::Held { remaining: left }) => {
+                    Ok(TryLock::Acquired(lease)) => {
+                        // Nobody else was in the way, or they had their turns.
+                        shared.local_waiters.let_others(&ask.keys.queue, 0);
+                        return Ok(lease);
+                    }
+                    Ok(TryLock::Held { remaining: left, .. }) => {
                         patience.answered();
                         *remaining = left;
-                        left.unwrap_or(LONGEST_SLEEP)
+                        left.at_most().unwrap_or(LONGEST_SLEEP)
                     }
                     Err(failure) => patience.failed(failure)?,
                 };
@@ -251,12 +275,41 @@ async fn as_head(
     }
 }
 
+/// Lets others have the turns that they are to have, for as long as they take them.
+///
+/// Each message is about a turn that somebody had. Where none comes for a while, nobody else wants it, or has it for longer.
+async fn let_others(
+    position: &Position,
+    subscriber: &mut Option<tokio::sync::OwnedMutexGuard<Subscriber>>,
+) {
+    while position.waits_for_others(TURN).await {
+        let heard = heard_by_now(subscriber);
+        position.others_had(heard.max(1));
+        if heard == 0 {
+            return;
+        }
+    }
+}
+
+/// Takes the messages that have come, and gives how many there were.
+fn heard_by_now(subscriber: &mut Option<tokio::sync::OwnedMutexGuard<Subscriber>>) -> u32 {
+    let mut heard = 0;
+    while heard < MOST_HEARD {
+        match subscriber.as_mut().and_then(|subscriber| subscriber.next().now_or_never()) {
+            Some(Signal::Closed) => *subscriber = None,
+            Some(_) => heard += 1,
+            None => break,
+        }
+    }
+    heard
+}
+
 /// Gives the queue's subscription, or makes one.
 async fn subscribe(
     shared: &Shared,
     ask: &Ask,
     position: &Position,
-) -> Result<SharedSubscriber, Failure> {
+) -> Result<SharedSubscriber, Error> {
     if let Some(subscriber) = position.subscriber() {
         return Ok(subscriber);
     }
@@ -286,9 +339,9 @@ pub(crate) async fn polling(
     ask: &Ask,
     until: Until,
     backoff: &Backoff,
-) -> Result<Tried, Failure> {
+) -> Result<TryLock, Error> {
     let mut patience = Patience::new(shared);
-    let mut remaining = None;
+    let mut remaining = Remaining::Unknown;
     let closed = shared.closed();
     let asking = async {
         match patience.first(shared, ask, &mut remaining).await? {
@@ -299,9 +352,9 @@ pub(crate) async fn polling(
     tokio::select! {
         biased;
         got = asking => if let Some(lease) = got? {
-            return Ok(Tried::Got(lease));
+            return Ok(TryLock::Acquired(lease));
         },
-        () = closed => return Err(Failure::Closed),
+        () = closed => return Err(shared.ended()),
         () = until.over() => {}
     }
     patience.over(ask, remaining)
@@ -313,21 +366,22 @@ async fn ask_again(
     ask: &Ask,
     until: Until,
     backoff: &Backoff,
-    remaining: &mut Option<Duration>,
+    remaining: &mut Remaining,
     patience: &mut Patience,
-) -> Result<Option<Lease>, Failure> {
+) -> Result<Option<Lease>, Error> {
     let mut pauses = backoff.pauses();
     loop {
         let Some(pause) = pauses.next().filter(|_| !until.is_over()) else { return Ok(None) };
         // Nobody is there after the lease ends, but it may be given back earlier.
         let least = Duration::from_millis(1);
-        tokio::time::sleep(remaining.map_or(pause, |left| pause.min(left.max(least)))).await;
+        let left = remaining.at_most();
+        tokio::time::sleep(left.map_or(pause, |left| pause.min(left.max(least)))).await;
         // Looking is cheaper for the store than trying.
         match shared.backend.taken_for(&ask.keys).await {
             Ok(taken) => {
                 patience.answered();
-                *remaining = taken.flatten();
-                if taken.is_some() {
+                if let Some(left) = taken {
+                    *remaining = left.into();
                     continue;
                 }
             }
@@ -337,8 +391,8 @@ async fn ask_again(
             }
         }
         match attempt(shared, ask).await {
-            Ok(Tried::Got(lease)) => return Ok(Some(lease)),
-            Ok(Tried::Held { remaining: left }) => {
+            Ok(TryLock::Acquired(lease)) => return Ok(Some(lease)),
+            Ok(TryLock::Held { remaining: left, .. }) => {
                 patience.answered();
                 *remaining = left;
             }

@@ -10,13 +10,13 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
-use crate::backoff::pause;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::held_lock::HeldLock;
 use crate::inject::{Mistake, Mistakes};
-use crate::keys::{QueueKey, Sort};
+use crate::keys::Sort;
 use crate::loss::Loss;
 use crate::requests::RenewalAnswer;
+use firstcome_store::client::pause;
 
 /// How many holds go into one request, and how many such requests are under way together.
 const BATCH: usize = 100;
@@ -204,18 +204,23 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
 
 /// Gives what is asked for together: so many locks, or the permits that stand in one row.
 fn batches((_, sort): Group, mut holds: Vec<Renewing>) -> Vec<Vec<Renewing>> {
-    if sort != Sort::Permit {
-        let mut batches = Vec::new();
-        while !holds.is_empty() {
-            batches.push(holds.split_off(holds.len().saturating_sub(BATCH)));
+    match sort {
+        Sort::Lock | Sort::Token => {
+            let mut batches = Vec::new();
+            while !holds.is_empty() {
+                batches.push(holds.split_off(holds.len().saturating_sub(BATCH)));
+            }
+            batches
         }
-        return batches;
+        #[cfg(feature = "permits")]
+        Sort::Permit => {
+            let mut rows: HashMap<crate::keys::QueueKey, Vec<Renewing>> = HashMap::new();
+            for held in holds {
+                rows.entry(held.0.keys.queue.clone()).or_default().push(held);
+            }
+            rows.into_values().collect()
+        }
     }
-    let mut rows: HashMap<QueueKey, Vec<Renewing>> = HashMap::new();
-    for held in holds {
-        rows.entry(held.0.keys.queue.clone()).or_default().push(held);
-    }
-    rows.into_values().collect()
 }
 
 /// Renews holds of one group, again and again while an answer is missing and there is trust left.
@@ -249,7 +254,7 @@ async fn renew_once(
     backend: &Backend,
     holds: &mut Vec<Renewing>,
     lease: Duration,
-) -> Result<(), Failure> {
+) -> Result<(), Error> {
     let sent: Vec<_> = holds.iter().map(|held| held.0.asked_now()).collect();
     let asked: Vec<_> = holds.iter().map(|held| (&*held.0.keys, held.0.owner.as_str())).collect();
     let answers = backend.renew(&asked, Some(lease)).await?;
@@ -272,8 +277,8 @@ async fn renew_once(
 /// Looks, without renewing, whether holds are still there, until that is answered; those that are gone are lost.
 async fn look(backend: &Backend, holds: Vec<Arc<HeldLock>>, mistakes: Mistakes) {
     let mut batches = Vec::new();
-    for sort in [Sort::Lock, Sort::Token, Sort::Permit] {
-        let holds: Vec<_> = holds.iter().filter(|held| held.keys.kind.sort() == sort).collect();
+    for sort in Sort::ALL {
+        let holds: Vec<_> = holds.iter().filter(|held| held.keys.kind.sort() == *sort).collect();
         batches.extend(holds.chunks(BATCH).map(|batch| batch.iter().copied().cloned().collect()));
     }
     let looking = futures_util::stream::iter(batches);

@@ -5,19 +5,55 @@ use std::task::Poll;
 use crate::lease::Lease;
 use crate::loss::Loss;
 
-/// Polls `work` for as long as the lease can be relied on, and drops it where it stands after that.
-///
-/// The clock is looked at before every step, so that after a pause of the process the work does not go on before the
-/// timer had its turn.
-pub(crate) async fn while_valid<T>(
-    lease: &Lease,
+impl Lease {
+    /// Runs `work` for as long as this lease can be relied on, and drops it where it stands after that.
+    ///
+    /// The clock is looked at before every step of the work, so that after a pause of the process it takes no step with a
+    /// lease that is over. What the work does between two awaits is not interrupted: pass [`Lease::fence`] to any write
+    /// that must not come from an old owner. [`Lock::run`](crate::Lock::run) takes the lock and gives it back, too.
+    ///
+    /// # Errors
+    ///
+    /// How the lease was lost, if the work was not ready before that. What it had done by then, it did; what it has
+    /// spawned goes on.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping this drops the work where it stands. The lease stays.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), firstcome_lock::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let locks = firstcome_lock::Locks::memory();
+    /// let lease = locks.mutex("report")?.lease(Duration::from_millis(100)).lock().await?;
+    /// let written = lease.while_valid(async { "written" }).await;
+    /// assert_eq!(written, Ok("written"));
+    /// let endless = lease.while_valid(std::future::pending::<()>()).await;
+    /// assert_eq!(endless, Err(firstcome_lock::Loss::RanOut));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn while_valid<T>(&self, work: impl Future<Output = T>) -> Result<T, Loss> {
+        run_while(|| self.is_valid(), || self.lost(), work).await
+    }
+}
+
+/// Polls `work` while it `is_valid`, and drops it where it stands after that.
+pub(crate) async fn run_while<T, L: Future<Output = Loss>>(
+    is_valid: impl Fn() -> bool,
+    lost: impl Fn() -> L,
     work: impl Future<Output = T>,
 ) -> Result<T, Loss> {
     let done = {
-        let mut lost = std::pin::pin!(lease.lost());
+        let mut loss = std::pin::pin!(lost());
         let mut work = std::pin::pin!(work);
         std::future::poll_fn(|context| {
-            if !lease.is_valid() || lost.as_mut().poll(context).is_ready() {
+            // The timer may not have had its turn after a pause of the process.
+            if !is_valid() || loss.as_mut().poll(context).is_ready() {
                 return Poll::Ready(None);
             }
             work.as_mut().poll(context).map(Some)
@@ -26,6 +62,6 @@ pub(crate) async fn while_valid<T>(
     };
     match done {
         Some(output) => Ok(output),
-        None => Err(lease.lost().await),
+        None => Err(lost().await),
     }
 }

@@ -49,6 +49,7 @@ pub enum Event {
     DivergenceHere,
     NodeStopped,
     StuckAtEntry,
+    WentOn,
     SlowBatch,
     SettlingStopped,
     SettlingResumed,
@@ -65,7 +66,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 48] = [
+    pub const ALL: [Self; 49] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -102,6 +103,7 @@ impl Event {
         Self::DivergenceHere,
         Self::NodeStopped,
         Self::StuckAtEntry,
+        Self::WentOn,
         Self::SlowBatch,
         Self::SettlingStopped,
         Self::SettlingResumed,
@@ -154,6 +156,7 @@ impl Event {
             Self::DivergenceHere => ("divergence_here", Level::ERROR),
             Self::NodeStopped => ("node_stopped", Level::ERROR),
             Self::StuckAtEntry => ("stuck_at_entry", Level::ERROR),
+            Self::WentOn => ("went_on", Level::INFO),
             Self::SlowBatch => ("slow_batch", Level::WARN),
             Self::SettlingStopped => ("settling_stopped", Level::WARN),
             Self::SettlingResumed => ("settling_resumed", Level::INFO),

@@ -77,7 +77,8 @@ impl Intake {
     /// Refuses a command of a higher level than the space, once this node has caught up with the journal: the space may
     /// have been raised through another one.
     pub(crate) async fn check_level(&self, needed: u32) -> Result<(), Failure> {
-        if needed <= self.level() {
+        // Every space is at the first level: most commands need no look at the state.
+        if needed <= 1 || needed <= self.level() {
             return Ok(());
         }
         if !self.catches_up().await {

@@ -5,7 +5,7 @@
 
 use crate::appender::Appender;
 use crate::batch::reject_all;
-use crate::event::Event;
+use crate::event::{Event, log};
 use crate::fork::entry_in_store;
 use crate::load;
 use crate::replica::{Stop, Stuck};
@@ -129,6 +129,7 @@ impl Appender {
         }
         self.applier.replica.go_on();
         self.applier.health.goes_on();
+        log!(WentOn, "this node goes on beyond the entry it was stuck at");
         // What happened to the journal meanwhile is looked at before anything is appended.
         self.applier.signals.suspect();
         self.applier.signals.look();

@@ -54,7 +54,7 @@ struct RunningNode {
     handle: NodeHandle,
     link: StoreLink,
     /// Its connection to the lock that says who leads.
-    lock: firstcome_lock::Way,
+    lock: firstcome_lock::MemoryLink,
     metrics: Arc<Metrics>,
 }
 
@@ -172,7 +172,7 @@ impl Slots {
                 return false;
             }
         };
-        let lock = firstcome_lock::Way::new();
+        let lock = firstcome_lock::MemoryLink::new();
         if let Some(error) = self.lock().refusal {
             lock.refuse(error);
         }
@@ -361,7 +361,7 @@ fn lock_client(locks: &firstcome_lock::Memory, mistake: Option<Mistake>) -> Lock
 }
 
 /// Has a node stand for election as its server does.
-async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Failure> {
+async fn join_election(node: &Node, locks: Locks) -> Result<Election, firstcome_lock::Error> {
     let candidate = firstcome_lock::Election::new(&locks, "leader")?.node(node.id.to_string());
     let candidate = candidate.lease(Duration::from_secs(3));
     let watch = candidate.watch().await?;

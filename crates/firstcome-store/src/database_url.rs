@@ -1,9 +1,10 @@
-//! Reads the URL of a PostgreSQL, a MariaDB or a MySQL.
+//! Reads the URL of a PostgreSQL or a MariaDB.
 
 use std::path::PathBuf;
 
 use crate::failure::Failure;
-use crate::host::{Host, decode, read_host};
+use crate::host::{Host, read_host};
+use crate::percent::decode;
 
 /// What is different about the URLs of one kind of database.
 pub(crate) struct UrlKind {

@@ -154,6 +154,14 @@ pub enum Failure {
         /// The server's words.
         detail: String,
     },
+    /// What the URL asks for is a feature of this library that was not turned on when the program was built.
+    #[error("{what} needs the feature `{feature}`, which this program was built without")]
+    NotBuilt {
+        /// What needs it.
+        what: &'static str,
+        /// The feature in `Cargo.toml`.
+        feature: &'static str,
+    },
     /// The connection was closed by its owner.
     #[error("this connection has been closed")]
     Closed,
@@ -161,6 +169,7 @@ pub enum Failure {
 
 /// Whether a failed command may have changed anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effect {
     /// It certainly was not carried out.
     None,
@@ -178,6 +187,16 @@ impl Failure {
             Some(Meaning::NoAccess) => Self::Denied { code, detail },
             Some(_) | None => Self::Refused { code, detail },
         }
+    }
+
+    /// Says that TLS was asked for, and that there is none in this program.
+    #[cfg(not(feature = "tls"))]
+    #[cfg_attr(
+        not(any(feature = "redis", feature = "postgres", feature = "mysql")),
+        expect(dead_code, reason = "only connections over a network can have TLS")
+    )]
+    pub(crate) fn no_tls_built() -> Self {
+        Self::NotBuilt { what: "TLS", feature: "tls" }
     }
 
     /// Tells whether the command may have been carried out.
@@ -204,6 +223,7 @@ impl Failure {
             | Self::Full { .. }
             | Self::Held { .. }
             | Self::Statement { .. }
+            | Self::NotBuilt { .. }
             | Self::Closed => Effect::None,
         }
     }
@@ -231,6 +251,7 @@ impl Failure {
             | Self::Unexpected { .. }
             | Self::Tls { .. }
             | Self::NoTls { .. }
+            | Self::NotBuilt { .. }
             | Self::Closed => None,
         }
     }
@@ -292,6 +313,13 @@ impl Failure {
             }
             Self::Refused { code, .. } if code == "MISCONF" => Some(
                 "see the server's log for why it cannot write its file, and make room on its disk",
+            ),
+            Self::NotBuilt { feature: "tls", .. } => Some(
+                "turn that feature on where the program's Cargo.toml names the crate, or, if the network between is to be \
+                 trusted, use redis:// or sslmode=disable",
+            ),
+            Self::NotBuilt { .. } => Some(
+                "turn that feature on where the program's Cargo.toml names the crate, or use another store",
             ),
             Self::UnknownScript
             | Self::Refused { .. }

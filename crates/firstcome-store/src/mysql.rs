@@ -1,4 +1,4 @@
-//! MariaDB and MySQL: a small pool of connections, and single statements whose time zone and isolation are said, never
+//! MariaDB (MySQL untested): a small pool of connections, and single statements whose time zone and isolation are said, never
 //! inherited.
 //!
 //! Statements are text with their values in it, so that one that changes something and one that looks at it travel

@@ -8,7 +8,6 @@ mod exchange;
 mod link;
 mod link_state;
 mod options;
-mod pause;
 mod pinned;
 mod reply;
 mod sentinel;
@@ -106,6 +105,23 @@ impl Redis {
                 Err(Failure::Unexpected { detail: format!("{other:?} instead of a list") })
             }
         }
+    }
+
+    /// Asks of MULTI, EXEC and each of these commands whether the user may send it, and gives what the server says to each that
+    /// it denies; nothing is carried out.
+    ///
+    /// Where MULTI or EXEC is denied, nothing is said of the others.
+    ///
+    /// # Errors
+    ///
+    /// See [`Failure`]: the server did not answer at all.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn denied(&self, commands: Vec<Command>) -> Result<Vec<Option<String>>, Failure> {
+        let deadline = Instant::now() + self.inner.options.answer_within;
+        self.inner.link.denied(commands, deadline).await
     }
 
     /// Waits until there is a connection, up to [`Options::answer_within`].

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+#[doc(hidden)]
 pub use rusqlite;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 use tokio::sync::oneshot;
@@ -56,7 +57,7 @@ impl Options {
         if path.contains('?') {
             return Err(wrong("it takes no parameters; write %3F for a question mark"));
         }
-        let path = crate::host::decode(path).map_err(wrong)?;
+        let path = crate::percent::decode(path).map_err(wrong)?;
         Ok(Self::new(path.ok_or_else(|| wrong("it names no file"))?))
     }
 

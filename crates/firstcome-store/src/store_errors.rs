@@ -15,7 +15,7 @@ pub enum Store {
     Redis,
     /// PostgreSQL: an SQLSTATE of five characters, or a class of two.
     PostgreSql,
-    /// MariaDB and MySQL: the error's number.
+    /// MariaDB (MySQL untested): the error's number.
     MySql,
     /// SQLite: the name of the result code.
     Sqlite,

@@ -1,10 +1,11 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
-//! `cargo xtask api-fuzz`, `cargo xtask chain`.
+//! `cargo xtask api-fuzz`, `cargo xtask chain`, `cargo xtask packages`.
 
 mod api_fuzz;
 mod chain;
 mod commands;
 mod needs;
+mod packages;
 mod shipped;
 
 use commands::{cargo, run};
@@ -27,6 +28,9 @@ usage: cargo xtask TASK
                   routes, 100 of each operation unless ARGS say otherwise; needs python3
   chain           check the licences, sources and duplicates of all dependencies, and with
                   cargo-deny, where it is installed, what is known against them
+  packages        check that cargo can package the crates which are published, that a URL which needs
+                  a feature that is off is refused with its name, and that each set of features
+                  compiles without a warning
   needs           say what the tests need and whether it is here
 ";
 
@@ -41,6 +45,7 @@ fn main() -> ExitCode {
         Some("neighbours") => neighbours(&rest),
         Some("api-fuzz") => ExitCode::from(api_fuzz::fuzz(&rest)),
         Some("chain") => ExitCode::from(chain::check()),
+        Some("packages") => ExitCode::from(packages::check()),
         Some("needs") => {
             needs::list();
             ExitCode::SUCCESS

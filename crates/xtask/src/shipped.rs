@@ -5,8 +5,10 @@ use std::process::Command;
 
 use crate::commands::{build, run};
 
-/// What a build with fault injection looks up in its environment, and no other build names.
-const INJECT: &[u8] = b"FIRSTCOME_INJECT";
+/// What only a build with fault injection has in it: the name it looks up in its environment, and the mark of the code
+/// that lets a client of a lock make mistakes. All builds have the compiler flag for that, and the linker leaves out what
+/// nobody calls.
+const INJECT: [&str; 2] = ["FIRSTCOME_INJECT", "FIRSTCOME_LOCK_INJECT"];
 
 /// Builds the release program, looks that no fault injection is in it, and runs its demo, which checks every answer;
 /// gives the exit code.
@@ -24,18 +26,22 @@ pub(crate) fn demo() -> u8 {
 }
 
 fn build_without_injection() -> Result<PathBuf, String> {
-    // The simulation has it: what is not found there would be found nowhere.
-    if !has_injection(&build("firstcome-sim", &["--release"])?)? {
-        return Err("the simulation has no fault injection, or it cannot be seen".to_owned());
+    // The simulation has both: what is not found there would be found nowhere.
+    let simulation = marks(&build("firstcome-sim", &["--release"])?)?;
+    if simulation != INJECT {
+        return Err(format!("of {INJECT:?} only {simulation:?} can be seen in the simulation"));
     }
     let program = build("firstcome", &["--release"])?;
-    if has_injection(&program)? {
-        return Err(format!("{} can make mistakes on purpose", program.display()));
+    let found = marks(&program)?;
+    if !found.is_empty() {
+        return Err(format!("{} can make mistakes on purpose: {found:?}", program.display()));
     }
     Ok(program)
 }
 
-fn has_injection(program: &PathBuf) -> Result<bool, String> {
+/// Gives what there is of fault injection in a program.
+fn marks(program: &PathBuf) -> Result<Vec<&'static str>, String> {
     let bytes = std::fs::read(program).map_err(|why| format!("{}: {why}", program.display()))?;
-    Ok(bytes.windows(INJECT.len()).any(|bytes| bytes == INJECT))
+    let found = |mark: &&str| bytes.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
+    Ok(INJECT.into_iter().filter(found).collect())
 }

@@ -21,6 +21,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/guard/token.rs", &["*"]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
     ("firstcome-lock/src/keys.rs", &["*"]),
+    ("firstcome-lock/src/multi.rs", &[]),
 ];
 
 /// Constants called as limits are which clients cannot multiply: they are pauses, or about stores and other servers.

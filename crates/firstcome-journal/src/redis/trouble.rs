@@ -35,7 +35,7 @@ pub(super) fn trouble(failure: Store) -> Failure {
     }
     match failure.effect() {
         Effect::None => Failure::Unavailable(text),
-        Effect::Unknown => Failure::Unknown(text),
+        Effect::Unknown | _ => Failure::Unknown(text),
     }
 }
 

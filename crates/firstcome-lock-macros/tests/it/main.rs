@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use firstcome_lock::{Barred, Fence, Locks, Loss, Memory, locked};
+use firstcome_lock::{Fence, LockedError, Locks, Loss, Memory, locked};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -34,7 +34,12 @@ impl Room {
 }
 
 #[locked(key = "seat:{event}:{seat}")]
-async fn take_seat(locks: &Locks, event: &str, seat: u32, room: &Room) -> Result<Fence, Barred> {
+async fn take_seat(
+    locks: &Locks,
+    event: &str,
+    seat: u32,
+    room: &Room,
+) -> Result<Fence, LockedError> {
     room.stay(Duration::from_millis(700)).await;
     Ok(lease.fence())
 }
@@ -56,14 +61,14 @@ async fn two_calls_with_one_key_take_turns_and_other_keys_do_not_wait() {
 #[tokio::test(start_paused = true)]
 async fn who_waits_three_seconds_in_vain_is_told_who_was_in_the_way() {
     let (locks, room) = (Locks::memory(), Room::default());
-    let held = locks.lock("seat:gala:7").unwrap().lock().await.unwrap();
+    let held = locks.mutex("seat:gala:7").unwrap().lock().await.unwrap();
     let began = Instant::now();
     let barred = take_seat(&locks, "gala", 7, &room).await.unwrap_err();
     assert_eq!(began.elapsed(), Duration::from_secs(3));
     assert!(barred.to_string().contains("seat:gala:7"), "{barred}");
     assert!(barred.hint().is_some());
-    let Barred::Held { waited, remaining, .. } = barred else { panic!("{barred:?}") };
-    assert!(waited == Duration::from_secs(3) && remaining.is_some());
+    let LockedError::Held { waited, remaining, .. } = barred else { panic!("{barred:?}") };
+    assert!(waited == Duration::from_secs(3) && remaining.at_most().is_some());
     held.release().await.unwrap();
     assert!(take_seat(&locks, "gala", 7, &room).await.is_ok());
 }
@@ -73,7 +78,7 @@ async fn name_of_lock(
     locks: Locks,
     Order { id, .. }: &Order,
     order: &Order,
-) -> Result<String, Barred> {
+) -> Result<String, LockedError> {
     assert_eq!(*id, order.id);
     Ok(lease.name().to_owned())
 }
@@ -86,13 +91,13 @@ async fn a_key_is_made_of_arguments_and_their_fields() {
 }
 
 #[locked(key = "short", lease = "2s")]
-async fn work_that_is_stopped(locks: &Locks, room: &Room) -> Result<(), Barred> {
+async fn work_that_is_stopped(locks: &Locks, room: &Room) -> Result<(), LockedError> {
     room.stay(Duration::from_secs(60)).await;
     Ok(())
 }
 
 #[locked(key = "short", lease = "2s", on_loss = "finish")]
-async fn work_that_finishes(locks: &Locks, room: &Room) -> Result<bool, Barred> {
+async fn work_that_finishes(locks: &Locks, room: &Room) -> Result<bool, LockedError> {
     room.stay(Duration::from_secs(60)).await;
     Ok(lease.is_valid())
 }
@@ -101,10 +106,10 @@ async fn work_that_finishes(locks: &Locks, room: &Room) -> Result<bool, Barred> 
 async fn with_stop_the_body_ends_before_anybody_else_can_begin() {
     let (locks, room, began) = (Locks::memory(), Room::default(), Instant::now());
     let barred = work_that_is_stopped(&locks, &room).await.unwrap_err();
-    assert!(matches!(barred, Barred::Lost { loss: Loss::RanOut, .. }), "{barred:?}");
+    assert!(matches!(barred, LockedError::Lost { loss: Loss::RanOut, .. }), "{barred:?}");
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     assert_eq!(room.ended.load(Ordering::SeqCst), 0);
-    assert!(locks.lock("short").unwrap().try_lock().await.unwrap().got().is_some());
+    assert!(locks.mutex("short").unwrap().try_lock().await.unwrap().acquired().is_some());
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,7 +128,7 @@ async fn a_client_that_is_closed_stops_the_body_with_that_reason() {
     room.entered.notified().await;
     locks.close().await;
     let barred = work.await.unwrap().unwrap_err();
-    assert!(matches!(barred, Barred::Lost { loss: Loss::Closed, .. }), "{barred:?}");
+    assert!(matches!(barred, LockedError::Lost { loss: Loss::Closed, .. }), "{barred:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -135,12 +140,12 @@ async fn a_call_that_is_dropped_gives_the_lock_back() {
     }
     assert!(
         locks
-            .lock("short")
+            .mutex("short")
             .unwrap()
             .lock_within(Duration::from_secs(1))
             .await
             .unwrap()
-            .got()
+            .acquired()
             .is_some()
     );
 }
@@ -152,11 +157,11 @@ enum Trouble {
     Other(String),
 }
 
-impl From<Barred> for Trouble {
-    fn from(barred: Barred) -> Self {
+impl From<LockedError> for Trouble {
+    fn from(barred: LockedError) -> Self {
         match barred {
-            Barred::Held { .. } => Self::Busy,
-            other @ (Barred::Lost { .. } | Barred::Failure(_) | _) => {
+            LockedError::Held { .. } => Self::Busy,
+            other @ (LockedError::Lost { .. } | LockedError::Error(_) | _) => {
                 Self::Other(other.to_string())
             }
         }
@@ -207,7 +212,7 @@ async fn methods_have_their_fields_their_question_marks_and_their_own_error() {
     assert!(matches!(desk.sell("x").await, Err(Trouble::Other(_))));
 
     let other = Locks::with_memory(&memory);
-    let held = other.lock("desk:north").unwrap().lock().await.unwrap();
+    let held = other.mutex("desk:north").unwrap().lock().await.unwrap();
     assert_eq!(desk.sell("1").await, Err(Trouble::Busy));
     held.release().await.unwrap();
     assert_eq!(desk.sell("1").await, Ok(3));
@@ -219,12 +224,12 @@ async fn methods_have_their_fields_their_question_marks_and_their_own_error() {
 
 /// Methods of a trait, and functions that others spawn, are functions like any other.
 trait Till {
-    fn close(&self, day: u32) -> impl Future<Output = Result<u32, Barred>> + Send;
+    fn close(&self, day: u32) -> impl Future<Output = Result<u32, LockedError>> + Send;
 }
 
 impl Till for Desk {
     #[locked(key = "till:{self.name}:{day}")]
-    async fn close(&self, day: u32) -> Result<u32, Barred> {
+    async fn close(&self, day: u32) -> Result<u32, LockedError> {
         tokio::task::yield_now().await;
         Ok(day)
     }
@@ -235,4 +240,34 @@ async fn methods_of_traits_can_be_locked_and_sent_to_other_threads() {
     let desk = Desk { locks: Arc::new(Locks::memory()), name: "south".to_owned(), sold: 0 };
     let closing = tokio::spawn(async move { desk.close(3).await });
     assert_eq!(closing.await.unwrap().unwrap(), 3);
+}
+
+#[locked(key = "long", renewed = "2s")]
+async fn work_that_is_renewed(locks: &Locks, room: &Room) -> Result<bool, LockedError> {
+    room.stay(Duration::from_secs(60)).await;
+    Ok(lease.is_valid())
+}
+
+#[locked(key = "long", renewed, hold_at_most = "10s")]
+async fn work_with_an_end(locks: &Locks, room: &Room) -> Result<(), LockedError> {
+    room.stay(Duration::from_secs(60)).await;
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewed_lease_lasts_as_long_as_the_body_and_no_longer() {
+    let (locks, room, began) = (Locks::memory(), Room::default(), Instant::now());
+    assert!(work_that_is_renewed(&locks, &room).await.unwrap());
+    assert_eq!(began.elapsed(), Duration::from_secs(60));
+    assert!(locks.inspect("long").await.unwrap().is_none(), "it was given back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewed_lease_ends_where_the_attribute_says_so() {
+    let (locks, room, began) = (Locks::memory(), Room::default(), Instant::now());
+    let stopped = work_with_an_end(&locks, &room).await.unwrap_err();
+    assert!(matches!(stopped, LockedError::Lost { loss: Loss::HeldTooLong, .. }), "{stopped:?}");
+    assert_eq!(began.elapsed(), Duration::from_secs(10));
+    assert_eq!(room.ended.load(Ordering::SeqCst), 0);
+    assert!(locks.inspect("long").await.unwrap().is_none(), "it was given back");
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc;
 
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::fence::Fence;
 use crate::lease::{Lease, Released};
 use crate::loss::Loss;
@@ -96,7 +96,7 @@ impl CurrentTerm {
 
     /// Ends the term and gives the lock back: at once where the work is `done`, otherwise when nobody has a copy of the term
     /// any more, and at the latest when the lease is over.
-    pub(super) async fn end(self, done: bool) -> Result<Released, Failure> {
+    pub(super) async fn end(self, done: bool) -> Result<Released, Error> {
         let Self { term, end, mut copies } = self;
         let lease = Arc::clone(&end.0);
         drop((term, end));

@@ -7,13 +7,13 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::leader::Leader;
-use crate::backoff::pause;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::fence::Fence;
 use crate::requests::Topic;
 use crate::shared::Shared;
 use crate::signal::Signal;
 use crate::subscriber::Subscriber;
+use firstcome_store::client::pause;
 
 /// The longest time between two looks.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    pub(crate) async fn start(shared: &Arc<Shared>, name: &str) -> Result<Self, Failure> {
+    pub(crate) async fn start(shared: &Arc<Shared>, name: &str) -> Result<Self, Error> {
         // Subscribed before looking, so that no change in between is missed.
         let subscriber = shared.backend.subscribe(Topic::Leader(name)).await?;
         let (first, left) = look(shared, name).await?;
@@ -56,13 +56,13 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// [`Failure::Closed`] after the client was closed.
+    /// [`Error::Closed`] after the client was closed.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: nothing is lost.
-    pub async fn changed(&mut self) -> Result<Option<Leader>, Failure> {
-        self.leaders.changed().await.map_err(|_| Failure::Closed)?;
+    pub async fn changed(&mut self) -> Result<Option<Leader>, Error> {
+        self.leaders.changed().await.map_err(|_| Error::Closed)?;
         Ok(self.leaders.borrow_and_update().clone())
     }
 
@@ -70,7 +70,7 @@ impl Watch {
     ///
     /// # Errors
     ///
-    /// [`Failure::Closed`] after the client was closed.
+    /// [`Error::Closed`] after the client was closed.
     ///
     /// # Cancel safety
     ///
@@ -78,9 +78,9 @@ impl Watch {
     pub async fn until(
         &mut self,
         mut wanted: impl FnMut(Option<&Leader>) -> bool,
-    ) -> Result<Option<Leader>, Failure> {
+    ) -> Result<Option<Leader>, Error> {
         let found = self.leaders.wait_for(|leader| wanted(leader.as_ref())).await;
-        found.map(|leader| leader.clone()).map_err(|_| Failure::Closed)
+        found.map(|leader| leader.clone()).map_err(|_| Error::Closed)
     }
 }
 
@@ -124,7 +124,7 @@ async fn follow(
     }
 }
 
-async fn look(shared: &Shared, name: &str) -> Result<(Option<Leader>, Option<Duration>), Failure> {
+async fn look(shared: &Shared, name: &str) -> Result<(Option<Leader>, Option<Duration>), Error> {
     let (record, left) = shared.backend.leader(name).await?;
     let leader = record.map(|record| Leader { node: record.node, term: Fence(record.term) });
     Ok((leader, left))

@@ -3,14 +3,14 @@
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
-use super::way::Way;
+use super::link::MemoryLink;
 use crate::signal::Signal;
 
 /// A subscription to one channel, over a client's link to the store.
 #[derive(Debug)]
 pub(crate) struct MemorySubscriber {
     pub(super) channel: Receiver<()>,
-    pub(super) link: Way,
+    pub(super) link: MemoryLink,
 }
 
 impl MemorySubscriber {

@@ -14,7 +14,7 @@ use super::numbers::{micros, request_id, short_id, signed, unsigned};
 use super::row::{Rows, Seen, Step};
 use super::subscriber::SqlSubscriber;
 use super::table::Table;
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::holder::Holder;
 use crate::inject::{Mistake, Mistakes};
 use crate::keys::Keys;
@@ -48,7 +48,9 @@ struct Sweep {
     every: Duration,
     last: Instant,
     /// The last names that were looked at, of locks and of permits.
-    after: (String, String),
+    after: String,
+    #[cfg(feature = "permits")]
+    after_permit: String,
 }
 
 impl SqlBackend {
@@ -56,11 +58,18 @@ impl SqlBackend {
         // Clients that are started together do not all look at once.
         let ago = sweep_every.mul_f64(fastrand::f64());
         let last = Instant::now().checked_sub(ago).unwrap_or_else(Instant::now);
-        let sweep = Mutex::new(Sweep { every: sweep_every, last, after: Default::default() });
+        let sweep = Sweep {
+            every: sweep_every,
+            last,
+            after: String::new(),
+            #[cfg(feature = "permits")]
+            after_permit: String::new(),
+        };
+        let sweep = Mutex::new(sweep);
         Self { table, clock: StoreClock::default(), mistakes, sweep }
     }
 
-    pub(crate) async fn ready(&self) -> Result<(), Failure> {
+    pub(crate) async fn ready(&self) -> Result<(), Error> {
         if !self.clock.is_known() {
             self.step("", 0, &Step::Look).await?;
         }
@@ -73,7 +82,8 @@ impl SqlBackend {
         owner: &str,
         lease: Duration,
         waits: bool,
-    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Error, NotAfter)> {
+        #[cfg(feature = "permits")]
         if let Some(most) = keys.kind.permits() {
             return self.acquire_permit(keys, most.into(), owner, lease, waits).await;
         }
@@ -104,7 +114,7 @@ impl SqlBackend {
                 Some(_) | None => pause().await,
             }
         }
-        Err((Failure::row_in_use(&keys.name), NotAfter(0)))
+        Err((Error::row_in_use(&keys.name), NotAfter(0)))
     }
 
     pub(crate) async fn undo(
@@ -113,7 +123,8 @@ impl SqlBackend {
         owner: &str,
         keep: u64,
         not_after: NotAfter,
-    ) -> Result<UndoAnswer, Failure> {
+    ) -> Result<UndoAnswer, Error> {
+        #[cfg(feature = "permits")]
         if keys.kind.permits().is_some() {
             return self.undo_permit(keys, owner, not_after).await;
         }
@@ -130,11 +141,9 @@ impl SqlBackend {
         })
     }
 
-    pub(crate) async fn release(
-        &self,
-        asked: ReleaseRequest<'_>,
-    ) -> Result<ReleaseAnswer, Failure> {
+    pub(crate) async fn release(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
         let ReleaseRequest { keys, owner, reentrant, lease, .. } = asked;
+        #[cfg(feature = "permits")]
         if keys.kind.permits().is_some() {
             return self.release_permit(asked).await;
         }
@@ -145,10 +154,10 @@ impl SqlBackend {
         });
         let seen = seen.await?;
         Ok(match seen.changed_by(request) {
-            Some(row) if row.holds == 0 => ReleaseAnswer::Free,
+            Some(row) if row.holds == 0 => ReleaseAnswer::Free { receivers: 0 },
             Some(row) => ReleaseAnswer::Holds(row.holds),
             // The next owner has it already.
-            None if seen.carried_out => ReleaseAnswer::Free,
+            None if seen.carried_out => ReleaseAnswer::Free { receivers: 0 },
             None => ReleaseAnswer::Nothing,
         })
     }
@@ -160,7 +169,7 @@ impl SqlBackend {
         next: &str,
         lease: Duration,
         more_wait: bool,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Option<u64>, Error> {
         let step = Step::Pass { owner, next, lease: micros(lease), more_wait };
         let seen = self.complete(next_keys, request_id(), &step, |seen| {
             seen.held().is_none_or(|row| row.owner != owner || row.holds != 1)
@@ -173,7 +182,8 @@ impl SqlBackend {
         &self,
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<RenewalAnswer>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Error> {
+        #[cfg(feature = "permits")]
         if holds.first().is_some_and(|(keys, _)| keys.kind.permits().is_some()) {
             return self.renew_permits(holds, lease).await;
         }
@@ -181,7 +191,7 @@ impl SqlBackend {
         let owners = holds.iter().map(|(_, owner)| (*owner).to_owned()).collect();
         let answers = self.table.renew(names, owners, lease.map_or(0, micros)).await?;
         if answers.len() != holds.len() {
-            return Err(Failure::unexpected("an answer for each lock"));
+            return Err(Error::unexpected("an answer for each lock"));
         }
         Ok(answers
             .into_iter()
@@ -194,13 +204,13 @@ impl SqlBackend {
             .collect())
     }
 
-    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Failure> {
+    pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         let seen = self.look(&keys.name).await?;
         Ok(seen.held().map(|row| row.holder(seen.now)))
     }
 
     /// Lists what is held, in the order of names.
-    pub(crate) async fn held(&self) -> Result<Vec<(String, Holder)>, Failure> {
+    pub(crate) async fn held(&self) -> Result<Vec<(String, Holder)>, Error> {
         let mut held: Vec<(String, Holder)> = Vec::new();
         loop {
             let after = held.last().map_or("", |(name, _)| name).to_owned();
@@ -213,14 +223,15 @@ impl SqlBackend {
         }
     }
 
-    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Failure> {
+    pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
         let request = request_id();
         let seen = self.complete(keys, request, &Step::Force, |seen| seen.held().is_none());
         let seen = seen.await?;
         Ok(seen.carried_out || seen.changed_by(request).is_some())
     }
 
-    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Failure> {
+    pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
+        #[cfg(feature = "permits")]
         if let Some(most) = keys.kind.permits() {
             return self.permit_taken_for(keys, most.into()).await;
         }
@@ -228,7 +239,7 @@ impl SqlBackend {
         Ok(seen.held().map(|row| Some(row.remaining(seen.now))))
     }
 
-    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<SqlSubscriber, Failure> {
+    pub(crate) async fn listen(&self, topic: Topic<'_>) -> Result<SqlSubscriber, Error> {
         let (kind, name) = match topic {
             Topic::Lock(keys) if keys.kind.permits().is_some() => ("permits", keys.queue.row()),
             Topic::Lock(keys) => ("lock", keys.queue.row()),
@@ -238,8 +249,8 @@ impl SqlBackend {
     }
 
     /// Looks for old rows, once in a while: there are no release ids to forget.
-    pub(crate) async fn forget(&self, _release_ids: Vec<String>) -> Result<(), Failure> {
-        let (locks, permits) = {
+    pub(crate) async fn forget(&self, _release_ids: Vec<String>) -> Result<(), Error> {
+        let after = {
             let mut sweep = self.sweep();
             if sweep.last.elapsed() < sweep.every {
                 return Ok(());
@@ -247,10 +258,14 @@ impl SqlBackend {
             sweep.last = Instant::now();
             sweep.after.clone()
         };
-        let locks = self.table.sweep(Rows::Locks, locks, SWEEP_ROWS).await?;
-        self.sweep().after.0 = locks.unwrap_or_default();
-        let permits = self.table.sweep(Rows::Permits, permits, SWEEP_ROWS).await?;
-        self.sweep().after.1 = permits.unwrap_or_default();
+        let locks = self.table.sweep(Rows::Locks, after, SWEEP_ROWS).await?;
+        self.sweep().after = locks.unwrap_or_default();
+        #[cfg(feature = "permits")]
+        {
+            let after = self.sweep().after_permit.clone();
+            let permits = self.table.sweep(Rows::Permits, after, SWEEP_ROWS).await?;
+            self.sweep().after_permit = permits.unwrap_or_default();
+        }
         Ok(())
     }
 
@@ -259,7 +274,7 @@ impl SqlBackend {
         name: &str,
         record: &Record,
         owner: &str,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), Error> {
         let step = Step::Announce { owner, term: signed(record.term), node: &record.node };
         self.step(&name::stored(name), request_id(), &step).await?;
         Ok(())
@@ -268,7 +283,7 @@ impl SqlBackend {
     pub(crate) async fn leader(
         &self,
         name: &str,
-    ) -> Result<(Option<Record>, Option<Duration>), Failure> {
+    ) -> Result<(Option<Record>, Option<Duration>), Error> {
         let seen = self.look(name).await?;
         let Some(row) = seen.held() else { return Ok((None, None)) };
         let node = row.metadata.clone();
@@ -282,7 +297,7 @@ impl SqlBackend {
         fence: u64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Result<(), u64>, Failure> {
+    ) -> Result<Result<(), u64>, Error> {
         let name = name::stored(key);
         for _ in 0..TRIES {
             let found = self.table.guard(&name, signed(fence), owner, value).await?;
@@ -295,7 +310,7 @@ impl SqlBackend {
                 Some(_) | None => pause().await,
             }
         }
-        Err(Failure::row_in_use(key))
+        Err(Error::row_in_use(key))
     }
 
     pub(crate) fn polls(&self) -> bool {
@@ -318,7 +333,7 @@ impl SqlBackend {
         }
     }
 
-    async fn look(&self, name: &str) -> Result<Seen, Failure> {
+    async fn look(&self, name: &str) -> Result<Seen, Error> {
         self.step(&name::stored(name), 0, &Step::Look).await
     }
 
@@ -331,7 +346,7 @@ impl SqlBackend {
         request: i64,
         step: &Step<'_>,
         nothing_to_do: impl Fn(&Seen) -> bool,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<Seen, Error> {
         let name = name::stored(&keys.name);
         for _ in 0..TRIES {
             let seen = self.step(&name, request, step).await?;
@@ -340,10 +355,10 @@ impl SqlBackend {
             }
             pause().await;
         }
-        Err(Failure::row_in_use(&keys.name))
+        Err(Error::row_in_use(&keys.name))
     }
 
-    async fn step(&self, name: &str, request: i64, step: &Step<'_>) -> Result<Seen, Failure> {
+    async fn step(&self, name: &str, request: i64, step: &Step<'_>) -> Result<Seen, Error> {
         let asked = Instant::now();
         let seen = self.table.step(name, request, step).await?;
         self.clock.note(seen.now, asked);

@@ -13,7 +13,7 @@ use super::backend::{SqlBackend, TRIES, pause};
 use super::name;
 use super::numbers::{micros, request_id, short_id, unsigned};
 use super::permit_row::{PermitStep, Permits};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::inject::Mistake;
 use crate::keys::Keys;
 use crate::requests::{
@@ -29,7 +29,7 @@ impl SqlBackend {
         owner: &str,
         lease: Duration,
         waits: bool,
-    ) -> Result<AcquireAnswer, (Failure, NotAfter)> {
+    ) -> Result<AcquireAnswer, (Error, NotAfter)> {
         let mut late = false;
         for _ in 0..TRIES {
             let not_after = self.not_after();
@@ -67,7 +67,7 @@ impl SqlBackend {
                 pause().await;
             }
         }
-        Err((Failure::row_in_use(&keys.name), NotAfter(0)))
+        Err((Error::row_in_use(&keys.name), NotAfter(0)))
     }
 
     pub(super) async fn undo_permit(
@@ -75,7 +75,7 @@ impl SqlBackend {
         keys: &Keys,
         owner: &str,
         not_after: NotAfter,
-    ) -> Result<UndoAnswer, Failure> {
+    ) -> Result<UndoAnswer, Error> {
         let request = request_id();
         let seen = self.returned(keys, owner, request).await?;
         Ok(match seen.was_changed_by(request) {
@@ -87,14 +87,18 @@ impl SqlBackend {
     pub(super) async fn release_permit(
         &self,
         asked: ReleaseRequest<'_>,
-    ) -> Result<ReleaseAnswer, Failure> {
+    ) -> Result<ReleaseAnswer, Error> {
         let request = short_id(asked.request);
         let seen = self.returned(asked.keys, asked.owner, request).await?;
-        Ok(if seen.was_changed_by(request) { ReleaseAnswer::Free } else { ReleaseAnswer::Nothing })
+        Ok(if seen.was_changed_by(request) {
+            ReleaseAnswer::Free { receivers: 0 }
+        } else {
+            ReleaseAnswer::Nothing
+        })
     }
 
     /// Sends a return until it was carried out, or until there was nothing for it to do.
-    async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Permits, Failure> {
+    async fn returned(&self, keys: &Keys, owner: &str, request: i64) -> Result<Permits, Error> {
         for _ in 0..TRIES {
             let seen = self.permit(keys, owner, request, PermitStep::Return).await?;
             if seen.was_changed_by(request) || seen.mine.is_none() {
@@ -102,7 +106,7 @@ impl SqlBackend {
             }
             pause().await;
         }
-        Err(Failure::row_in_use(&keys.name))
+        Err(Error::row_in_use(&keys.name))
     }
 
     /// Renews permits, those of one name together.
@@ -110,7 +114,7 @@ impl SqlBackend {
         &self,
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
-    ) -> Result<Vec<RenewalAnswer>, Failure> {
+    ) -> Result<Vec<RenewalAnswer>, Error> {
         let lease = lease.map_or(0, micros);
         let mut rows: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (index, (keys, _)) in holds.iter().enumerate() {
@@ -131,7 +135,7 @@ impl SqlBackend {
                     }
                 }
                 // One row that somebody else's transaction has must not hold up the others.
-                Err(Failure::Store(firstcome_store::Failure::Held { .. })) => {}
+                Err(Error::Store(firstcome_store::Failure::Held { .. })) => {}
                 Err(failure) => return Err(failure),
             }
         }
@@ -142,7 +146,7 @@ impl SqlBackend {
         &self,
         keys: &Keys,
         most: i64,
-    ) -> Result<Option<Option<Duration>>, Failure> {
+    ) -> Result<Option<Option<Duration>>, Error> {
         let seen = self.permit(keys, "", 0, PermitStep::Look).await?;
         Ok(seen.taken_for(most).map(Some))
     }
@@ -153,7 +157,7 @@ impl SqlBackend {
         owner: &str,
         request: i64,
         step: PermitStep,
-    ) -> Result<Permits, Failure> {
+    ) -> Result<Permits, Error> {
         let asked = Instant::now();
         let name = name::stored(&keys.queue.row()).into_owned();
         let seen = self.table.permit(&name, owner, request, step).await?;

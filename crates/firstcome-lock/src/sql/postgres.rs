@@ -1,5 +1,6 @@
 //! Locks in PostgreSQL.
 
+#[cfg(feature = "permits")]
 mod permits;
 mod subscriber;
 
@@ -11,7 +12,7 @@ use firstcome_store::postgres::{FromSql, Listener, Options, Postgres, Row as Fou
 pub(super) use self::subscriber::PostgresSubscriber;
 use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The tables, as they are made.
 pub(super) const CREATE: &str = include_str!("postgres/create.sql");
@@ -26,8 +27,10 @@ const ANNOUNCE: &str = include_str!("postgres/announce.sql");
 const RENEW: &str = include_str!("postgres/renew.sql");
 const GUARD: &str = include_str!("postgres/guard.sql");
 const SWEEP: &str = include_str!("postgres/sweep.sql");
+#[cfg(feature = "permits")]
 const SWEEP_PERMITS: &str = include_str!("postgres/permits_sweep.sql");
 const HELD: &str = include_str!("postgres/held.sql");
+const RIGHTS: &str = include_str!("postgres/rights.sql");
 
 /// The channel that everything is said on; what it is about is the payload.
 const CHANNEL: &str = "firstcome_locks";
@@ -51,7 +54,7 @@ pub(crate) struct PostgresTable {
 
 impl PostgresTable {
     /// Connects, and makes the tables where they are missing and may be made.
-    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Failure> {
+    pub(crate) async fn connect(options: Options, make_tables: bool) -> Result<Self, Error> {
         let ask = Postgres::new(options.clone())?;
         let keep = Postgres::new(options.connections(KEEPING))?;
         let pooled = ask.is_pooled().await?;
@@ -59,6 +62,7 @@ impl PostgresTable {
         if make_tables {
             table.make().await?;
         }
+        table.check_rights().await?;
         Ok(table)
     }
 
@@ -67,7 +71,22 @@ impl PostgresTable {
         self.pooled
     }
 
-    async fn make(&self) -> Result<(), Failure> {
+    /// Refuses a role that lacks a right to a table: it would show when a lock is given back.
+    async fn check_rights(&self) -> Result<(), Error> {
+        let rows = self.ask.step(RIGHTS, &[]).await?;
+        let missing: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let detail = format!(
+            "this role has no right to {}; docs/reference/lock-tables.md lists what locks need",
+            missing.join(", "),
+        );
+        // SQLSTATE 42501: insufficient privilege.
+        Err(firstcome_store::Failure::Denied { code: "42501".to_owned(), detail }.into())
+    }
+
+    async fn make(&self) -> Result<(), Error> {
         let there = "SELECT to_regclass('firstcome_locks') IS NOT NULL \
                      AND to_regclass('firstcome_guards') IS NOT NULL \
                      AND to_regclass('firstcome_permits') IS NOT NULL";
@@ -101,7 +120,7 @@ impl PostgresTable {
         name: &str,
         request: i64,
         step: &Step<'_>,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<Seen, Error> {
         let rows = match step {
             Step::Look => self.ask.step(LOOK, &[text(&name)]).await,
             Step::Acquire { owner, lease, not_after, waits } => {
@@ -151,7 +170,7 @@ impl PostgresTable {
             }
         };
         let rows = rows?;
-        seen(rows.first().ok_or_else(|| Failure::unexpected("a row"))?)
+        seen(rows.first().ok_or_else(|| Error::unexpected("a row"))?)
     }
 
     pub(super) async fn renew(
@@ -159,7 +178,7 @@ impl PostgresTable {
         names: Vec<String>,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<i32>, Failure> {
+    ) -> Result<Vec<i32>, Error> {
         let values: [Value<'_>; 3] =
             [(&names, Type::TEXT_ARRAY), (&owners, Type::TEXT_ARRAY), (&lease, Type::INT8)];
         let rows = self.keep.step(RENEW, &values).await?;
@@ -172,7 +191,7 @@ impl PostgresTable {
         fence: i64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Option<(i64, bool)>, Failure> {
+    ) -> Result<Option<(i64, bool)>, Error> {
         let values: [Value<'_>; 4] =
             [text(&name), (&fence, Type::INT8), text(&owner), (&value, Type::BYTEA)];
         let rows = self.ask.step(GUARD, &values).await?;
@@ -184,9 +203,10 @@ impl PostgresTable {
         rows: Rows,
         after: String,
         count: i64,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, Error> {
         let sql = match rows {
             Rows::Locks => SWEEP,
+            #[cfg(feature = "permits")]
             Rows::Permits => SWEEP_PERMITS,
         };
         let rows = self.keep.step(sql, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
@@ -197,16 +217,13 @@ impl PostgresTable {
         &self,
         after: String,
         count: i64,
-    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+    ) -> Result<Vec<(String, Row, i64)>, Error> {
         let rows = self.ask.step(HELD, &[(&after, Type::TEXT), (&count, Type::INT8)]).await?;
         let read = |row: &Found| Ok((cell(row, 0)?, lock(row, 1)?, cell(row, 7)?));
         rows.iter().map(read).collect()
     }
 
-    pub(super) async fn listen(
-        &self,
-        topic: String,
-    ) -> Result<Option<PostgresSubscriber>, Failure> {
+    pub(super) async fn listen(&self, topic: String) -> Result<Option<PostgresSubscriber>, Error> {
         if self.pooled {
             return Ok(None);
         }
@@ -231,14 +248,14 @@ fn text<'a>(value: &'a &str) -> Value<'a> {
     (value, Type::TEXT)
 }
 
-fn seen(row: &Found) -> Result<Seen, Failure> {
+fn seen(row: &Found) -> Result<Seen, Error> {
     let there: Option<String> = cell(row, 0)?;
     let row_there = there.map(|_| lock(row, 0)).transpose()?;
     Ok(Seen { row: row_there, now: cell(row, 6)?, carried_out: false })
 }
 
 /// Reads a lock from six columns.
-fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
+fn lock(row: &Found, first: usize) -> Result<Row, Error> {
     Ok(Row {
         owner: cell(row, first)?,
         holds: unsigned(cell(row, first + 1)?),
@@ -249,6 +266,6 @@ fn lock(row: &Found, first: usize) -> Result<Row, Failure> {
     })
 }
 
-fn cell<'a, T: FromSql<'a>>(row: &'a Found, index: usize) -> Result<T, Failure> {
-    row.try_get(index).map_err(|error| Failure::unexpected(&format!("a lock: {error}")))
+fn cell<'a, T: FromSql<'a>>(row: &'a Found, index: usize) -> Result<T, Error> {
+    row.try_get(index).map_err(|error| Error::unexpected(&format!("a lock: {error}")))
 }

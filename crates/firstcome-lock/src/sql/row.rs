@@ -31,6 +31,7 @@ pub(super) enum Step<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rows {
     Locks,
+    #[cfg(feature = "permits")]
     Permits,
 }
 

@@ -1,5 +1,6 @@
 //! Locks in a SQLite file that several processes share.
 
+#[cfg(feature = "permits")]
 mod permits;
 
 use std::time::Duration;
@@ -9,7 +10,7 @@ use firstcome_store::sqlite::{Options, Sqlite};
 
 use super::numbers::unsigned;
 use super::row::{Row, Rows, Seen, Step};
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The tables, as they are made.
 pub(super) const CREATE: &str = include_str!("sqlite/create.sql");
@@ -24,12 +25,14 @@ const ANNOUNCE: &str = include_str!("sqlite/announce.sql");
 const RENEW: &str = include_str!("sqlite/renew.sql");
 const GUARD: &str = include_str!("sqlite/guard.sql");
 const SWEEP: &str = include_str!("sqlite/sweep.sql");
+#[cfg(feature = "permits")]
 const SWEEP_PERMITS: &str = include_str!("sqlite/permits_sweep.sql");
 const HELD: &str = include_str!("sqlite/held.sql");
 
 /// The last of the next rows in the order of their names.
 const LOCKS_PAGE_END: &str = "SELECT max(name) FROM \
     (SELECT name FROM firstcome_locks WHERE name > ?1 ORDER BY name LIMIT ?2)";
+#[cfg(feature = "permits")]
 const PERMITS_PAGE_END: &str = "SELECT max(name) FROM \
     (SELECT name FROM firstcome_permits WHERE name > ?1 ORDER BY name LIMIT ?2)";
 
@@ -41,7 +44,7 @@ pub(crate) struct SqliteTable {
 
 impl SqliteTable {
     /// Opens the file, and makes the tables where they are missing and may be made.
-    pub(crate) async fn open(options: Options, make_tables: bool) -> Result<Self, Failure> {
+    pub(crate) async fn open(options: Options, make_tables: bool) -> Result<Self, Error> {
         let file = Sqlite::open(options).await?;
         if make_tables {
             file.write(|connection| connection.execute_batch(CREATE)).await?;
@@ -54,7 +57,7 @@ impl SqliteTable {
         name: &str,
         request: i64,
         step: &Step<'_>,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<Seen, Error> {
         let name = name.to_owned();
         let (sql, values) = match *step {
             Step::Look => return Ok(self.file.read(move |file| look(file, &name)).await?),
@@ -105,7 +108,7 @@ impl SqliteTable {
         names: Vec<String>,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<i32>, Failure> {
+    ) -> Result<Vec<i32>, Error> {
         let asked: Vec<_> = names.into_iter().zip(owners).collect();
         if lease == 0 {
             let looked = self.file.read(move |file| {
@@ -134,7 +137,7 @@ impl SqliteTable {
         fence: i64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Option<(i64, bool)>, Failure> {
+    ) -> Result<Option<(i64, bool)>, Error> {
         let (name, owner, value) = (name.to_owned(), owner.to_owned(), value.to_vec());
         let written = self.file.write(move |file| {
             let written = file.execute(GUARD, params![name, fence, owner, value])? == 1;
@@ -150,9 +153,10 @@ impl SqliteTable {
         rows: Rows,
         after: String,
         count: i64,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, Error> {
         let (bite, sweep) = match rows {
             Rows::Locks => (LOCKS_PAGE_END, SWEEP),
+            #[cfg(feature = "permits")]
             Rows::Permits => (PERMITS_PAGE_END, SWEEP_PERMITS),
         };
         let swept = self.file.write(move |file| {
@@ -170,7 +174,7 @@ impl SqliteTable {
         &self,
         after: String,
         count: i64,
-    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+    ) -> Result<Vec<(String, Row, i64)>, Error> {
         let held = self.file.read(move |file| {
             let mut statement = file.prepare_cached(HELD)?;
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, lock(row, 1)?, row.get(7)?));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 #[cfg(feature = "mysql")]
 use super::mysql::MySqlTable;
+#[cfg(feature = "permits")]
 use super::permit_row::{PermitStep, Permits};
 #[cfg(feature = "postgres")]
 use super::postgres::PostgresTable;
@@ -11,7 +12,7 @@ use super::row::{Row, Rows, Seen, Step};
 #[cfg(feature = "sqlite")]
 use super::sqlite::SqliteTable;
 use super::subscriber::SqlSubscriber;
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// The table of locks in a database of one kind.
 #[derive(Debug)]
@@ -45,7 +46,7 @@ impl Table {
         name: &str,
         request: i64,
         step: &Step<'_>,
-    ) -> Result<Seen, Failure> {
+    ) -> Result<Seen, Error> {
         on_each!(self, table => table.step(name, request, step).await)
     }
 
@@ -55,7 +56,7 @@ impl Table {
         names: Vec<std::borrow::Cow<'_, str>>,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<i32>, Failure> {
+    ) -> Result<Vec<i32>, Error> {
         let names = names.into_iter().map(std::borrow::Cow::into_owned).collect();
         on_each!(self, table => table.renew(names, owners, lease).await)
     }
@@ -67,28 +68,30 @@ impl Table {
         fence: i64,
         owner: &str,
         value: &[u8],
-    ) -> Result<Option<(i64, bool)>, Failure> {
+    ) -> Result<Option<(i64, bool)>, Error> {
         on_each!(self, table => table.guard(name, fence, owner, value).await)
     }
 
     /// Carries out a step about permits for `owner`, and tells who has some after it.
+    #[cfg(feature = "permits")]
     pub(super) async fn permit(
         &self,
         name: &str,
         owner: &str,
         request: i64,
         step: PermitStep,
-    ) -> Result<Permits, Failure> {
+    ) -> Result<Permits, Error> {
         on_each!(self, table => table.permit(name, owner, request, step).await)
     }
 
     /// Renews permits of one name, or with a lease of 0 only looks; gives the owners that have theirs.
+    #[cfg(feature = "permits")]
     pub(super) async fn renew_permits(
         &self,
         name: String,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, Error> {
         on_each!(self, table => table.renew_permits(name, owners, lease).await)
     }
 
@@ -98,7 +101,7 @@ impl Table {
         rows: Rows,
         after: String,
         count: i64,
-    ) -> Result<Option<String>, Failure> {
+    ) -> Result<Option<String>, Error> {
         on_each!(self, table => table.sweep(rows, after, count).await)
     }
 
@@ -107,7 +110,7 @@ impl Table {
         &self,
         after: String,
         count: i64,
-    ) -> Result<Vec<(String, Row, i64)>, Failure> {
+    ) -> Result<Vec<(String, Row, i64)>, Error> {
         on_each!(self, table => table.held(after, count).await)
     }
 
@@ -116,7 +119,7 @@ impl Table {
         not(feature = "postgres"),
         expect(unused_variables, reason = "nobody else says anything")
     )]
-    pub(super) async fn listen(&self, topic: String) -> Result<SqlSubscriber, Failure> {
+    pub(super) async fn listen(&self, topic: String) -> Result<SqlSubscriber, Error> {
         match self {
             #[cfg(feature = "postgres")]
             Self::Postgres(table) => Ok(match table.listen(topic).await? {

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Effect, Failure, Lock, Locks, Options, Tried};
+use firstcome_lock::{Effect, Error, Lock, Locks, Options, Remaining, TryLock};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::{OldServer, Redis, Settings};
 
 use crate::stage::{SECOND, client_of, ms, take};
 
-fn hinted(failure: Failure) -> Failure {
+fn hinted(failure: Error) -> Error {
     assert!(failure.hint().is_some(), "{failure} has a hint");
     failure
 }
@@ -17,19 +17,19 @@ fn hinted(failure: Failure) -> Failure {
 async fn names_and_durations() {
     let locks = Locks::memory();
     for name in ["", "a{", "{}", &"x".repeat(65_536)] {
-        assert!(matches!(hinted(locks.lock(name).unwrap_err()), Failure::Name { .. }));
-        assert!(matches!(locks.guard(name), Err(Failure::Name { .. })));
+        assert!(matches!(hinted(locks.mutex(name).unwrap_err()), Error::Name { .. }));
+        assert!(matches!(locks.fenced_value(name), Err(Error::Name { .. })));
     }
     let century = Duration::from_secs(3_155_760_000);
     for lease in [Duration::ZERO, ms(49), century + SECOND, Duration::MAX] {
-        let lock = locks.lock("x").unwrap().lease(lease);
+        let lock = locks.mutex("x").unwrap().lease(lease);
         let refused = hinted(lock.try_lock().await.unwrap_err());
-        assert!(matches!(refused, Failure::OutOfRange { what: "a lease", .. }), "{lease:?}");
+        assert!(matches!(refused, Error::OutOfRange { what: "a lease", .. }), "{lease:?}");
         assert_eq!(refused.effect(), Effect::None);
     }
-    let lock = locks.lock("x").unwrap();
+    let lock = locks.mutex("x").unwrap();
     let waited = hinted(lock.lock_within(century + SECOND).await.unwrap_err());
-    assert!(matches!(waited, Failure::OutOfRange { what: "a wait", .. }));
+    assert!(matches!(waited, Error::OutOfRange { what: "a wait", .. }));
     take(&lock.clone().lease(century)).await.release().await.unwrap();
     let builder = Locks::builder().watchdog(Duration::ZERO);
     assert!(builder.memory(&firstcome_lock::Memory::new()).is_err());
@@ -39,7 +39,7 @@ async fn names_and_durations() {
 async fn a_lease_of_a_century_is_possible_at_the_store() {
     let Some(redis) = Redis::start() else { return };
     let locks = client_of(&redis).await;
-    let lock = locks.lock("x").unwrap().lease(Duration::from_secs(3_155_760_000));
+    let lock = locks.mutex("x").unwrap().lease(Duration::from_secs(3_155_760_000));
     let lease = take(&lock).await;
     assert!(lease.remaining() > Duration::from_secs(2_000_000_000));
     lease.release().await.unwrap();
@@ -53,30 +53,30 @@ async fn a_key_of_another_kind() {
         assert!(!redis.ask(words).starts_with('-'));
     }
     for name in ["x", "y", "z"] {
-        let refused = hinted(locks.lock(name).unwrap().try_lock().await.unwrap_err());
-        assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
+        let refused = hinted(locks.mutex(name).unwrap().try_lock().await.unwrap_err());
+        assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
         assert_eq!(refused.effect(), Effect::None);
-        assert!(locks.lock(name).unwrap().lock().await.is_err(), "waiting does not help");
+        assert!(locks.mutex(name).unwrap().lock().await.is_err(), "waiting does not help");
     }
     // One that is a hash of another use looks like a lock without an end, until somebody asks who has it.
     assert_eq!(redis.ask("HSET user name bob"), ":1");
-    let tried = locks.lock("user").unwrap().try_lock().await.unwrap();
-    assert!(matches!(tried, Tried::Held { remaining: None }), "{tried:?}");
+    let tried = locks.mutex("user").unwrap().try_lock().await.unwrap();
+    assert!(matches!(tried, TryLock::Held { remaining: Remaining::Endless, .. }), "{tried:?}");
     let refused = hinted(locks.inspect("user").await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
     // A token lock finds it taken, whatever it is.
-    assert!(locks.token("y").unwrap().try_lock().await.unwrap().got().is_none());
+    assert!(locks.token("y").unwrap().try_lock().await.unwrap().acquired().is_none());
 }
 
 #[tokio::test]
 async fn a_wrong_password() {
     let settings = Settings { password: Some("secret".to_owned()), ..Settings::default() };
     let Some(redis) = Redis::with(settings) else { return };
-    take(&client_of(&redis).await.lock("x").unwrap()).await.release().await.unwrap();
+    take(&client_of(&redis).await.mutex("x").unwrap()).await.release().await.unwrap();
     let port = redis.port();
     for url in [format!("redis://:wrong@127.0.0.1:{port}"), format!("redis://127.0.0.1:{port}")] {
         let refused = hinted(Locks::connect(&url).await.unwrap_err());
-        assert!(matches!(refused, Failure::Store(Store::Denied { .. })), "{refused}");
+        assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused}");
         assert!(!format!("{refused} {refused:?}").contains("wrong@"));
     }
 }
@@ -88,9 +88,9 @@ async fn a_user_without_the_right() {
     assert_eq!(said, "+OK");
     let url = format!("redis://ann:pw@127.0.0.1:{}", redis.port());
     let locks = Locks::connect(&url).await.unwrap();
-    let lease = take(&locks.lock("x").unwrap()).await;
-    let refused = hinted(locks.lock("y").unwrap().try_lock().await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::Denied { .. })), "{refused}");
+    let lease = take(&locks.mutex("x").unwrap()).await;
+    let refused = hinted(locks.mutex("y").unwrap().try_lock().await.unwrap_err());
+    assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused}");
     drop(lease);
 }
 
@@ -100,17 +100,17 @@ async fn a_replica() {
     let settings = Settings { replica_of: Some(master.port()), ..Settings::default() };
     let Some(replica) = Redis::with(settings) else { return };
     let locks = client_of(&replica).await;
-    let refused = hinted(locks.lock("x").unwrap().try_lock().await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::ReadOnly { .. })), "{refused}");
+    let refused = hinted(locks.mutex("x").unwrap().try_lock().await.unwrap_err());
+    assert!(matches!(refused, Error::Store(Store::ReadOnly { .. })), "{refused}");
 }
 
 #[tokio::test]
 async fn nobody_there() {
     let url = format!("redis://127.0.0.1:{}", firstcome_testbed::free_port());
     let refused = hinted(Locks::connect(&url).await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::Unreachable { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(Store::Unreachable { .. })), "{refused}");
     let refused = hinted(Locks::connect("redis:/nowhere").await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::Address { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(Store::Address { .. })), "{refused}");
 }
 
 #[tokio::test]
@@ -118,7 +118,7 @@ async fn a_server_that_is_too_old() {
     let server = OldServer::start();
     let refused = hinted(Locks::connect(&server.url()).await.unwrap_err());
     let text = refused.to_string();
-    assert!(matches!(refused, Failure::Store(Store::TooOld { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(Store::TooOld { .. })), "{refused}");
     assert!(text.contains("4.0.14") && text.contains("6.2") && text.contains("clock"), "{text}");
 }
 
@@ -128,7 +128,7 @@ async fn a_silent_server_is_given_up_in_time() {
     let port = listener.local_addr().unwrap().port();
     let options = Options::new(format!("redis://127.0.0.1:{port}")).connect_within(ms(200));
     let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
-    assert!(matches!(refused, Failure::Store(Store::Unreachable { .. })), "{refused}");
+    assert!(matches!(refused, Error::Store(Store::Unreachable { .. })), "{refused}");
 }
 
 /// A counter of fences that is something else fails the acquire before anything is taken.
@@ -137,21 +137,21 @@ async fn a_counter_of_another_kind_leaves_nothing_held() {
     let Some(redis) = Redis::start() else { return };
     let locks = client_of(&redis).await;
     let kinds: [(Lock, &str); 3] = [
-        (locks.lock("x").unwrap(), "fc:fence:{x}"),
+        (locks.mutex("x").unwrap(), "fc:fence:{x}"),
         (locks.fenced("f").unwrap(), "redisson_lock_token:{f}"),
         (locks.token("t").unwrap(), "fc:fence:{t}"),
     ];
     for (lock, counter) in kinds {
         assert_eq!(redis.ask(&format!("LPUSH {counter} 1")), ":1");
         let refused = hinted(lock.try_lock().await.unwrap_err());
-        assert!(matches!(refused, Failure::Store(Store::WrongKind { .. })), "{refused}");
+        assert!(matches!(refused, Error::Store(Store::WrongKind { .. })), "{refused}");
         assert_eq!(refused.effect(), Effect::None);
         assert!(redis.ask(&format!("EXISTS {}", lock.name())).ends_with(":0"), "{}", lock.name());
         assert_eq!(redis.ask(&format!("DEL {counter}")), ":1");
         // One that holds no number is written over by the next try.
         assert_eq!(redis.ask(&format!("SET {counter} one")), "+OK");
         drop(lock.try_lock().await);
-        let lease = lock.lock_within(5 * SECOND).await.unwrap().got().expect("it is mended");
+        let lease = lock.lock_within(5 * SECOND).await.unwrap().acquired().expect("it is mended");
         lease.release().await.unwrap();
     }
 }
@@ -167,7 +167,7 @@ async fn times_that_cannot_be_counted_with() {
             options().heartbeat(time),
         ] {
             let refused = hinted(Locks::builder().connect(options).await.unwrap_err());
-            assert!(matches!(refused, Failure::Store(Store::OutOfRange { .. })), "{refused}");
+            assert!(matches!(refused, Error::Store(Store::OutOfRange { .. })), "{refused}");
             assert_eq!(refused.effect(), Effect::None);
         }
     }
@@ -175,7 +175,7 @@ async fn times_that_cannot_be_counted_with() {
     let longest = options().answer_within(hour).connect_within(hour).heartbeat(hour);
     let locks = Locks::builder().ride_out(Duration::MAX).connect(longest).await.unwrap();
     let century = Duration::from_secs(3_155_760_000);
-    take(&locks.lock("x").unwrap().renewed(century)).await.release().await.unwrap();
+    take(&locks.mutex("x").unwrap().renewed(century)).await.release().await.unwrap();
 }
 
 #[tokio::test]

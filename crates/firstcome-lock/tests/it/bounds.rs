@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use firstcome_lock::{Locks, Memory, Way};
+use firstcome_lock::{Locks, Memory, MemoryLink};
 use firstcome_store::Failure;
 use firstcome_store::sqlite::{Options, Sqlite};
 use firstcome_testbed::{Folder, MariaDb, Postgres, Redis};
@@ -14,7 +14,7 @@ use crate::stage::{SECOND, Stage, ms, take, until_free};
 
 /// Waits for a lock at a store that does not answer, and for longer after it answers again.
 async fn a_wait_is_not_longer_than_it_may_be(locks: &Locks) {
-    for lock in [locks.lock("x").unwrap(), locks.token("of another kind").unwrap()] {
+    for lock in [locks.mutex("x").unwrap(), locks.token("of another kind").unwrap()] {
         let begun = Instant::now();
         let waited = lock.lock_within(ms(200)).await;
         let took = begun.elapsed();
@@ -28,7 +28,7 @@ async fn a_wait_is_not_longer_than_it_may_be(locks: &Locks) {
 async fn at_a_redis_that_stands_still() {
     let Some(redis) = Redis::start() else { return };
     let locks = Locks::connect(&redis.url()).await.unwrap();
-    take(&locks.lock("x").unwrap()).await.release().await.unwrap();
+    take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
     redis.pause();
     a_wait_is_not_longer_than_it_may_be(&locks).await;
     redis.resume();
@@ -37,11 +37,11 @@ async fn at_a_redis_that_stands_still() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_a_memory_that_stands_still() {
-    let (memory, way) = (Memory::new(), Way::new());
-    let locks = Locks::with_memory(&memory.through(&way));
-    way.stall();
+    let (memory, link) = (Memory::new(), MemoryLink::new());
+    let locks = Locks::with_memory(&memory.through(&link));
+    link.stall();
     a_wait_is_not_longer_than_it_may_be(&locks).await;
-    way.open();
+    link.open();
     until_free(&locks, "x").await;
 }
 
@@ -99,7 +99,7 @@ async fn at_a_postgres_that_stands_still() {
     let Some(server) = Postgres::start() else { return };
     let stage = Stage::Database(server.new_database());
     let locks = stage.client().await;
-    take(&locks.lock("x").unwrap()).await.release().await.unwrap();
+    take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
     server.pause();
     a_wait_is_not_longer_than_it_may_be(&locks).await;
     server.resume();
@@ -112,7 +112,7 @@ async fn at_a_row_that_somebody_keeps() {
     let url = server.new_database();
     let database = url.rsplit('/').next().unwrap().split('?').next().unwrap().to_owned();
     let locks = Stage::Database(url).client().await;
-    take(&locks.lock("x").unwrap()).await.release().await.unwrap();
+    take(&locks.mutex("x").unwrap()).await.release().await.unwrap();
     let neighbour = std::thread::spawn(move || {
         server.sql(&format!(
             "USE {database}; BEGIN; SELECT name FROM firstcome_locks WHERE name = 'x' FOR UPDATE; SELECT SLEEP(3)"
@@ -120,7 +120,7 @@ async fn at_a_row_that_somebody_keeps() {
     });
     tokio::time::sleep(SECOND).await;
     let begun = Instant::now();
-    let waited = locks.lock("x").unwrap().lock_within(ms(200)).await;
+    let waited = locks.mutex("x").unwrap().lock_within(ms(200)).await;
     assert!(begun.elapsed() < ms(1000), "{:?}", begun.elapsed());
     drop(waited);
     neighbour.join().unwrap();

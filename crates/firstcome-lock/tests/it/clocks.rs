@@ -1,6 +1,8 @@
 //! The clock of the store jumps by ten minutes while locks are held, waited for, renewed and minted fences for.
 
-use firstcome_lock::{Failure, Lease, Locks, Loss, Options, Released, Tried, Written};
+use firstcome_lock::{
+    Error, FencedWrite, Lease, Locks, Loss, Options, Released, Remaining, TryLock,
+};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
@@ -21,7 +23,7 @@ fn clock(redis: &Redis) -> u64 {
 
 /// Takes a lock of each kind once, one after the other, and by being passed it, and gives the fences.
 async fn some_fences(locks: &Locks) -> [Vec<u64>; 3] {
-    let kinds = [locks.lock("x").unwrap(), locks.fenced("f").unwrap(), locks.token("t").unwrap()];
+    let kinds = [locks.mutex("x").unwrap(), locks.fenced("f").unwrap(), locks.token("t").unwrap()];
     let mut all = [const { Vec::new() }; 3];
     for (lock, fences) in kinds.iter().zip(&mut all) {
         let first = take(lock).await;
@@ -67,11 +69,11 @@ async fn fences_grow_whichever_way_the_clock_jumps() {
 async fn a_jump_ahead_ends_leases_and_is_signalled_at_the_next_renewal() {
     let Some(redis) = Redis::with_movable_clock() else { return };
     let (ann, bob) = (renewing(&redis).await, client_of(&redis).await);
-    let renewed = take(&ann.lock("x").unwrap()).await;
+    let renewed = take(&ann.mutex("x").unwrap()).await;
     let token = take(&ann.token("t").unwrap()).await;
-    let fixed = take(&ann.lock("y").unwrap().lease(60 * SECOND)).await;
+    let fixed = take(&ann.mutex("y").unwrap().lease(60 * SECOND)).await;
     let waiting = {
-        let lock = bob.lock("x").unwrap();
+        let lock = bob.mutex("x").unwrap();
         tokio::spawn(async move { lock.lock().await.unwrap() })
     };
     until("he listens", async || {
@@ -89,20 +91,20 @@ async fn a_jump_ahead_ends_leases_and_is_signalled_at_the_next_renewal() {
     assert!(next.is_valid());
 
     // A fixed lease is never asked about: there are two who believe in it, and the fence tells them apart.
-    let thief = take(&bob.lock("y").unwrap()).await;
+    let thief = take(&bob.mutex("y").unwrap()).await;
     assert!(fixed.is_valid() && thief.fence() > fixed.fence());
-    let guard = ann.guard("value").unwrap();
-    assert_eq!(guard.write(&thief, b"new").await.unwrap(), Written::Yes);
-    assert!(matches!(guard.write(&fixed, b"old").await.unwrap(), Written::Refused { .. }));
+    let guard = ann.fenced_value("value").unwrap();
+    assert_eq!(guard.write(&thief, b"new").await.unwrap(), FencedWrite::Written);
+    assert!(matches!(guard.write(&fixed, b"old").await.unwrap(), FencedWrite::Refused { .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
     let Some(redis) = Redis::with_movable_clock() else { return };
     let (ann, bob) = (renewing(&redis).await, client_of(&redis).await);
-    let renewed = take(&ann.lock("x").unwrap()).await;
+    let renewed = take(&ann.mutex("x").unwrap()).await;
     let waiting = {
-        let lock = bob.lock("x").unwrap();
+        let lock = bob.mutex("x").unwrap();
         tokio::spawn(async move { lock.lock().await.unwrap() })
     };
     until("he listens", async || {
@@ -110,7 +112,7 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
     })
     .await;
     // A holder that will never come back: its lease ends ten minutes later than it should have.
-    take(&ann.lock("dead").unwrap().lease(ms(500))).await.leak();
+    take(&ann.mutex("dead").unwrap().lease(ms(500))).await.leak();
     redis.set_clock(-TEN_MINUTES);
     let lost = tokio::time::timeout(4 * SECOND, renewed.lost()).await;
     assert!(lost.is_err(), "longer than its lease, and renewed by the clock there is now");
@@ -121,11 +123,13 @@ async fn a_jump_back_keeps_what_is_held_and_nobody_hangs() {
     assert!(next.fence() > fence);
     assert_eq!(next.release().await.unwrap(), Released::Free);
 
-    let waited = bob.lock("dead").unwrap().lock_within(SECOND).await.unwrap();
-    let Tried::Held { remaining: Some(left) } = waited else { panic!("{waited:?}") };
+    let waited = bob.mutex("dead").unwrap().lock_within(SECOND).await.unwrap();
+    let TryLock::Held { remaining: Remaining::AtMost(left), .. } = waited else {
+        panic!("{waited:?}")
+    };
     assert!(left > 500 * SECOND, "{left:?}");
     assert!(bob.force_release("dead").await.unwrap());
-    take(&bob.lock("dead").unwrap()).await.release().await.unwrap();
+    take(&bob.mutex("dead").unwrap()).await.release().await.unwrap();
 }
 
 /// An acquire whose answer was lost right before the clock was set back might arrive for ten minutes more: the undoing
@@ -137,24 +141,26 @@ async fn an_undoing_does_not_wait_for_a_clock_that_was_set_back() {
     let options = Options::new(redis.url_through(proxy.port())).answer_within(ms(400));
     let ann = Locks::builder().connect(options).await.unwrap();
     let me = ann.owner();
-    let lock = ann.lock("x").unwrap().lease(SECOND).owner(&me);
+    let lock = ann.mutex("x").unwrap().lease(SECOND).owner(&me);
     take(&lock).await.release().await.unwrap();
     for answer_was_lost in [true, false] {
         let fault = if answer_was_lost { Fault::CutAtReply } else { Fault::CutAtRequest };
         proxy.set(fault);
-        assert!(matches!(lock.try_lock().await, Err(Failure::Store(_))));
+        assert!(matches!(lock.try_lock().await, Err(Error::Store(_))));
         redis.set_clock(if answer_was_lost { -TEN_MINUTES } else { -2 * TEN_MINUTES });
         proxy.set(Fault::None);
         // Until then it says that the one before is not settled.
         until("its owner can take it again", async || {
-            let Some(held) = lock.try_lock().await.ok().and_then(Tried::got) else { return false };
+            let Some(held) = lock.try_lock().await.ok().and_then(TryLock::acquired) else {
+                return false;
+            };
             // Given back here and not by a drop, which the next attempt would have to wait for.
             held.release().await.is_ok()
         })
         .await;
     }
     proxy.set(Fault::CutAtRequest);
-    assert!(matches!(lock.try_lock().await, Err(Failure::Store(_))));
+    assert!(matches!(lock.try_lock().await, Err(Error::Store(_))));
     redis.set_clock(-3 * TEN_MINUTES);
     proxy.set(Fault::None);
     tokio::time::timeout(5 * SECOND, ann.close()).await.expect("closing ends in time");

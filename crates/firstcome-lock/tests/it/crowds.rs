@@ -15,7 +15,7 @@ async fn a_thousand_tasks_on_one_lock_each_get_their_turn() {
     let inside = Inside::default();
     let tasks: Vec<_> = (0..1000)
         .map(|i| {
-            let (lock, inside) = (clients[i % 2].lock("x").unwrap(), inside.clone());
+            let (lock, inside) = (clients[i % 2].mutex("x").unwrap(), inside.clone());
             tokio::spawn(async move {
                 let lease = lock.lock().await.unwrap();
                 inside.visit().await;
@@ -44,7 +44,7 @@ async fn poll_some(future: impl Future, times: u32) {
 
 pub(crate) async fn drop_many(locks: &Locks, times: u32) {
     for _ in 0..times {
-        let lock = locks.lock(&format!("n{}", fastrand::u32(..20))).unwrap();
+        let lock = locks.mutex(&format!("n{}", fastrand::u32(..20))).unwrap();
         let polls = fastrand::u32(..12);
         match fastrand::u32(..4) {
             0 => poll_some(lock.try_lock(), polls).await,
@@ -100,7 +100,7 @@ async fn ten_thousand_names_under_one_watchdog() {
     let locks = locks.await.unwrap();
     let mut leases = Vec::new();
     for number in 0..10_000 {
-        leases.push(take(&locks.lock(&format!("n{number}")).unwrap()).await);
+        leases.push(take(&locks.mutex(&format!("n{number}")).unwrap()).await);
     }
     let before = redis.calls_of("evalsha");
     tokio::time::sleep(3 * SECOND).await;
@@ -116,7 +116,7 @@ async fn ten_thousand_names_under_one_watchdog() {
 async fn timers_do_not_pile_up() {
     let Some(redis) = Redis::start() else { return };
     let locks = Locks::builder().watchdog(SECOND).connect(Options::new(redis.url())).await.unwrap();
-    let lock = locks.lock("x").unwrap();
+    let lock = locks.mutex("x").unwrap();
     for _ in 0..1000 {
         take(&lock).await.release().await.unwrap();
     }
@@ -132,10 +132,10 @@ async fn timers_do_not_pile_up() {
 async fn idle_waiters_cost_the_store_nothing() {
     let Some(redis) = Redis::start() else { return };
     let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     let waiters: Vec<_> = (0..1000)
         .map(|_| {
-            let lock = bob.lock("x").unwrap();
+            let lock = bob.mutex("x").unwrap();
             tokio::spawn(async move { lock.lock().await.unwrap().release().await.unwrap() })
         })
         .collect();
@@ -169,10 +169,10 @@ async fn a_client_may_pass_a_lock_on_less_often() {
         let Some(redis) = Redis::start() else { return };
         let options = Options::new(redis.url());
         let ann = Locks::builder().passes(passes).connect(options).await.unwrap();
-        let first = take(&ann.lock("x").unwrap()).await;
+        let first = take(&ann.mutex("x").unwrap()).await;
         let mut tasks = Vec::new();
         for number in 0..10 {
-            let lock = ann.lock("x").unwrap();
+            let lock = ann.mutex("x").unwrap();
             tasks.push(tokio::spawn(async move {
                 lock.lock().await.unwrap().release().await.unwrap();
             }));

@@ -1,6 +1,6 @@
 //! Connections and servers that go away in the middle of things, each also with the mistake that the client must not make.
 
-use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, Options, Tried};
+use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, Options, TryLock};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{SECOND, client_of, is_held, ms, take, until};
@@ -24,8 +24,8 @@ async fn notices_a_release_during_a_cut(builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
-    let lease = take(&bob.lock("x").unwrap()).await;
-    let lock = ann.lock("x").unwrap();
+    let lease = take(&bob.mutex("x").unwrap()).await;
+    let lock = ann.mutex("x").unwrap();
     let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
     until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
     proxy.set(Fault::Refuse);
@@ -33,7 +33,7 @@ async fn notices_a_release_during_a_cut(builder: Builder) -> Option<bool> {
     lease.release().await.unwrap();
     proxy.set(Fault::None);
     // Where it does not look, the lease of 30 s it was told of is the next thing it waits for.
-    Some(waiter.await.unwrap().unwrap().got().is_some())
+    Some(waiter.await.unwrap().unwrap().acquired().is_some())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -54,8 +54,8 @@ async fn one_who_cannot_listen_any_more_asks() {
         let options = Options::new(url).heartbeat(ms(500));
         let (ann, bob) = (builder.connect(options).await.unwrap(), client_of(&redis).await);
         // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
-        let lease = take(&bob.lock("x").unwrap().lease(3600 * SECOND)).await;
-        let lock = ann.lock("x").unwrap();
+        let lease = take(&bob.mutex("x").unwrap().lease(3600 * SECOND)).await;
+        let lock = ann.mutex("x").unwrap();
         let tries = redis.calls_of("evalsha") + redis.calls_of("eval") + 2;
         let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
         until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
@@ -66,7 +66,7 @@ async fn one_who_cannot_listen_any_more_asks() {
         until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
         lease.release().await.unwrap();
         let waited = waiter.await.unwrap();
-        assert_eq!(matches!(waited, Ok(Tried::Got(_))), notices, "{waited:?}");
+        assert_eq!(matches!(waited, Ok(TryLock::Acquired(_))), notices, "{waited:?}");
         // Giving it back is announced, which takes the permission.
         assert_eq!(redis.ask("ACL SETUSER ann &*"), "+OK");
         drop(waited);
@@ -82,9 +82,9 @@ async fn the_end_of_a_lease_is_looked_for() {
     for (builder, noticed) in [(Locks::builder(), true), (making(Mistake::IgnoreLeaseEnd), false)] {
         let name = if noticed { "x" } else { "mistaken" };
         let ann = builder.connect(Options::new(redis.url())).await.unwrap();
-        take(&bob.lock(name).unwrap().lease(ms(500))).await.leak();
-        let waited = ann.lock(name).unwrap().lock_within(4 * SECOND).await.unwrap();
-        assert_eq!(waited.got().is_some(), noticed);
+        take(&bob.mutex(name).unwrap().lease(ms(500))).await.leak();
+        let waited = ann.mutex(name).unwrap().lock_within(4 * SECOND).await.unwrap();
+        assert_eq!(waited.acquired().is_some(), noticed);
     }
 }
 
@@ -100,7 +100,7 @@ async fn outlasts(silence: Silence, builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let ann = through(&proxy, &redis, builder.watchdog(12 * SECOND)).await;
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     // The first renewal, after a third of the lease, is answered.
     let mut left = lease.remaining();
     until("it is renewed", || {
@@ -147,7 +147,7 @@ async fn stays_after_a_pause(builder: Builder) -> Option<bool> {
     let redis = Redis::start()?;
     let options = Options::new(redis.url()).answer_within(ms(300)).heartbeat(ms(300));
     let ann = builder.connect(options).await.unwrap();
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     let evaluated = redis.calls_of("evalsha");
     redis.pause();
@@ -182,7 +182,7 @@ async fn stays_after_random_cuts(builder: Builder) -> Option<bool> {
         let mut lost = 0;
         // Until enough answers were lost for it to matter.
         while lost < 30 {
-            let lock: Lock = ann.lock(&format!("n{}", fastrand::u32(..NAMES))).unwrap();
+            let lock: Lock = ann.mutex(&format!("n{}", fastrand::u32(..NAMES))).unwrap();
             match lock.try_lock().await {
                 Ok(tried) => drop(tried),
                 Err(failure) => {
@@ -232,12 +232,12 @@ async fn what_is_held_is_looked_for_at_a_new_server() {
     let options = Options::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
     let careless = making(Mistake::IgnoreReconnect).connect(options).await.unwrap();
-    let lease = take(&ann.lock("x").unwrap().lease(600 * SECOND)).await;
-    let mistaken = take(&careless.lock("mistaken").unwrap().lease(600 * SECOND)).await;
+    let lease = take(&ann.mutex("x").unwrap().lease(600 * SECOND)).await;
+    let mistaken = take(&careless.mutex("mistaken").unwrap().lease(600 * SECOND)).await;
     redis.restart();
     assert_eq!(lease.lost().await, Loss::Taken);
     until("the careless one is connected, too", async || careless.inspect("x").await.is_ok()).await;
     let bob = client_of(&redis).await;
-    let thief = take(&bob.lock("mistaken").unwrap()).await;
+    let thief = take(&bob.mutex("mistaken").unwrap()).await;
     assert!(mistaken.is_valid() && thief.is_valid(), "two believe in it");
 }

@@ -83,7 +83,7 @@ async fn long_and_odd_names_are_locks_of_their_own(stage: Stage) {
     ];
     let mut leases = Vec::new();
     for name in &names {
-        leases.push(take(&ann.lock(name).unwrap()).await);
+        leases.push(take(&ann.mutex(name).unwrap()).await);
     }
     for (name, lease) in names.iter().zip(leases) {
         assert_eq!(bob.inspect(name).await.unwrap().unwrap().owner, lease.owner(), "{name:?}");
@@ -98,10 +98,10 @@ async fn a_leader_that_slept_is_refused_when_it_wakes(stage: Stage) {
     let mut actor = Actor::start_at("hold", &stage.url());
     let old: u64 = actor.hear("held").await.parse().unwrap();
     actor.signal("-STOP").await;
-    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    let lease = bob.mutex("x").unwrap().lock().await.unwrap();
     assert!(lease.fence().get() > old);
-    let written = bob.guard("value").unwrap().write(&lease, b"bob").await.unwrap();
-    assert_eq!(written, firstcome_lock::Written::Yes);
+    let written = bob.fenced_value("value").unwrap().write(&lease, b"bob").await.unwrap();
+    assert_eq!(written, firstcome_lock::FencedWrite::Written);
     actor.tell("go on").await;
     actor.signal("-CONT").await;
     assert_eq!(actor.hear("valid").await, "false");
@@ -113,9 +113,9 @@ async fn a_leader_that_slept_is_refused_when_it_wakes(stage: Stage) {
 
 async fn what_is_held_is_listed(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let held = [take(&ann.lock("b").unwrap()).await, take(&ann.lock("a").unwrap()).await];
-    take(&ann.lock("free").unwrap()).await.release().await.unwrap();
-    take(&ann.lock("over").unwrap().lease(ms(50))).await.leak();
+    let held = [take(&ann.mutex("b").unwrap()).await, take(&ann.mutex("a").unwrap()).await];
+    take(&ann.mutex("free").unwrap()).await.release().await.unwrap();
+    take(&ann.mutex("over").unwrap().lease(ms(50))).await.leak();
     until("it is over", async || bob.inspect("over").await.unwrap().is_none()).await;
     let list = bob.held().await.unwrap().unwrap();
     let seen: Vec<_> =
@@ -127,7 +127,7 @@ async fn two_hundred_leases_are_renewed_together(stage: Stage) {
     let ann = stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
     let mut leases = Vec::new();
     for number in 0..200 {
-        leases.push(take(&ann.lock(&format!("n{number}")).unwrap()).await);
+        leases.push(take(&ann.mutex(&format!("n{number}")).unwrap()).await);
     }
     tokio::time::sleep(4 * SECOND).await;
     assert!(leases.iter().all(firstcome_lock::Lease::is_valid));
@@ -146,7 +146,7 @@ pub(crate) async fn visits_while(stage: &Stage, trouble: impl Future<Output = ()
     for _ in 0..2 {
         let locks = stage.client().await;
         for _ in 0..4 {
-            let (lock, inside) = (locks.lock("x").unwrap().lease(2 * SECOND), inside.clone());
+            let (lock, inside) = (locks.mutex("x").unwrap().lease(2 * SECOND), inside.clone());
             let (over, visits) = (over.clone(), visits.clone());
             tasks.push(tokio::spawn(async move {
                 while !over.load(Ordering::SeqCst) {
@@ -245,9 +245,9 @@ async fn what_is_held_is_kept_over(
     restart: impl FnOnce() -> Running + Send + 'static,
 ) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let lease = take(&ann.lock("x").unwrap().renewed(30 * SECOND)).await;
+    let lease = take(&ann.mutex("x").unwrap().renewed(30 * SECOND)).await;
     let permit = take(&ann.semaphore("x", 1).unwrap().renewed(30 * SECOND)).await;
-    let waiters = [bob.lock("x").unwrap(), bob.semaphore("x", 1).unwrap()]
+    let waiters = [bob.mutex("x").unwrap(), bob.semaphore("x", 1).unwrap()]
         .map(|lock| tokio::spawn(async move { lock.lock().await.unwrap() }));
     let _server = tokio::task::spawn_blocking(restart).await.unwrap();
     until("there are answers again", async || bob.inspect("x").await.is_ok()).await;
@@ -273,8 +273,8 @@ async fn mariadb_over_tls() {
     let trusting = url_with(&format!("sslmode=verify-full&sslrootcert={}", authority.display()));
     let stage = Stage::Database(trusting);
     let (ann, bob) = (stage.client().await, stage.client().await);
-    let lease = take(&ann.lock("x").unwrap()).await;
-    assert!(bob.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
+    let lease = take(&ann.mutex("x").unwrap()).await;
+    assert!(bob.mutex("x").unwrap().try_lock().await.unwrap().acquired().is_none());
     lease.release().await.unwrap();
     let ciphers = "SELECT count(*) FROM information_schema.processlist p WHERE db IS NOT NULL";
     assert_ne!(server.sql(ciphers), "0");
@@ -291,7 +291,7 @@ async fn the_time_zone_of_server_and_session_do_not_matter() {
         let url = server.new_database();
         let database = url.rsplit('/').next().unwrap().split('?').next().unwrap();
         let stage = Stage::Database(url.clone());
-        let lease = take(&stage.client().await.lock("x").unwrap().lease(60 * SECOND)).await;
+        let lease = take(&stage.client().await.mutex("x").unwrap().lease(60 * SECOND)).await;
         for zone in ["Asia/Seoul", "America/St_Johns", "UTC"] {
             server.sql("postgres", &format!("ALTER DATABASE {database} SET timezone = '{zone}'"));
             is_held_as_before(&stage, &lease).await;
@@ -299,7 +299,7 @@ async fn the_time_zone_of_server_and_session_do_not_matter() {
     }
     if let Some(server) = MariaDb::start() {
         let stage = Stage::Database(server.new_database());
-        let lease = take(&stage.client().await.lock("x").unwrap().lease(60 * SECOND)).await;
+        let lease = take(&stage.client().await.mutex("x").unwrap().lease(60 * SECOND)).await;
         for zone in ["+09:00", "-03:30", "SYSTEM"] {
             server.sql(&format!("SET GLOBAL time_zone = '{zone}'"));
             is_held_as_before(&stage, &lease).await;
@@ -309,10 +309,10 @@ async fn the_time_zone_of_server_and_session_do_not_matter() {
 
 async fn is_held_as_before(stage: &Stage, lease: &firstcome_lock::Lease) {
     let bob = stage.client().await;
-    assert!(bob.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
+    assert!(bob.mutex("x").unwrap().try_lock().await.unwrap().acquired().is_none());
     let left = bob.inspect("x").await.unwrap().unwrap().remaining.unwrap();
     assert!(left > 30 * SECOND && left <= 60 * SECOND, "{left:?}");
-    let next = take(&bob.lock("y").unwrap()).await;
+    let next = take(&bob.mutex("y").unwrap()).await;
     assert!(next.fence().get().abs_diff(lease.fence().get()) < 600_000_000);
     next.release().await.unwrap();
 }
@@ -335,14 +335,15 @@ async fn a_guarded_write_that_was_overtaken_has_happened() {
     ));
     let fences = Arc::new(AtomicU64::new(1));
     let tasks = (0..8).map(|task| {
-        let (guard, fences) = (clients[task % 2].guard("value").unwrap(), Arc::clone(&fences));
+        let (guard, fences) =
+            (clients[task % 2].fenced_value("value").unwrap(), Arc::clone(&fences));
         tokio::spawn(async move {
             let mut refused = Vec::new();
             for _ in 0..250 {
                 let fence = fences.fetch_add(1, Ordering::SeqCst);
                 let owner = format!("owner {fence}");
                 let written = guard.write_as(fence.into(), &owner, owner.as_bytes()).await;
-                if matches!(written.unwrap(), firstcome_lock::Written::Refused { .. }) {
+                if matches!(written.unwrap(), firstcome_lock::FencedWrite::Refused { .. }) {
                     refused.push(fence.to_string());
                 }
             }

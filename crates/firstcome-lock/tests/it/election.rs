@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use firstcome_lock::{Election, Failure, Locks, Loss, Term};
+use firstcome_lock::{Election, Error, Locks, Loss, Term};
 
 use crate::stage::{Inside, SECOND, Stage, ms, take, until_free};
 
@@ -76,7 +76,7 @@ async fn work_stops_when_the_term_is_taken_away(stage: Stage) {
     let first = watch.until(|leader| leader.is_some()).await.unwrap().unwrap();
     // Somebody takes the lock away; the leader notices at its next renewal, and stands again.
     assert!(bob.force_release("job").await.unwrap());
-    let thief = bob.lock("job").unwrap().lease(10 * SECOND);
+    let thief = bob.mutex("job").unwrap().lease(10 * SECOND);
     let lease = thief.lock().await.unwrap();
     tokio::time::sleep(ms(300)).await;
     let frozen = steps.load(Ordering::SeqCst);
@@ -170,7 +170,9 @@ async fn resigning_ends_a_term_that_the_work_kept(stage: Stage) {
     assert_eq!(watching.await.unwrap(), Loss::GivenBack);
     assert!(!term.is_valid());
     // Whoever has a copy may still be at the end of something: it has until the lease is over, and no longer.
-    assert!(stage.client().await.lock("job").unwrap().try_lock().await.unwrap().got().is_none());
+    assert!(
+        stage.client().await.mutex("job").unwrap().try_lock().await.unwrap().acquired().is_none()
+    );
     assert!(had_after(&stage).await < 3 * SECOND);
     assert!(!term.is_valid());
     drop(term);
@@ -178,7 +180,7 @@ async fn resigning_ends_a_term_that_the_work_kept(stage: Stage) {
 
     // Where the last copy is dropped, the next one starts at once.
     let (election, term, _end, running) = with_a_kept_term(&stage).await;
-    let next = stage.client().await.lock("job").unwrap().renewed(60 * SECOND);
+    let next = stage.client().await.mutex("job").unwrap().renewed(60 * SECOND);
     let next = tokio::spawn(async move { next.lock().await.unwrap() });
     election.resign();
     term.ended().await;
@@ -224,7 +226,7 @@ async fn an_ineligible_node_only_watches(stage: Stage) {
 async fn a_dead_leader_is_followed_when_its_lease_ends(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     // It takes the lock and never renews it, like a process that was killed.
-    take(&ann.lock("job").unwrap().lease(ms(400))).await.leak();
+    take(&ann.mutex("job").unwrap().lease(ms(400))).await.leak();
     let election = Election::new(&bob, "job").unwrap();
     let begun = std::time::Instant::now();
     election.run(|_| async {}).await.unwrap();
@@ -307,22 +309,19 @@ async fn closing_ends_it(stage: Stage) {
     };
     watch.until(|leader| leader.is_some()).await.unwrap();
     ann.close().await;
-    assert!(matches!(running.await.unwrap(), Err(Failure::Closed)));
-    assert!(matches!(
-        watch.until(|leader| leader.is_none()).await,
-        Ok(None) | Err(Failure::Closed)
-    ));
+    assert!(matches!(running.await.unwrap(), Err(Error::Closed)));
+    assert!(matches!(watch.until(|leader| leader.is_none()).await, Ok(None) | Err(Error::Closed)));
     until_free(&stage.client().await, "job").await;
 }
 
 async fn a_name_that_cannot_be_used(stage: Stage) {
     let ann = stage.client().await;
-    assert!(matches!(Election::new(&ann, "a{"), Err(Failure::Name { .. })));
+    assert!(matches!(Election::new(&ann, "a{"), Err(Error::Name { .. })));
     let short = Election::new(&ann, "x").unwrap().lease(ms(1));
-    assert!(matches!(short.run(|_| async {}).await, Err(Failure::OutOfRange { .. })));
+    assert!(matches!(short.run(|_| async {}).await, Err(Error::OutOfRange { .. })));
     let long = Election::new(&ann, "x").unwrap();
     let refused = long.every(std::time::Duration::MAX, |_| async {}).await;
-    assert!(matches!(refused, Err(Failure::OutOfRange { what: "an interval", .. })));
+    assert!(matches!(refused, Err(Error::OutOfRange { what: "an interval", .. })));
 }
 
 #[tokio::test(start_paused = true)]
@@ -353,7 +352,7 @@ async fn periodic_work_has_the_lease_that_was_set() {
         election().factor(3.0).lease(SECOND),
     ] {
         let refused = election.every(SECOND, |_| async {}).await.unwrap_err();
-        assert!(matches!(refused, Failure::Unfit { what: "the factor", .. }), "{refused}");
+        assert!(matches!(refused, Error::Unfit { what: "the factor", .. }), "{refused}");
     }
 }
 
@@ -362,13 +361,13 @@ async fn a_disk_needs_a_longer_lease_than_a_server() {
     let stage = Stage::sqlite().unwrap();
     let election = Election::new(&stage.client().await, "beat").unwrap().factor(1.5);
     let refused = election.every(SECOND, |_| async {}).await.unwrap_err();
-    assert!(matches!(refused, Failure::Unfit { what: "the factor", .. }), "{refused}");
+    assert!(matches!(refused, Error::Unfit { what: "the factor", .. }), "{refused}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn leases_end_on_a_paused_clock() {
     let locks = Locks::memory();
-    let lease = take(&locks.lock("x").unwrap().lease(3600 * SECOND)).await;
+    let lease = take(&locks.mutex("x").unwrap().lease(3600 * SECOND)).await;
     let begun = tokio::time::Instant::now();
     lease.lost().await;
     assert_eq!(begun.elapsed().as_secs(), 3240, "nine tenths of an hour, without waiting for it");

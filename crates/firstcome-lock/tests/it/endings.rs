@@ -1,6 +1,6 @@
 //! What a release says, and how a client ends, when answers get lost.
 
-use firstcome_lock::{Failure, Locks, Loss, Options, Released};
+use firstcome_lock::{Error, Locks, Loss, Options, Released};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::{Fault, Proxy, Redis};
 
@@ -45,7 +45,7 @@ async fn quiet(proxy: &Proxy) {
 async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
     let Some(scene) = Scene::new().await else { return };
     let ann = Locks::builder().watchdog(6 * SECOND).connect(scene.options()).await.unwrap();
-    for lock in [ann.lock("x").unwrap(), ann.token("t").unwrap()] {
+    for lock in [ann.mutex("x").unwrap(), ann.token("t").unwrap()] {
         // The store renews it, and the answers do not come in time.
         let lease = take(&lock).await;
         scene.proxy.set(Fault::StallReplies);
@@ -57,7 +57,7 @@ async fn a_release_between_the_end_of_trust_and_that_of_the_lease_frees_it() {
         assert!(!is_held(&scene.bob, lock.name()).await);
     }
     // Where the lease has ended at the store, somebody else may have had it.
-    let lease = take(&ann.lock("x").unwrap().lease(ms(60))).await;
+    let lease = take(&ann.mutex("x").unwrap().lease(ms(60))).await;
     until("it has ended", async || !is_held(&scene.bob, "x").await).await;
     assert_eq!(lease.release().await.unwrap(), Released::AlreadyLost);
 }
@@ -70,8 +70,8 @@ async fn a_latch_outlives_the_repetitions_of_its_release() {
         let ann = Locks::builder().connect(scene.options().answer_within(answer_within));
         let ann = ann.await.unwrap();
         // The server knows the script from here on: asking for its text would be cut, too.
-        take(&ann.lock("x").unwrap()).await.release().await.unwrap();
-        let lease = take(&ann.lock("x").unwrap().lease(lease)).await;
+        take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
+        let lease = take(&ann.mutex("x").unwrap().lease(lease)).await;
         quiet(&scene.proxy).await;
         let repeated_for = lease.remaining() + answer_within;
         scene.proxy.set(Fault::CutAtReply);
@@ -87,7 +87,7 @@ async fn a_latch_outlives_the_repetitions_of_its_release() {
         assert!(longest > repeated_for, "{longest:?} for {repeated_for:?}");
         scene.proxy.set(Fault::None);
         let released = releasing.await.unwrap();
-        assert!(matches!(released, Ok(Released::Free) | Err(Failure::Pending { .. })));
+        assert!(matches!(released, Ok(Released::Free) | Err(Error::Pending { .. })));
         ann.close().await;
     }
 }
@@ -109,7 +109,7 @@ async fn a_token_release_without_an_answer_does_not_claim_a_loss() {
     scene.proxy.set(Fault::None);
     let released = releasing.await.unwrap();
     let unknown =
-        matches!(released, Err(Failure::Store(Store::Unknown { .. }) | Failure::Pending { .. }));
+        matches!(released, Err(Error::Store(Store::Unknown { .. }) | Error::Pending { .. }));
     assert!(unknown, "{released:?}");
 }
 
@@ -119,8 +119,8 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
     let Some(scene) = Scene::new().await else { return };
     let options = scene.options().answer_within(5 * SECOND);
     let ann = Locks::builder().connect(options).await.unwrap();
-    let first = take(&ann.lock("x").unwrap()).await;
-    let lock = ann.lock("x").unwrap();
+    let first = take(&ann.mutex("x").unwrap()).await;
+    let lock = ann.mutex("x").unwrap();
     let waiter = tokio::spawn(async move { lock.lock().await.unwrap().release().await.unwrap() });
     until("it is in line", async || scene.redis.ask(LISTENING).ends_with(":1")).await;
     first.release().await.unwrap();
@@ -128,9 +128,9 @@ async fn a_hand_over_without_answers_does_not_claim_a_loss() {
     // One who comes next for a lease that ends before the repetition is answered, and one for a long one.
     for next in [ms(50), 30 * SECOND] {
         until("the one before has left", async || scene.redis.ask(LISTENING).ends_with(":0")).await;
-        let lease = take(&ann.lock("x").unwrap()).await;
+        let lease = take(&ann.mutex("x").unwrap()).await;
         let waiter = {
-            let lock = ann.lock("x").unwrap().lease(next);
+            let lock = ann.mutex("x").unwrap().lease(next);
             tokio::spawn(async move { lock.lock().await })
         };
         until("it is in line", async || scene.redis.ask(LISTENING).ends_with(":1")).await;
@@ -158,10 +158,10 @@ async fn a_release_that_is_refused_says_so() {
     let Some(redis) = Redis::start() else { return };
     assert_eq!(redis.ask("ACL SETUSER ann on >pw ~* &* +@all"), "+OK");
     let ann = Locks::connect(&format!("redis://ann:pw@127.0.0.1:{}", redis.port())).await.unwrap();
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     assert_eq!(redis.ask("ACL SETUSER ann resetkeys ~other"), "+OK");
     let refused = lease.release().await.unwrap_err();
-    assert!(matches!(refused, Failure::Store(Store::Denied { .. })), "{refused:?}");
+    assert!(matches!(refused, Error::Store(Store::Denied { .. })), "{refused:?}");
     assert!(refused.hint().is_some() && is_held(&client_of(&redis).await, "x").await);
 }
 
@@ -174,9 +174,9 @@ async fn a_renewal_that_is_refused_for_one_is_granted_to_the_others() {
     let ann = Locks::builder().watchdog(4 * SECOND).connect(Options::new(url)).await.unwrap();
     let mut leases = Vec::new();
     for number in 0..250 {
-        leases.push(take(&ann.lock(&format!("n{number}")).unwrap()).await);
+        leases.push(take(&ann.mutex(&format!("n{number}")).unwrap()).await);
     }
-    let denied = take(&ann.lock("denied").unwrap()).await;
+    let denied = take(&ann.mutex("denied").unwrap()).await;
     assert_eq!(redis.ask("ACL SETUSER ann resetkeys ~n* ~*{n*"), "+OK");
     assert_eq!(denied.lost().await, Loss::RanOut);
     tokio::time::sleep(4 * SECOND).await;
@@ -189,18 +189,18 @@ async fn closing_waits_for_what_is_under_way() {
     let Some(scene) = Scene::new().await else { return };
     for _ in 0..5 {
         let ann = Locks::builder().connect(scene.options()).await.unwrap();
-        let held = take(&ann.lock("held").unwrap()).await;
-        take(&ann.lock("x").unwrap()).await.release().await.unwrap();
+        let held = take(&ann.mutex("held").unwrap()).await;
+        take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
         let requests = scene.proxy.requests();
         scene.proxy.set(Fault::Delay(ms(50)));
-        let lock = ann.lock("x").unwrap();
+        let lock = ann.mutex("x").unwrap();
         let acquiring = tokio::spawn(async move { lock.try_lock().await });
         let releasing = tokio::spawn(held.release());
         tokio::task::yield_now().await;
         ann.close().await;
         assert!(!is_held(&scene.bob, "x").await && !is_held(&scene.bob, "held").await);
         let acquired = acquiring.await.unwrap();
-        assert!(matches!(acquired, Err(Failure::Closed)), "{acquired:?}");
+        assert!(matches!(acquired, Err(Error::Closed)), "{acquired:?}");
         drop(releasing.await.unwrap());
         scene.proxy.set(Fault::None);
         assert!(scene.proxy.requests() > requests);
@@ -214,14 +214,14 @@ async fn closing_does_not_wait_for_a_store_that_is_gone() {
     let options = Options::new(redis.url()).answer_within(ms(300)).connect_within(ms(300));
     let ann = Locks::builder().connect(options).await.unwrap();
     let day = 86_400 * SECOND;
-    let (one, two) = (ann.lock("x").unwrap().lease(day), ann.lock("y").unwrap().lease(day));
+    let (one, two) = (ann.mutex("x").unwrap().lease(day), ann.mutex("y").unwrap().lease(day));
     let (released, dropped) = (take(&one).await, take(&two).await);
-    let _kept = take(&ann.lock("z").unwrap()).await;
+    let _kept = take(&ann.mutex("z").unwrap()).await;
     redis.pause();
-    let acquired = ann.lock("a").unwrap().lease(day).try_lock().await;
-    assert!(matches!(acquired, Err(Failure::Store(_))));
+    let acquired = ann.mutex("a").unwrap().lease(day).try_lock().await;
+    assert!(matches!(acquired, Err(Error::Store(_))));
     redis.kill();
-    assert!(matches!(released.release().await, Err(Failure::Pending { .. } | Failure::Store(_))));
+    assert!(matches!(released.release().await, Err(Error::Pending { .. } | Error::Store(_))));
     drop(dropped);
     let (first, second) = (ann.clone(), ann.clone());
     let both = async { tokio::join!(first.close(), second.close()) };
@@ -237,7 +237,7 @@ async fn clones_that_close_together_end_at_once() {
     for (clones, held) in [(1, false), (2, false), (3, false), (2, true)] {
         let options = scene.options().answer_within(60 * SECOND);
         let ann = Locks::builder().connect(options).await.unwrap();
-        let lease = if held { Some(take(&ann.lock("x").unwrap()).await) } else { None };
+        let lease = if held { Some(take(&ann.mutex("x").unwrap()).await) } else { None };
         let closing = futures_util::future::join_all((0..clones).map(|_| ann.close()));
         let ended = tokio::time::timeout(20 * SECOND, closing).await;
         assert!(ended.is_ok(), "{clones} clones wait, and nothing is left to wait for");
@@ -252,14 +252,16 @@ async fn an_owner_whose_acquire_is_being_undone_is_told_so() {
     let Some(scene) = Scene::new().await else { return };
     let options = scene.options().answer_within(ms(300));
     let ann = Locks::builder().connect(options).await.unwrap();
-    let lock = ann.lock("x").unwrap().owner(&ann.owner());
+    let lock = ann.mutex("x").unwrap().owner(&ann.owner());
     take(&lock).await.release().await.unwrap();
     scene.proxy.set(Fault::CutAtReply);
-    assert!(matches!(lock.try_lock().await, Err(Failure::Store(Store::Unknown { .. }))));
+    assert!(matches!(lock.try_lock().await, Err(Error::Store(Store::Unknown { .. }))));
     let pending = tokio::time::timeout(10 * SECOND, lock.try_lock()).await.unwrap().unwrap_err();
-    let pending_or_away = matches!(pending, Failure::Pending { .. } | Failure::Store(_));
+    let pending_or_away = matches!(pending, Error::Pending { .. } | Error::Store(_));
     assert!(pending_or_away && pending.hint().is_some(), "{pending:?}");
     scene.proxy.set(Fault::None);
-    until("it is undone", async || lock.try_lock().await.is_ok_and(|tried| tried.got().is_some()))
-        .await;
+    until("it is undone", async || {
+        lock.try_lock().await.is_ok_and(|tried| tried.acquired().is_some())
+    })
+    .await;
 }

@@ -12,14 +12,14 @@ async fn what_the_new_server_never_knew_is_lost(stage: Stage, proxy: Proxy, next
         stage.client_with(firstcome_lock::Locks::builder().watchdog(6 * SECOND)).await,
         stage.client().await,
     );
-    let renewed = take(&ann.lock("x").unwrap()).await;
+    let renewed = take(&ann.mutex("x").unwrap()).await;
     let permit = take(&ann.write("x").unwrap()).await;
-    let fixed = take(&ann.lock("y").unwrap().lease(600 * SECOND)).await;
+    let fixed = take(&ann.mutex("y").unwrap().lease(600 * SECOND)).await;
     proxy.lead_to(next);
     // The tables are made by a client that is new, as they would be there in a copy.
     stage.client().await.close().await;
     until("the new server answers", async || bob.inspect("x").await.is_ok()).await;
-    let thief = take(&bob.lock("y").unwrap()).await;
+    let thief = take(&bob.mutex("y").unwrap()).await;
     assert!(fixed.is_valid() && thief.is_valid(), "two of them, until it is used up");
     assert!(thief.fence() > fixed.fence());
     for lost in [renewed, permit] {

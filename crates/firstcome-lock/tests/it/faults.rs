@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use firstcome_lock::{Builder, Effect, Failure, Locks, Loss, Mistake, Options, Released, Written};
+use firstcome_lock::{
+    Builder, Effect, Error, FencedWrite, Locks, Loss, Mistake, Options, Released,
+};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
 use crate::stage::{Inside, SECOND, client_of, is_held, ms, take, until, until_free};
@@ -43,7 +45,7 @@ async fn a_grant_whose_answer_was_lost_is_undone() {
     let Some(scene) = Scene::new().await else { return };
     for (builder, undone) in [(Locks::builder(), true), (making(Mistake::LeaveLostGrants), false)] {
         let ann = scene.ann(builder).await;
-        let lock = ann.lock(if undone { "x" } else { "mistaken" }).unwrap();
+        let lock = ann.mutex(if undone { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
         scene.proxy.set(Fault::CutAtReply);
         let failure = lock.try_lock().await.unwrap_err();
@@ -64,13 +66,13 @@ async fn a_grant_whose_answer_was_lost_is_undone() {
 async fn a_request_that_was_lost_leaves_nothing() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder()).await;
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     scene.proxy.set(Fault::CutAtRequest);
     let failure = lock.try_lock().await.unwrap_err();
     assert_eq!(failure.effect(), Effect::Unknown);
     scene.proxy.set(Fault::None);
-    take(&scene.bob.lock("x").unwrap()).await.release().await.unwrap();
+    take(&scene.bob.mutex("x").unwrap()).await.release().await.unwrap();
     // A wait rides it out.
     scene.proxy.set(Fault::CutAtRequest);
     let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
@@ -86,7 +88,7 @@ async fn an_acquire_is_sent_once() {
     for (builder, once) in [(Locks::builder(), true), (making(Mistake::ResendAcquire), false)] {
         let ann = scene.ann(builder).await;
         // An owner that may hold it several times: for the others a second hold is never given.
-        let lock = ann.lock(if once { "x" } else { "mistaken" }).unwrap().owner(&ann.owner());
+        let lock = ann.mutex(if once { "x" } else { "mistaken" }).unwrap().owner(&ann.owner());
         take(&lock).await.release().await.unwrap();
         scene.proxy.set(Fault::CutAtReply);
         let before = scene.proxy.connections();
@@ -103,7 +105,7 @@ async fn an_acquire_is_sent_once() {
             assert!(tried.is_err());
             until_free(&scene.bob, "x").await;
         } else {
-            let lease = tried.unwrap().got().unwrap();
+            let lease = tried.unwrap().acquired().unwrap();
             assert_eq!(scene.bob.inspect("mistaken").await.unwrap().unwrap().holds, 2);
             lease.release().await.unwrap();
             assert!(is_held(&scene.bob, "mistaken").await);
@@ -123,7 +125,7 @@ async fn an_acquire_that_arrives_late_is_refused() {
             .answer_within(ms(400))
             .heartbeat(ms(100));
         let ann = builder.connect(options).await.unwrap();
-        let lock = ann.lock(if refused { "x" } else { "mistaken" }).unwrap();
+        let lock = ann.mutex(if refused { "x" } else { "mistaken" }).unwrap();
         take(&lock).await.release().await.unwrap();
         scene.proxy.stall_existing();
         let failure = lock.try_lock().await.unwrap_err();
@@ -146,7 +148,7 @@ async fn an_acquire_that_arrives_a_little_late_is_undone() {
         .answer_within(2 * SECOND)
         .heartbeat(ms(100));
     let ann = Locks::builder().connect(options).await.unwrap();
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     scene.proxy.stall_existing();
     // The heartbeat finds the connection dead long before the answer is given up.
@@ -161,11 +163,11 @@ async fn an_acquire_that_arrives_a_little_late_is_undone() {
 async fn a_connection_that_stopped_answering_is_left() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder()).await;
-    let lease = take(&ann.lock("held").unwrap()).await;
+    let lease = take(&ann.mutex("held").unwrap()).await;
     scene.proxy.stall_existing();
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     until("it works again", async || {
-        lock.try_lock().await.is_ok_and(|tried| tried.got().is_some())
+        lock.try_lock().await.is_ok_and(|tried| tried.acquired().is_some())
     })
     .await;
     assert!(lease.is_valid(), "what it held is still there");
@@ -177,8 +179,8 @@ async fn a_connection_that_stopped_answering_is_left() {
 async fn a_wait_survives_a_cut() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder()).await;
-    let lease = take(&scene.bob.lock("x").unwrap()).await;
-    let lock = ann.lock("x").unwrap();
+    let lease = take(&scene.bob.mutex("x").unwrap()).await;
+    let lock = ann.mutex("x").unwrap();
     let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
     until("it listens", async || {
         scene.redis.ask("PUBSUB NUMSUB redisson_lock__channel:{x}").ends_with(":1")
@@ -199,9 +201,9 @@ async fn a_release_before_the_subscription_is_not_missed() {
     for (builder, noticed) in [(Locks::builder(), true), (mistaken, false)] {
         let ann = scene.ann(builder).await;
         let name = if noticed { "x" } else { "mistaken" };
-        let lock = ann.lock(name).unwrap();
+        let lock = ann.mutex(name).unwrap();
         take(&lock).await.release().await.unwrap();
-        let lease = take(&scene.bob.lock(name).unwrap()).await;
+        let lease = take(&scene.bob.mutex(name).unwrap()).await;
         // Its subscription is a new connection: several pieces away, each of them late.
         scene.proxy.set(Fault::Delay(ms(40)));
         let tries = scene.redis.calls_of("evalsha");
@@ -209,7 +211,7 @@ async fn a_release_before_the_subscription_is_not_missed() {
         until("it has tried", async || scene.redis.calls_of("evalsha") > tries).await;
         lease.release().await.unwrap();
         scene.proxy.set(Fault::None);
-        assert_eq!(waiter.await.unwrap().got().is_some(), noticed);
+        assert_eq!(waiter.await.unwrap().acquired().is_some(), noticed);
     }
 }
 
@@ -219,7 +221,7 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
     let Some(scene) = Scene::new().await else { return };
     let watchdog = 3 * SECOND;
     let ann = scene.ann(Locks::builder().watchdog(watchdog)).await;
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     scene.proxy.set(Fault::StallReplies);
     assert_eq!(lease.lost().await, Loss::RanOut);
     assert!(!lease.is_valid());
@@ -228,10 +230,10 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
 
     // In contrast: without trust ending, it believes in a lock that another has.
     let ann = scene.ann(making(Mistake::TrustForEver).watchdog(watchdog)).await;
-    let lease = take(&ann.lock("mistaken").unwrap()).await;
+    let lease = take(&ann.mutex("mistaken").unwrap()).await;
     scene.proxy.set(Fault::StallRequests);
-    let next = scene.bob.lock("mistaken").unwrap().lock_within(10 * SECOND).await.unwrap();
-    assert!(next.got().is_some() && lease.is_valid());
+    let next = scene.bob.mutex("mistaken").unwrap().lock_within(10 * SECOND).await.unwrap();
+    assert!(next.acquired().is_some() && lease.is_valid());
     scene.proxy.set(Fault::None);
 }
 
@@ -240,7 +242,7 @@ async fn loss_is_signalled_before_the_store_gives_the_lock_away() {
 async fn a_renewal_is_asked_again_while_there_is_trust() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder().watchdog(3 * SECOND)).await;
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     scene.proxy.set(Fault::CutAtReply);
     let lost = tokio::time::timeout(ms(1500), lease.lost()).await;
     assert!(lost.is_err());
@@ -257,8 +259,8 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         [(Locks::builder(), true), (making(Mistake::NewReleaseIdOnResend), false)]
     {
         let ann = scene.ann(builder).await;
-        take(&ann.lock("x").unwrap()).await.release().await.unwrap();
-        let lease = take(&ann.lock("x").unwrap()).await;
+        take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
+        let lease = take(&ann.mutex("x").unwrap()).await;
         scene.proxy.set(Fault::CutAtReply);
         let before = scene.proxy.connections();
         let releasing = tokio::spawn(lease.release());
@@ -267,7 +269,7 @@ async fn a_release_whose_answer_was_lost_is_recognised() {
         until("it dials again", async || scene.proxy.connections() > before).await;
         scene.proxy.set(Fault::None);
         let released = releasing.await.unwrap();
-        let right = matches!(released, Ok(Released::Free) | Err(Failure::Pending { .. }));
+        let right = matches!(released, Ok(Released::Free) | Err(Error::Pending { .. }));
         assert_eq!(right, recognised, "{released:?}");
     }
 }
@@ -279,7 +281,7 @@ async fn latches_last_long_enough_and_not_for_ever() {
     // In the first the copy of the lock would end too soon by itself, in the last too late.
     for (name, lease) in [("a", 5 * SECOND), ("b", 30 * SECOND), ("c", 604_800 * SECOND)] {
         let ann = scene.ann(Locks::builder()).await;
-        let lease = ann.lock(name).unwrap().lease(lease).lock().await.unwrap();
+        let lease = ann.mutex(name).unwrap().lease(lease).lock().await.unwrap();
         scene.proxy.set(Fault::CutAtReply);
         let releasing = tokio::spawn(lease.release());
         until("it is free", async || !is_held(&scene.bob, name).await).await;
@@ -300,9 +302,9 @@ async fn releasing_what_is_somebody_elses_changes_nothing() {
     let Some(scene) = Scene::new().await else { return };
     let ann = scene.ann(Locks::builder()).await;
     for taken in [false, true] {
-        let old = take(&ann.lock("x").unwrap()).await;
+        let old = take(&ann.mutex("x").unwrap()).await;
         assert!(scene.bob.force_release("x").await.unwrap());
-        let new = if taken { Some(take(&scene.bob.lock("x").unwrap()).await) } else { None };
+        let new = if taken { Some(take(&scene.bob.mutex("x").unwrap()).await) } else { None };
         assert_eq!(old.release().await.unwrap(), Released::AlreadyLost);
         assert_eq!(is_held(&scene.bob, "x").await, taken);
         let gone = async || scene.redis.ask("KEYS redisson_unlock_latch*").starts_with("*0");
@@ -324,7 +326,7 @@ async fn cuts_at_random_keep_owners_apart_and_leave_nothing_held() {
             let locks = if i < 6 { ann.clone() } else { scene.bob.clone() };
             let inside = inside.clone();
             tokio::spawn(async move {
-                let lock = locks.lock("x").unwrap();
+                let lock = locks.mutex("x").unwrap();
                 for _ in 0..30 {
                     let Ok(lease) = lock.lock().await else { continue };
                     if lease.is_valid() {
@@ -367,14 +369,14 @@ async fn a_server_that_forgot_everything_still_mints_higher_fences() {
     let Some(mut redis) = Redis::start() else { return };
     let options = Options::new(redis.url()).heartbeat(ms(200));
     let ann = Locks::builder().connect(options).await.unwrap();
-    let lease = take(&ann.lock("x").unwrap()).await;
-    let fixed = take(&ann.lock("fixed").unwrap().lease(60 * SECOND)).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
+    let fixed = take(&ann.mutex("fixed").unwrap().lease(60 * SECOND)).await;
     assert!(redis.ask("INCR counter").ends_with(":1") && redis.ask("INCR counter").ends_with(":2"));
     redis.restart();
     // Also one that is never renewed is looked at when the connection is a new one.
     assert_eq!(lease.lost().await, Loss::Taken);
     assert_eq!(fixed.lost().await, Loss::Taken);
-    let next = ann.lock("x").unwrap().lock().await.unwrap();
+    let next = ann.mutex("x").unwrap().lock().await.unwrap();
     assert!(next.fence() > lease.fence());
     // In contrast: a counter begins anew.
     assert!(redis.ask("INCR counter").ends_with(":1"));
@@ -385,20 +387,20 @@ async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
     let Some(mut redis) = Redis::start() else { return };
     let options = Options::new(redis.url()).answer_within(ms(200));
     let ann = Locks::builder().ride_out(ms(500)).connect(options).await.unwrap();
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     redis.kill();
     until("it is noticed", async || {
         lock.try_lock().await.is_err_and(|failure| failure.effect() == Effect::None)
     })
     .await;
-    assert!(matches!(lock.lock().await, Err(Failure::Store(_))), "after riding it out");
+    assert!(matches!(lock.lock().await, Err(Error::Store(_))), "after riding it out");
     let waited = tokio::time::timeout(5 * SECOND, lock.lock_within(ms(100))).await;
-    let unknown = matches!(waited.unwrap(), Err(Failure::Store(_) | Failure::NoAnswerYet { .. }));
+    let unknown = matches!(waited.unwrap(), Err(Error::Store(_) | Error::NoAnswerYet { .. }));
     assert!(unknown, "nobody says who has it");
     // A wait that is patient enough sees it come back.
     redis.restart();
-    let lease = lock.lock_within(10 * SECOND).await.unwrap().got();
+    let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired();
     assert!(lease.is_some());
 }
 
@@ -406,12 +408,12 @@ async fn a_store_that_is_gone_fails_a_try_in_time_and_a_wait_by_its_deadline() {
 async fn a_flushed_script_cache_is_filled_again() {
     let Some(redis) = Redis::start() else { return };
     let ann = client_of(&redis).await;
-    let guard = ann.guard("value").unwrap();
+    let guard = ann.fenced_value("value").unwrap();
     for _ in 0..3 {
         assert_eq!(redis.ask("SCRIPT FLUSH"), "+OK");
-        let lease = take(&ann.lock("x").unwrap()).await;
+        let lease = take(&ann.mutex("x").unwrap()).await;
         assert_eq!(redis.ask("SCRIPT FLUSH"), "+OK");
-        assert_eq!(guard.write(&lease, b"1").await.unwrap(), Written::Yes);
+        assert_eq!(guard.write(&lease, b"1").await.unwrap(), FencedWrite::Written);
         lease.extend(SECOND).await.unwrap();
         assert_eq!(redis.ask("SCRIPT FLUSH"), "+OK");
         assert_eq!(lease.release().await.unwrap(), Released::Free);
@@ -424,7 +426,7 @@ async fn a_paused_server_leaves_nothing_behind() {
     let Some(redis) = Redis::start() else { return };
     let options = Options::new(redis.url()).answer_within(ms(300)).heartbeat(ms(300));
     let ann = Locks::builder().connect(options).await.unwrap();
-    let lock = ann.lock("x").unwrap();
+    let lock = ann.mutex("x").unwrap();
     take(&lock).await.release().await.unwrap();
     redis.pause();
     let failure = lock.try_lock().await.unwrap_err();
@@ -439,10 +441,10 @@ async fn a_paused_server_leaves_nothing_behind() {
 async fn a_fence_ahead_of_the_clock_still_grows() {
     let Some(redis) = Redis::start() else { return };
     let ann = client_of(&redis).await;
-    let ahead = take(&ann.lock("x").unwrap()).await.fence().get() + 1_000_000_000_000;
+    let ahead = take(&ann.mutex("x").unwrap()).await.fence().get() + 1_000_000_000_000;
     until_free(&ann, "x").await;
     assert_eq!(redis.ask(&format!("SET fc:fence:{{x}} {ahead}")), "+OK");
-    assert_eq!(take(&ann.lock("x").unwrap()).await.fence().get(), ahead + 1);
+    assert_eq!(take(&ann.mutex("x").unwrap()).await.fence().get(), ahead + 1);
     let life = redis.ask("PTTL fc:fence:{x}");
     let life: u64 = life.trim_start_matches(':').parse().unwrap();
     assert!(Duration::from_millis(life) > Duration::from_secs(86_000));

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
-use firstcome_lock::{Lease, Locks, Loss, Options, Tried};
+use firstcome_lock::{Lease, Locks, Loss, Options, TryLock};
 use firstcome_store::{Event, Subscription};
 use firstcome_testbed::{Redis, redisson};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -80,7 +80,7 @@ impl Java {
 const KINDS: [&str; 2] = ["plain", "fenced"];
 
 fn lock(locks: &Locks, kind: &str) -> firstcome_lock::Lock {
-    if kind == "plain" { locks.lock("x").unwrap() } else { locks.fenced("x").unwrap() }
+    if kind == "plain" { locks.mutex("x").unwrap() } else { locks.fenced("x").unwrap() }
 }
 
 /// Sets a key that lives as long as a fixed lease that begins now.
@@ -110,11 +110,13 @@ async fn both_exclude_each_other() {
         let ours = lock(&rust, kind);
         // Redisson has it, twice.
         assert!(java.takes(kind, 7, 20_000).await && java.takes(kind, 7, 20_000).await);
-        let Tried::Held { remaining } = ours.try_lock().await.unwrap() else { panic!("excluded") };
-        assert!(remaining.unwrap() > ms(15_000));
+        let TryLock::Held { remaining, .. } = ours.try_lock().await.unwrap() else {
+            panic!("excluded")
+        };
+        assert!(remaining.at_most().unwrap() > ms(15_000));
         assert_eq!(rust.inspect("x").await.unwrap().unwrap().holds, 2);
         assert_eq!(java.unlocks(kind, 7).await, "done");
-        assert!(ours.try_lock().await.unwrap().got().is_none(), "once more");
+        assert!(ours.try_lock().await.unwrap().acquired().is_none(), "once more");
         assert_eq!(java.unlocks(kind, 7).await, "done");
         // We have it, twice.
         let me = rust.owner();
@@ -167,11 +169,11 @@ async fn a_chain_of_ours_ends_for_redisson() {
     let Some(redis) = Redis::start() else { return };
     let Some(mut java) = Java::start(&redis, 30_000).await else { return };
     let rust = client_of(&redis).await;
-    let first = take(&rust.lock("x").unwrap().lease(20 * SECOND)).await;
+    let first = take(&rust.mutex("x").unwrap().lease(20 * SECOND)).await;
     mark(&redis, 20_000);
     let tasks: Vec<_> = (0..8)
         .map(|_| {
-            let ours = rust.lock("x").unwrap().lease(20 * SECOND);
+            let ours = rust.mutex("x").unwrap().lease(20 * SECOND);
             tokio::spawn(async move {
                 for _ in 0..50 {
                     ours.lock().await.unwrap().release().await.unwrap();
@@ -209,7 +211,7 @@ async fn leases_end_and_are_renewed_for_both() {
         assert_eq!(java.unlocks(kind, 1).await, "done");
         // One that is renewed does not.
         assert!(java.takes(kind, 1, -1).await);
-        assert!(ours.lock_within(ms(2500)).await.unwrap().got().is_none());
+        assert!(ours.lock_within(ms(2500)).await.unwrap().acquired().is_none());
         assert_eq!(java.unlocks(kind, 1).await, "done");
         let lease = take(&ours).await;
         assert!(java.ask(&format!("lock {kind} x 1 2500 20000")).await.starts_with("false"));

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use firstcome_lock::{Lock, Locks, Released};
+use firstcome_lock::{Lock, Locks, Released, Remaining};
 use firstcome_testbed::{MariaDb, Postgres};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -143,7 +143,7 @@ struct What {
 
 const ALL: [What; 2] = [
     What {
-        of: |locks| locks.lock("x").unwrap(),
+        of: |locks| locks.mutex("x").unwrap(),
         row: "SELECT name FROM firstcome_locks WHERE name = 'x' FOR UPDATE",
     },
     What {
@@ -155,7 +155,7 @@ const ALL: [What; 2] = [
 impl What {
     /// Waits until nobody has it.
     async fn until_free(self, locks: &Locks) {
-        let lease = (self.of)(locks).lock_within(10 * SECOND).await.unwrap().got();
+        let lease = (self.of)(locks).lock_within(10 * SECOND).await.unwrap().acquired();
         lease.expect("nobody has it").release().await.unwrap();
     }
 }
@@ -170,7 +170,7 @@ async fn an_acquire_that_is_killed_leaves_nothing(scene: Scene) {
         let asking = tokio::spawn(async move { lock.try_lock().await });
         scene.kill_who_waits().await;
         let failure = asking.await.unwrap().unwrap_err();
-        assert!(matches!(failure, firstcome_lock::Failure::Store(_)), "{failure}");
+        assert!(matches!(failure, firstcome_lock::Error::Store(_)), "{failure}");
         drop(neighbour);
         what.until_free(&bob).await;
         what.until_free(&ann).await;
@@ -196,7 +196,7 @@ async fn a_renewal_that_is_killed_is_sent_again(scene: Scene) {
     let ann = scene.stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
     for what in ALL {
         let lock = (what.of)(&ann);
-        let lease = lock.lock_within(10 * SECOND).await.unwrap().got().expect("it is free");
+        let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it is free");
         let begun = tokio::time::Instant::now();
         // The row of a lock that somebody has is not waited for: the renewal passes over it.
         let waits = what.row.contains("firstcome_permits");
@@ -211,7 +211,7 @@ async fn a_renewal_that_is_killed_is_sent_again(scene: Scene) {
         }
         assert!(lease.is_valid(), "{:?}", lease.remaining());
         let asked = (what.of)(&bob).lock_within(ms(100)).await;
-        assert!(!asked.is_ok_and(|asked| asked.got().is_some()));
+        assert!(!asked.is_ok_and(|asked| asked.acquired().is_some()));
         assert_eq!(lease.release().await.unwrap(), Released::Free);
     }
 }
@@ -221,7 +221,7 @@ async fn one_who_waits_and_is_killed_comes_all_the_same(scene: Scene) {
     for what in ALL {
         // Its connections may have been killed before, and it does not know yet.
         let lock = (what.of)(&ann).lease(600 * SECOND);
-        let lease = lock.lock_within(10 * SECOND).await.unwrap().got().expect("it is free");
+        let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it is free");
         let lock = (what.of)(&bob);
         let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
         for _ in 0..4 {
@@ -248,9 +248,9 @@ async fn an_acquire_that_waited_counts_from_its_end(scene: Scene) {
         tokio::time::sleep(ms(400)).await;
         let waited = waited.elapsed();
         drop(neighbour);
-        let lease = asking.await.unwrap().unwrap().got().expect("it is free");
+        let lease = asking.await.unwrap().unwrap().acquired().expect("it is free");
         let tried = (what.of)(&bob).try_lock().await.unwrap();
-        let firstcome_lock::Tried::Held { remaining: Some(left) } = tried else {
+        let firstcome_lock::TryLock::Held { remaining: Remaining::AtMost(left), .. } = tried else {
             panic!("it is held: {tried:?}");
         };
         // Trust counts from before the request, less a tenth; the lease at the store from when it had the row.

@@ -2,22 +2,32 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
+#[cfg(not(any(firstcome_lock_inject, doc)))]
+compile_error!(
+    "these tests are built with `--cfg firstcome_lock_inject`: if RUSTFLAGS is set, add it there; .cargo/config.toml has it"
+);
+
 #[macro_use]
 mod every_store;
 
 mod bad_input;
 mod bounds;
+mod by_hand;
 mod clocks;
 mod conformance;
 mod crowds;
 mod cuts;
 mod databases;
+mod dropped;
 mod election;
 mod endings;
+mod examples;
+mod failover_of_many;
 mod failovers;
 mod faults;
 mod interop;
 mod killed;
+mod matchable;
 mod no_room;
 mod operators;
 mod permits;
@@ -27,9 +37,13 @@ mod reconnecting;
 mod reentrancy;
 mod refusals;
 mod reigns;
+mod replicas;
 mod rights;
 mod row_in_use;
-mod shedlock;
+mod run;
+mod runtimes;
+mod scripts;
+mod several;
 mod slow_disks;
 mod sql_guard;
 mod stage;

@@ -8,13 +8,13 @@ use crate::stage::{client_of, ms, take, until};
 async fn locks_are_given_back_though_there_is_no_room(redis: Redis) {
     let (ann, bob) = (client_of(&redis).await, client_of(&redis).await);
     let me = ann.owner();
-    let mine = ann.lock("mine").unwrap().owner(&me);
+    let mine = ann.mutex("mine").unwrap().owner(&me);
     let leases =
-        [take(&ann.lock("plain").unwrap()).await, take(&ann.fenced("fenced").unwrap()).await];
+        [take(&ann.mutex("plain").unwrap()).await, take(&ann.fenced("fenced").unwrap()).await];
     let token = take(&ann.token("token").unwrap()).await;
     let (once, twice) = (take(&mine).await, take(&mine).await);
-    let dropped = take(&ann.lock("dropped").unwrap()).await;
-    let lock = bob.lock("plain").unwrap();
+    let dropped = take(&ann.mutex("dropped").unwrap()).await;
+    let lock = bob.mutex("plain").unwrap();
     let waiting = tokio::spawn(async move { lock.lock_within(ms(20_000)).await });
     until("it waits", async || {
         redis.ask("PUBSUB NUMSUB redisson_lock__channel:{plain}").ends_with(":1")
@@ -55,7 +55,7 @@ async fn a_full_redis_renews() {
     let Some(redis) = Redis::start() else { return };
     let options = firstcome_lock::Options::new(redis.url());
     let ann = Locks::builder().watchdog(ms(600)).connect(options).await.unwrap();
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     assert_eq!(redis.ask("CONFIG SET maxmemory 1"), "+OK");
     tokio::time::sleep(ms(2000)).await;
     assert!(lease.is_valid());

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpStream;
 
-use firstcome_lock::{Failure, Loss};
+use firstcome_lock::{Error, Loss};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::Redis;
 
@@ -23,9 +23,9 @@ const NO_LOCKS: [(&str, &str); 7] = [
     ("stock", "HSET stock sku:12 3 sku:13 7"),
 ];
 
-fn is_no_lock<T: std::fmt::Debug>(answer: Result<T, Failure>) -> bool {
+fn is_no_lock<T: std::fmt::Debug>(answer: Result<T, Error>) -> bool {
     match answer {
-        Err(Failure::Store(Store::WrongKind { .. })) => true,
+        Err(Error::Store(Store::WrongKind { .. })) => true,
         answer => panic!("{answer:?}"),
     }
 }
@@ -43,7 +43,7 @@ async fn what_is_no_lock_is_neither_freed_nor_shown_as_one() {
         assert!(is_no_lock(bob.inspect(key).await), "{key}");
     }
     // In contrast: a lock is freed, whoever took it.
-    let lease = take(&bob.lock("x").unwrap().renewed(ms(300))).await;
+    let lease = take(&bob.mutex("x").unwrap().renewed(ms(300))).await;
     assert!(bob.force_release("x").await.unwrap());
     assert_eq!(lease.lost().await, Loss::Taken);
     assert_eq!(redis.ask(&format!("HSET java {JAVA} 2")), ":1");
@@ -111,8 +111,8 @@ on_every_store! {
 
 async fn the_last_fence_is_shown(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
-    take(&ann.lock("x").unwrap()).await.release().await.unwrap();
-    for lock in [ann.fenced("x").unwrap(), ann.lock("x").unwrap()] {
+    take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
+    for lock in [ann.fenced("x").unwrap(), ann.mutex("x").unwrap()] {
         let lease = take(&lock).await;
         let shown = bob.inspect("x").await.unwrap().unwrap().last_fence;
         assert_eq!(shown, Some(lease.fence().get()));
@@ -126,7 +126,7 @@ async fn the_last_fence_is_shown(stage: Stage) {
 async fn our_last_fence_is_not_shown_of_a_holder_in_java() {
     let Some(redis) = Redis::start() else { return };
     let bob = client_of(&redis).await;
-    take(&bob.lock("x").unwrap()).await.release().await.unwrap();
+    take(&bob.mutex("x").unwrap()).await.release().await.unwrap();
     assert_eq!(redis.ask(&format!("HSET x {JAVA} 1")), ":1");
     assert_eq!(bob.inspect("x").await.unwrap().unwrap().last_fence, None);
     assert_eq!(redis.ask("SET redisson_lock_token:{x} 7"), "+OK");

@@ -1,6 +1,6 @@
 //! Semaphores and read/write locks in databases.
 
-use firstcome_lock::{Failure, Lock, Locks, Loss, Mistake, Released, Tried};
+use firstcome_lock::{Error, Lock, Locks, Loss, Mistake, Released, Remaining, TryLock};
 use futures_util::future::join_all;
 
 use crate::stage::{Inside, SECOND, Stage, ms, take, until};
@@ -53,7 +53,7 @@ on_every_database! {
 }
 
 async fn is_refused(lock: &Lock) -> bool {
-    matches!(lock.try_lock().await.unwrap(), Tried::Held { remaining: Some(_) })
+    matches!(lock.try_lock().await.unwrap(), TryLock::Held { remaining: Remaining::AtMost(_), .. })
 }
 
 async fn as_many_as_there_are(stage: Stage) {
@@ -62,13 +62,15 @@ async fn as_many_as_there_are(stage: Stage) {
     let (one, two, three_) =
         (take(&three(&ann)).await, take(&three(&bob)).await, take(&three(&ann)).await);
     assert!(is_refused(&three(&ann)).await && is_refused(&three(&bob)).await);
-    let Tried::Held { remaining: Some(left) } = three(&bob).try_lock().await.unwrap() else {
+    let TryLock::Held { remaining: Remaining::AtMost(left), .. } =
+        three(&bob).try_lock().await.unwrap()
+    else {
         panic!("it is refused");
     };
     assert!(left > 20 * SECOND && left <= 30 * SECOND, "{left:?}");
     // One who thinks of more takes more; other things of the same name are others.
     take(&ann.semaphore("x", 4).unwrap()).await.release().await.unwrap();
-    take(&ann.lock("x").unwrap()).await.release().await.unwrap();
+    take(&ann.mutex("x").unwrap()).await.release().await.unwrap();
     take(&ann.write("x").unwrap()).await.release().await.unwrap();
     assert_eq!(two.release().await.unwrap(), Released::Free);
     let again = take(&three(&ann)).await;
@@ -78,7 +80,7 @@ async fn as_many_as_there_are(stage: Stage) {
         assert_eq!(lease.release().await.unwrap(), Released::Free);
     }
     for impossible in [0, 1001] {
-        assert!(matches!(ann.semaphore("x", impossible), Err(Failure::Unfit { .. })));
+        assert!(matches!(ann.semaphore("x", impossible), Err(Error::Unfit { .. })));
     }
 }
 
@@ -88,7 +90,7 @@ async fn a_permit_ends_by_itself(stage: Stage) {
     let lease = take(&ann.semaphore("x", 2).unwrap().lease(ms(200))).await;
     assert!(is_refused(&bob.semaphore("x", 2).unwrap()).await);
     assert_eq!(lease.lost().await, Loss::RanOut);
-    let next = bob.semaphore("x", 2).unwrap().lock_within(SECOND).await.unwrap().got();
+    let next = bob.semaphore("x", 2).unwrap().lock_within(SECOND).await.unwrap().acquired();
     assert!(next.expect("it ended").fence() > lease.fence());
     assert_eq!(lease.release().await.unwrap(), Released::AlreadyLost);
     assert_eq!(kept.release().await.unwrap(), Released::Free);
@@ -101,11 +103,11 @@ async fn a_renewed_permit_outlives_itself(stage: Stage) {
         take(&ann.semaphore("x", 2).unwrap()).await,
         take(&ann.semaphore("x", 2).unwrap()).await,
         take(&ann.read("y").unwrap()).await,
-        take(&ann.lock("z").unwrap()).await,
+        take(&ann.mutex("z").unwrap()).await,
     ];
     let (permit, writer) = (bob.semaphore("x", 2).unwrap(), bob.write("y").unwrap());
     let (permit, writer) = tokio::join!(permit.lock_within(SECOND), writer.lock_within(SECOND));
-    assert!(permit.unwrap().got().is_none() && writer.unwrap().got().is_none());
+    assert!(permit.unwrap().acquired().is_none() && writer.unwrap().acquired().is_none());
     for lease in leases {
         assert_eq!(lease.release().await.unwrap(), Released::Free);
     }
@@ -115,7 +117,8 @@ async fn an_extension_of_a_permit_lasts(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let lease = take(&ann.write("x").unwrap().lease(ms(400))).await;
     lease.extend(20 * SECOND).await.unwrap();
-    let Tried::Held { remaining: Some(left) } = bob.read("x").unwrap().try_lock().await.unwrap()
+    let TryLock::Held { remaining: Remaining::AtMost(left), .. } =
+        bob.read("x").unwrap().try_lock().await.unwrap()
     else {
         panic!("it is held");
     };
@@ -149,7 +152,7 @@ async fn a_wait_for_a_permit_ends_in_time(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let lease = take(&ann.semaphore("x", 1).unwrap()).await;
     let waited = bob.semaphore("x", 1).unwrap().lock_within(ms(200)).await.unwrap();
-    assert!(matches!(waited, Tried::Held { remaining: Some(_) }));
+    assert!(matches!(waited, TryLock::Held { remaining: Remaining::AtMost(_), .. }));
     lease.release().await.unwrap();
 }
 
@@ -213,7 +216,7 @@ async fn a_writer_comes_when_the_last_reader_has_gone(stage: Stage) {
 
 /// Tells whether it was free, and nobody of the same process was in line.
 async fn take_if_free(lock: &Lock) -> bool {
-    match lock.lock_within(ms(500)).await.unwrap().got() {
+    match lock.lock_within(ms(500)).await.unwrap().acquired() {
         Some(lease) => lease.release().await.unwrap() == Released::Free,
         None => false,
     }
@@ -318,7 +321,7 @@ async fn most_of_twelve(clients: &[Locks], rounds: usize) -> usize {
         take(&clients[0].semaphore(&name, 3).unwrap()).await.release().await.unwrap();
         let asking = (0..12).map(|i| {
             let lock = clients[i % clients.len()].semaphore(&name, 3).unwrap();
-            tokio::spawn(async move { lock.try_lock().await.unwrap().got() })
+            tokio::spawn(async move { lock.try_lock().await.unwrap().acquired() })
         });
         let got = join_all(asking.collect::<Vec<_>>()).await;
         let got: Vec<_> = got.into_iter().filter_map(|got| got.unwrap()).collect();
@@ -357,7 +360,7 @@ async fn calls_dropped_at_random_leave_no_permit_out(stage: Stage) {
             .ok();
     }
     for lock in [bob.semaphore("x", 1).unwrap(), bob.write("x").unwrap()] {
-        let got = lock.lock_within(10 * SECOND).await.unwrap().got();
+        let got = lock.lock_within(10 * SECOND).await.unwrap().acquired();
         got.expect("all are given back").release().await.unwrap();
     }
 }
@@ -367,6 +370,6 @@ async fn other_stores_say_that_they_have_none() {
     let locks = Locks::memory();
     for lock in [locks.semaphore("x", 2), locks.read("x"), locks.write("x")] {
         let refused = lock.unwrap_err();
-        assert!(matches!(refused, Failure::Unfit { .. }) && refused.hint().is_some(), "{refused}");
+        assert!(matches!(refused, Error::Unfit { .. }) && refused.hint().is_some(), "{refused}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use firstcome_lock::{Failure, Locks};
+use firstcome_lock::{Error, Locks};
 use firstcome_store::Failure as Store;
 use firstcome_testbed::Postgres;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -57,22 +57,21 @@ async fn a_row_that_somebody_keeps_holds_up_nobody_else() {
     let ann = scene.stage.client_with(Locks::builder().watchdog(4 * SECOND)).await;
     let mut leases = Vec::new();
     for number in 0..20 {
-        leases.push(take(&ann.lock(&format!("n{number}")).unwrap()).await);
+        leases.push(take(&ann.mutex(&format!("n{number}")).unwrap()).await);
     }
-    take(&ann.lock("free").unwrap()).await.release().await.unwrap();
+    take(&ann.mutex("free").unwrap()).await.release().await.unwrap();
     let row = "BEGIN; SELECT FROM firstcome_locks WHERE name IN ('free', 'n7') FOR UPDATE";
     let neighbour = scene.neighbour(row).await;
     // More of them than there are connections.
     let asking: Vec<_> = (0..12)
         .map(|_| {
-            let lock = ann.lock("free").unwrap();
+            let lock = ann.mutex("free").unwrap();
             tokio::spawn(async move { lock.try_lock().await })
         })
         .collect();
     for asked in asking {
         let refused = asked.await.unwrap().unwrap_err();
-        let told =
-            matches!(refused, Failure::Store(Store::Held { .. } | Store::Unreachable { .. }));
+        let told = matches!(refused, Error::Store(Store::Held { .. } | Store::Unreachable { .. }));
         assert!(told, "{refused}");
     }
     // Renewed beyond their first lease, all but the one whose row is kept.
@@ -82,7 +81,7 @@ async fn a_row_that_somebody_keeps_holds_up_nobody_else() {
     }
     drop(neighbour);
     until("it can be had", async || {
-        ann.lock("free").unwrap().try_lock().await.is_ok_and(|tried| tried.got().is_some())
+        ann.mutex("free").unwrap().try_lock().await.is_ok_and(|tried| tried.acquired().is_some())
     })
     .await;
 }
@@ -121,16 +120,16 @@ async fn nobody_is_told_where_nobody_waits() {
     assert_eq!(lines.next_line().await.unwrap().unwrap(), "ready");
     let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
     for _ in 0..10 {
-        take(&ann.lock("quiet").unwrap()).await.release().await.unwrap();
+        take(&ann.mutex("quiet").unwrap()).await.release().await.unwrap();
         take(&ann.semaphore("quiet", 1).unwrap()).await.release().await.unwrap();
     }
     for (loud, table) in [
-        (ann.lock("loud").unwrap(), "firstcome_locks"),
+        (ann.mutex("loud").unwrap(), "firstcome_locks"),
         (ann.semaphore("loud", 1).unwrap(), "firstcome_permits"),
     ] {
         let lease = take(&loud).await;
         let lock = match table {
-            "firstcome_locks" => bob.lock("loud").unwrap(),
+            "firstcome_locks" => bob.mutex("loud").unwrap(),
             _ => bob.semaphore("loud", 1).unwrap(),
         };
         let waiter = tokio::spawn(async move { lock.lock().await.unwrap() });
@@ -155,7 +154,7 @@ async fn nobody_is_told_where_nobody_waits() {
 async fn old_rows_go_after_a_day() {
     let Some(scene) = Scene::new() else { return };
     let ann = scene.stage.client().await;
-    let kept = take(&ann.lock("kept").unwrap().lease(600 * SECOND)).await;
+    let kept = take(&ann.mutex("kept").unwrap().lease(600 * SECOND)).await;
     scene.sql(
         "INSERT INTO firstcome_locks (name, owner, holds, fence, expires_at, acquired_at, request) \
          SELECT 'old' || n, 'x', n % 2, 1, (extract(epoch FROM now() - interval '25 hours') * 1000000)::bigint, 0, 2 \
@@ -175,7 +174,7 @@ async fn old_rows_go_after_a_day() {
     // Each client looks at once when it is new, or a little later: at most 500 rows for each.
     until("they go", async || {
         let bob = scene.stage.client_with(Locks::builder().sweep_at_once()).await;
-        take(&bob.lock("young1").unwrap()).await.release().await.unwrap();
+        take(&bob.mutex("young1").unwrap()).await.release().await.unwrap();
         bob.close().await;
         count() == 11 && permits() == "4"
     })
@@ -220,12 +219,12 @@ async fn a_lock_by_hand_has_two_owners() {
     assert_eq!(scene.sql("SELECT value FROM by_hand"), "ann", "who has not had it for long");
 
     let (ann, bob) = (scene.stage.client().await, scene.stage.client().await);
-    let guard = ann.guard("value").unwrap();
-    let old = take(&ann.lock("x").unwrap().lease(ms(60))).await;
+    let guard = ann.fenced_value("value").unwrap();
+    let old = take(&ann.mutex("x").unwrap().lease(ms(60))).await;
     until("it is over", async || !is_held(&bob, "x").await).await;
-    let new = take(&bob.lock("x").unwrap()).await;
-    assert_eq!(guard.write(&new, b"bob").await.unwrap(), firstcome_lock::Written::Yes);
-    assert_ne!(guard.write(&old, b"ann").await.unwrap(), firstcome_lock::Written::Yes);
+    let new = take(&bob.mutex("x").unwrap()).await;
+    assert_eq!(guard.write(&new, b"bob").await.unwrap(), firstcome_lock::FencedWrite::Written);
+    assert_ne!(guard.write(&old, b"ann").await.unwrap(), firstcome_lock::FencedWrite::Written);
     assert_eq!(old.release().await.unwrap(), firstcome_lock::Released::AlreadyLost);
     assert!(is_held(&ann, "x").await && new.is_valid());
 }

@@ -2,7 +2,7 @@
 
 use std::process::Stdio;
 
-use firstcome_lock::{Election, Locks, Loss, Written};
+use firstcome_lock::{Election, FencedWrite, Locks, Loss};
 use firstcome_testbed::Redis;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -84,9 +84,9 @@ fn an_actor() {
 }
 
 async fn hold(locks: &Locks) {
-    let lease = take(&locks.lock("x").unwrap()).await;
-    let guard = locks.guard("value").unwrap();
-    assert_eq!(guard.write(&lease, b"actor").await.unwrap(), Written::Yes);
+    let lease = take(&locks.mutex("x").unwrap()).await;
+    let guard = locks.fenced_value("value").unwrap();
+    assert_eq!(guard.write(&lease, b"actor").await.unwrap(), FencedWrite::Written);
     println!("\nheld {}", lease.fence());
     let mut heard = BufReader::new(tokio::io::stdin()).lines();
     heard.next_line().await.unwrap();
@@ -110,7 +110,7 @@ async fn lead(locks: &Locks) {
 
 /// Holds the lock as a leader does and never looks whether it still does.
 async fn careless(locks: &Locks) {
-    let lease = take(&locks.lock("x").unwrap()).await;
+    let lease = take(&locks.mutex("x").unwrap()).await;
     loop {
         println!("\nstep {}", lease.fence());
         tokio::time::sleep(ms(2)).await;
@@ -124,9 +124,12 @@ async fn a_holder_paused_beyond_its_lease_is_told_and_refused() {
     let mut actor = Actor::start("hold", &redis);
     let old: u64 = actor.hear("held").await.parse().unwrap();
     actor.signal("-STOP").await;
-    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    let lease = bob.mutex("x").unwrap().lock().await.unwrap();
     assert!(lease.fence().get() > old);
-    assert_eq!(bob.guard("value").unwrap().write(&lease, b"bob").await.unwrap(), Written::Yes);
+    assert_eq!(
+        bob.fenced_value("value").unwrap().write(&lease, b"bob").await.unwrap(),
+        FencedWrite::Written
+    );
     actor.tell("go on").await;
     actor.signal("-CONT").await;
     assert_eq!(actor.hear("valid").await, "false");
@@ -146,7 +149,7 @@ async fn steps_after_a_pause(role: &str) -> Option<bool> {
     let mut actor = Actor::start(role, &redis);
     let old = actor.hear("step").await;
     actor.signal("-STOP").await;
-    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    let lease = bob.mutex("x").unwrap().lock().await.unwrap();
     // What it said before it was stopped is still in the pipe.
     while let Ok(line) = tokio::time::timeout(ms(100), actor.says.next_line()).await {
         line.unwrap();
@@ -178,6 +181,6 @@ async fn a_killed_holder_is_followed_when_its_lease_ends() {
     let mut actor = Actor::start("hold", &redis);
     let old: u64 = actor.hear("held").await.parse().unwrap();
     actor.child.kill().await.unwrap();
-    let next = tokio::time::timeout(5 * SECOND, bob.lock("x").unwrap().lock()).await;
+    let next = tokio::time::timeout(5 * SECOND, bob.mutex("x").unwrap().lock()).await;
     assert!(next.unwrap().unwrap().fence().get() > old);
 }

@@ -16,8 +16,8 @@ async fn a_loss_is_noticed_though_the_first_look_is_not_answered() {
     let options = Options::new(redis.url()).heartbeat(ms(500)).answer_within(SECOND);
     let ann = Locks::builder().connect(options.clone()).await.unwrap();
     let careless = Locks::builder().inject(Mistake::LookOnce).connect(options).await.unwrap();
-    let fixed = take(&ann.lock("x").unwrap().lease(600 * SECOND)).await;
-    let other = take(&careless.lock("y").unwrap().lease(600 * SECOND)).await;
+    let fixed = take(&ann.mutex("x").unwrap().lease(600 * SECOND)).await;
+    let other = take(&careless.mutex("y").unwrap().lease(600 * SECOND)).await;
     let words = format!("DEL x y\r\nCLIENT KILL TYPE normal SKIPME yes\r\n{BUSY}");
     let redis = std::sync::Arc::new(redis);
     let busy = std::thread::spawn({

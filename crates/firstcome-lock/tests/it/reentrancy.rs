@@ -16,16 +16,16 @@ on_every_store! {
 async fn an_owner_takes_it_again_while_another_task_waits(stage: Stage) {
     let ann = stage.client().await;
     let me = ann.owner();
-    let mine = ann.lock("x").unwrap().owner(&me);
+    let mine = ann.mutex("x").unwrap().owner(&me);
     let first = take(&mine).await;
-    let other = ann.lock("x").unwrap();
+    let other = ann.mutex("x").unwrap();
     let waiter = tokio::spawn(async move { other.lock().await.unwrap() });
     until("it waits", async || ann.local_waiters("x") == 1).await;
 
     // Whoever waits here waits for this owner, which must not wait for them.
     let second = tokio::time::timeout(5 * SECOND, mine.lock()).await.expect("at once").unwrap();
     assert_eq!(second.fence(), first.fence());
-    let third = mine.lock_within(5 * SECOND).await.unwrap().got().expect("it is the owner's");
+    let third = mine.lock_within(5 * SECOND).await.unwrap().acquired().expect("it is the owner's");
     assert!(!waiter.is_finished());
     assert_eq!(third.release().await.unwrap(), Released::StillHeld { holds: 2 });
     assert_eq!(second.release().await.unwrap(), Released::StillHeld { holds: 1 });
@@ -36,13 +36,13 @@ async fn an_owner_takes_it_again_while_another_task_waits(stage: Stage) {
 
 async fn an_owner_that_has_nothing_waits_in_its_turn(stage: Stage) {
     let ann = stage.client().await;
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     let order = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let owners = [None, Some(ann.owner())];
     let mut tasks = Vec::new();
     for (number, owner) in owners.into_iter().enumerate() {
         let order = order.clone();
-        let mut lock = ann.lock("x").unwrap();
+        let mut lock = ann.mutex("x").unwrap();
         if let Some(owner) = &owner {
             lock = lock.owner(owner);
         }
@@ -66,7 +66,7 @@ async fn an_owner_that_takes_it_again_has_a_fence_though_the_counter_is_gone() {
     let Some(redis) = Redis::start() else { return };
     let ann = client_of(&redis).await;
     let me = ann.owner();
-    let lock = ann.lock("x").unwrap().owner(&me).lease(ms(200));
+    let lock = ann.mutex("x").unwrap().owner(&me).lease(ms(200));
     let old = take(&lock).await;
     // The store has it for longer than its owner believes.
     assert_eq!(redis.ask("PEXPIRE x 60000"), ":1");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use firstcome_lock::{Election, Failure, Locks, Memory, Mistake, Way};
+use firstcome_lock::{Election, Error, Locks, Memory, MemoryLink, Mistake};
 use firstcome_testbed::Redis;
 use tokio::task::{JoinHandle, block_in_place};
 use tokio::time::sleep;
@@ -18,7 +18,7 @@ const ERR: &str = "ERR unknown command 'EVALSHA'";
 fn stands(
     locks: &Locks,
     lease: Duration,
-) -> (Election, JoinHandle<Result<(), Failure>>, Arc<AtomicU64>) {
+) -> (Election, JoinHandle<Result<(), Error>>, Arc<AtomicU64>) {
     let election = Election::new(locks, "leader").unwrap().lease(lease);
     let (candidate, terms) = (election.clone(), Arc::new(AtomicU64::new(0)));
     let count = Arc::clone(&terms);
@@ -86,7 +86,7 @@ async fn who_waits_for_a_lock_waits_for_memory_too() {
     let Some(server) = Redis::start() else { return };
     let locks = client_of(&server).await;
     assert_eq!(server.ask("CONFIG SET maxmemory 1"), "+OK");
-    let lock = locks.lock("x").unwrap();
+    let lock = locks.mutex("x").unwrap();
     let waiting = tokio::spawn(async move { lock.lock().await });
     sleep(SECOND / 2).await;
     assert!(!waiting.is_finished(), "{:?}", waiting.await);
@@ -99,7 +99,7 @@ async fn a_lock_is_given_back_once_a_busy_redis_has_time() {
     let Some(server) = Redis::start() else { return };
     assert_eq!(server.ask("CONFIG SET busy-reply-threshold 20"), "+OK");
     let (ann, bob) = (client_of(&server).await, client_of(&server).await);
-    let lease = take(&ann.lock("x").unwrap()).await;
+    let lease = take(&ann.mutex("x").unwrap()).await;
     let port = server.port();
     let busy = std::thread::spawn(move || {
         use std::io::{Read, Write};
@@ -120,17 +120,17 @@ async fn a_lock_is_given_back_once_a_busy_redis_has_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_right_that_is_taken_away_later_is_waited_for() {
-    let way = Way::new();
-    let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&way));
+    let link = MemoryLink::new();
+    let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&link));
     let (election, running, terms) = stands(&locks, 10 * SECOND);
     sleep(SECOND).await;
     assert_eq!((terms.load(Ordering::SeqCst), election.trouble().is_none()), (1, true));
-    way.refuse(NOPERM);
+    link.refuse(NOPERM);
     sleep(60 * SECOND).await;
     assert!(!running.is_finished());
     let why = election.trouble().expect("it says what it waits for").to_string();
     assert!(why.contains("no permissions"), "{why}");
-    way.accept();
+    link.accept();
     sleep(5 * SECOND).await;
     assert_eq!((terms.load(Ordering::SeqCst), election.trouble().is_none()), (2, true));
     running.abort();
@@ -139,32 +139,32 @@ async fn a_right_that_is_taken_away_later_is_waited_for() {
 #[tokio::test(start_paused = true)]
 async fn what_was_never_right_is_said_at_once_and_what_is_unknown_always() {
     for (before, error) in [(false, NOPERM), (false, ERR), (true, ERR)] {
-        let way = Way::new();
-        let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&way));
+        let link = MemoryLink::new();
+        let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&link));
         if !before {
-            way.refuse(error);
+            link.refuse(error);
         }
         let (_, running, terms) = stands(&locks, 10 * SECOND);
         sleep(SECOND).await;
         assert_eq!(running.is_finished(), !before);
-        way.refuse(error);
+        link.refuse(error);
         sleep(30 * SECOND).await;
         assert!(running.is_finished(), "{error}");
         let failure = running.await.unwrap().unwrap_err();
-        assert!(matches!(&failure, Failure::Store(_)), "{failure:?}");
+        assert!(matches!(&failure, Error::Store(_)), "{failure:?}");
         assert_eq!(terms.load(Ordering::SeqCst), u64::from(before));
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_store_that_refuses_changes_answers_who_looks() {
-    let (memory, way) = (Memory::starting_at(1_000), Way::new());
-    let (far, near) = (Locks::with_memory(&memory.through(&way)), Locks::with_memory(&memory));
-    let lease = take(&near.lock("x").unwrap()).await;
-    way.refuse("READONLY You can't write against a read only replica.");
+    let (memory, link) = (Memory::starting_at(1_000), MemoryLink::new());
+    let (far, near) = (Locks::with_memory(&memory.through(&link)), Locks::with_memory(&memory));
+    let lease = take(&near.mutex("x").unwrap()).await;
+    link.refuse("READONLY You can't write against a read only replica.");
     assert_eq!(far.inspect("x").await.unwrap().unwrap().owner, lease.owner());
-    let refused = far.lock("y").unwrap().try_lock().await.unwrap_err();
+    let refused = far.mutex("y").unwrap().try_lock().await.unwrap_err();
     assert!(refused.to_string().contains("read-only replica"), "{refused}");
-    way.accept();
-    drop(take(&far.lock("y").unwrap()).await);
+    link.accept();
+    drop(take(&far.mutex("y").unwrap()).await);
 }

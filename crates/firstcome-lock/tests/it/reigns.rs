@@ -15,7 +15,7 @@ const WHILE: std::time::Duration = std::time::Duration::from_secs(60);
 /// Leads whenever elected, and writes down under the guard of each term that it does.
 pub(crate) async fn reign(locks: &Locks) {
     let election = Election::new(locks, "boss").unwrap().lease(ms(600));
-    let guard = locks.guard("reign").unwrap();
+    let guard = locks.fenced_value("reign").unwrap();
     let work = |term: firstcome_lock::Term| {
         let guard = guard.clone();
         async move {

@@ -53,7 +53,8 @@ impl Scene {
 
 async fn of_locks(scene: Scene) {
     let ann = scene.stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
-    let leases = [take(&ann.lock("kept").unwrap()).await, take(&ann.lock("other").unwrap()).await];
+    let leases =
+        [take(&ann.mutex("kept").unwrap()).await, take(&ann.mutex("other").unwrap()).await];
     let row = "SELECT name FROM firstcome_locks WHERE name = 'kept'";
     scene.the_other_lives_on(row, leases).await;
 }

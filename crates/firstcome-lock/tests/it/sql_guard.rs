@@ -149,7 +149,7 @@ fn postgres_refuses_the_old() {
 
 /// What the actor does: it holds the lock, is paused, and writes when it goes on, without looking at anything.
 pub(crate) async fn write_when_told(locks: &firstcome_lock::Locks, path: &str) {
-    let lease = take(&locks.lock("x").unwrap()).await;
+    let lease = take(&locks.mutex("x").unwrap()).await;
     let row = Lite::open(std::path::Path::new(path));
     assert!(row.write(1, lease.fence().get(), lease.owner()));
     println!("\nheld {} {}", lease.fence(), lease.owner());
@@ -171,7 +171,7 @@ async fn an_owner_that_was_paused_beyond_its_lease_changes_no_row() {
     let (old, owner) = held.split_once(' ').unwrap();
     let old: u64 = old.parse().unwrap();
     actor.signal("-STOP").await;
-    let lease = bob.lock("x").unwrap().lock().await.unwrap();
+    let lease = bob.mutex("x").unwrap().lock().await.unwrap();
     assert!(row.write(2, lease.fence().get(), lease.owner()));
     actor.tell("go on").await;
     actor.signal("-CONT").await;
@@ -273,7 +273,7 @@ async fn a_leader_that_was_paused_changes_no_row_in_mariadb() {
     let (old, owner) = held.split_once(' ').unwrap();
     let old: u64 = old.parse().unwrap();
     actor.signal("-STOP").await;
-    let lease = bob.lock("boss").unwrap().lock().await.unwrap();
+    let lease = bob.mutex("boss").unwrap().lock().await.unwrap();
     assert!(lease.fence().get() > old);
     assert!(row.write(2, lease.fence().get(), lease.owner()).await);
     actor.tell("go on").await;

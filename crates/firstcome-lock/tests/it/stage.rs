@@ -125,7 +125,7 @@ pub(crate) async fn client_of(redis: &Redis) -> Locks {
 
 /// Takes a lock that must be free.
 pub(crate) async fn take(lock: &Lock) -> Lease {
-    lock.try_lock().await.unwrap().got().expect("the lock is free")
+    lock.try_lock().await.unwrap().acquired().expect("the lock is free")
 }
 
 /// Tells whether somebody holds the lock.
@@ -135,8 +135,8 @@ pub(crate) async fn is_held(locks: &Locks, name: &str) -> bool {
 
 /// Waits until nobody holds the lock, and fails after 10 s.
 pub(crate) async fn until_free(locks: &Locks, name: &str) {
-    let lock = locks.lock(name).unwrap().lease(ms(50));
-    let lease = lock.lock_within(10 * SECOND).await.unwrap().got().expect("it becomes free");
+    let lock = locks.mutex(name).unwrap().lease(ms(50));
+    let lease = lock.lock_within(10 * SECOND).await.unwrap().acquired().expect("it becomes free");
     lease.release().await.unwrap();
 }
 

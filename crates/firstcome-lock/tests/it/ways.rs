@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use firstcome_lock::{Election, Locks, Loss, Memory, Mistake, Way};
+use firstcome_lock::{Election, Locks, Loss, Memory, MemoryLink, Mistake};
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::stage::{SECOND, ms, take};
@@ -14,19 +14,19 @@ use crate::stage::{SECOND, ms, take};
 const LEASE: Duration = Duration::from_secs(10);
 
 /// A store, a client behind a way to it, and one that is always there.
-fn store() -> (Way, Locks, Locks) {
-    let (memory, way) = (Memory::starting_at(1_000), Way::new());
-    (way.clone(), Locks::with_memory(&memory.through(&way)), Locks::with_memory(&memory))
+fn store() -> (MemoryLink, Locks, Locks) {
+    let (memory, link) = (Memory::starting_at(1_000), MemoryLink::new());
+    (link.clone(), Locks::with_memory(&memory.through(&link)), Locks::with_memory(&memory))
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_loses_its_store_knows_before_another_has_the_lock() {
-    let (way, far, near) = store();
-    let lease = far.lock("x").unwrap().renewed(LEASE).lock().await.unwrap();
+    let (link, far, near) = store();
+    let lease = far.mutex("x").unwrap().renewed(LEASE).lock().await.unwrap();
     sleep(LEASE / 2).await;
-    way.stall();
+    link.stall();
     let next = tokio::spawn({
-        let lock = near.lock("x").unwrap();
+        let lock = near.mutex("x").unwrap();
         async move { (lock.lock().await.unwrap(), Instant::now()) }
     });
     assert_eq!(lease.lost().await, Loss::RanOut);
@@ -35,39 +35,40 @@ async fn a_holder_that_loses_its_store_knows_before_another_has_the_lock() {
     assert!(lost < taken, "the old holder was told first");
     assert!(next.fence() > lease.fence());
     // What was on its way arrives now, and changes nothing.
-    way.open();
+    link.open();
     sleep(LEASE).await;
     assert!(next.is_valid());
     assert_eq!(near.inspect("x").await.unwrap().unwrap().owner, next.owner());
-    assert!(far.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
+    assert!(far.mutex("x").unwrap().try_lock().await.unwrap().acquired().is_none());
     next.release().await.unwrap();
-    drop(take(&far.lock("x").unwrap()).await);
+    drop(take(&far.mutex("x").unwrap()).await);
 }
 
 /// In contrast: without the end of trust both of them believe that they have it.
 #[tokio::test(start_paused = true)]
 async fn with_endless_trust_there_are_two_holders() {
-    let (memory, way) = (Memory::starting_at(1_000), Way::new());
-    let far = Locks::builder().inject(Mistake::TrustForEver).memory(&memory.through(&way)).unwrap();
+    let (memory, link) = (Memory::starting_at(1_000), MemoryLink::new());
+    let far =
+        Locks::builder().inject(Mistake::TrustForEver).memory(&memory.through(&link)).unwrap();
     let near = Locks::with_memory(&memory);
-    let lease = far.lock("x").unwrap().renewed(LEASE).lock().await.unwrap();
-    way.stall();
-    let next = near.lock("x").unwrap().lock().await.unwrap();
+    let lease = far.mutex("x").unwrap().renewed(LEASE).lock().await.unwrap();
+    link.stall();
+    let next = near.mutex("x").unwrap().lock().await.unwrap();
     assert!(next.is_valid() && lease.is_valid(), "the story is blind");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_short_stall_costs_nothing() {
-    let (way, far, near) = store();
-    let lease = far.lock("x").unwrap().renewed(LEASE).lock().await.unwrap();
+    let (link, far, near) = store();
+    let lease = far.mutex("x").unwrap().renewed(LEASE).lock().await.unwrap();
     for _ in 0..10 {
-        way.stall();
+        link.stall();
         sleep(LEASE / 3).await;
-        way.open();
+        link.open();
         sleep(LEASE / 3).await;
     }
     assert!(lease.is_valid());
-    assert!(near.lock("x").unwrap().try_lock().await.unwrap().got().is_none());
+    assert!(near.mutex("x").unwrap().try_lock().await.unwrap().acquired().is_none());
 }
 
 /// Whenever a store begins to stand still, it may do so for most of a lease.
@@ -75,12 +76,12 @@ async fn a_short_stall_costs_nothing() {
 async fn a_stall_of_most_of_a_lease_costs_nothing() {
     for (lease, stall) in [(ms(1200), ms(930)), (LEASE, ms(7200))] {
         for phase in 0..40 {
-            let (way, far, _) = store();
-            let held = far.lock("x").unwrap().renewed(lease).lock().await.unwrap();
+            let (link, far, _) = store();
+            let held = far.mutex("x").unwrap().renewed(lease).lock().await.unwrap();
             sleep(lease + lease * phase / 40).await;
-            way.stall();
+            link.stall();
             sleep(stall).await;
-            way.open();
+            link.open();
             sleep(lease).await;
             assert!(held.is_valid(), "{lease:?} at {phase} of 40");
         }
@@ -92,14 +93,14 @@ async fn a_stall_of_most_of_a_lease_costs_nothing() {
 async fn a_lease_that_is_renewed_seldom_is_lost() {
     let mut lost = 0;
     for phase in 0..40 {
-        let (memory, way) = (Memory::starting_at(1_000), Way::new());
+        let (memory, link) = (Memory::starting_at(1_000), MemoryLink::new());
         let far = Locks::builder().inject(Mistake::RenewEachThird);
-        let far = far.memory(&memory.through(&way)).unwrap();
-        let held = far.lock("x").unwrap().renewed(ms(1200)).lock().await.unwrap();
+        let far = far.memory(&memory.through(&link)).unwrap();
+        let held = far.mutex("x").unwrap().renewed(ms(1200)).lock().await.unwrap();
         sleep(ms(1200 + 30 * phase)).await;
-        way.stall();
+        link.stall();
         sleep(ms(930)).await;
-        way.open();
+        link.open();
         sleep(ms(1200)).await;
         lost += u32::from(!held.is_valid());
     }
@@ -108,54 +109,54 @@ async fn a_lease_that_is_renewed_seldom_is_lost() {
 
 #[tokio::test(start_paused = true)]
 async fn what_a_process_held_that_died_runs_out() {
-    let (way, far, near) = store();
+    let (link, far, near) = store();
     let begun = Instant::now();
-    let lease = far.lock("x").unwrap().renewed(LEASE).lock().await.unwrap();
-    way.cut();
+    let lease = far.mutex("x").unwrap().renewed(LEASE).lock().await.unwrap();
+    link.cut();
     // Its last words: nobody hears them.
     drop(lease);
     far.close().await;
-    way.open();
+    link.open();
     sleep(LEASE - ms(1) - begun.elapsed()).await;
-    assert!(near.lock("x").unwrap().try_lock().await.unwrap().got().is_none(), "too early");
+    assert!(near.mutex("x").unwrap().try_lock().await.unwrap().acquired().is_none(), "too early");
     sleep(ms(1)).await;
-    drop(take(&near.lock("x").unwrap()).await);
-    let late = Locks::with_memory(&Memory::new().through(&way));
+    drop(take(&near.mutex("x").unwrap()).await);
+    let late = Locks::with_memory(&Memory::new().through(&link));
     let asked = timeout(SECOND, late.inspect("x")).await;
-    assert!(asked.is_err(), "a way that was cut stays cut");
+    assert!(asked.is_err(), "a link that was cut stays cut");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_grant_whose_answer_comes_too_late_is_given_back() {
-    let (way, far, near) = store();
-    way.stall_answers();
+    let (link, far, near) = store();
+    link.stall_answers();
     let asking = tokio::spawn({
-        let lock = far.lock("x").unwrap().lease(LEASE);
+        let lock = far.mutex("x").unwrap().lease(LEASE);
         async move { lock.try_lock().await }
     });
     sleep(SECOND).await;
     assert!(near.inspect("x").await.unwrap().is_some(), "it has it, and does not know");
     sleep(LEASE).await;
-    way.open();
+    link.open();
     let answer = asking.await.unwrap();
-    assert!(!answer.is_ok_and(|tried| tried.got().is_some()), "it was trusted after its end");
-    drop(take(&near.lock("x").unwrap()).await);
+    assert!(!answer.is_ok_and(|tried| tried.acquired().is_some()), "it was trusted after its end");
+    drop(take(&near.mutex("x").unwrap()).await);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_message_waits_until_the_way_is_open() {
-    let (way, far, near) = store();
-    let lease = near.lock("x").unwrap().renewed(LEASE * 60).lock().await.unwrap();
+    let (link, far, near) = store();
+    let lease = near.mutex("x").unwrap().renewed(LEASE * 60).lock().await.unwrap();
     let waiting = tokio::spawn({
-        let lock = far.lock("x").unwrap();
+        let lock = far.mutex("x").unwrap();
         async move { lock.lock().await.unwrap() }
     });
     sleep(SECOND).await;
-    way.stall();
+    link.stall();
     lease.release().await.unwrap();
     sleep(LEASE).await;
     assert!(!waiting.is_finished());
-    way.open();
+    link.open();
     let opened = Instant::now();
     waiting.await.unwrap().release().await.unwrap();
     assert_eq!(opened.elapsed(), Duration::ZERO, "the message was kept for it");
@@ -171,7 +172,7 @@ async fn work(steps: Arc<AtomicU64>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_is_cut_off_stops_before_another_begins() {
-    let (way, far, near) = store();
+    let (link, far, near) = store();
     let steps = [Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0))];
     let mut running = Vec::new();
     for (locks, steps) in [&far, &near].into_iter().zip(&steps) {
@@ -182,14 +183,14 @@ async fn a_leader_that_is_cut_off_stops_before_another_begins() {
     }
     let done = |place: usize| steps[place].load(Ordering::SeqCst);
     assert!(done(0) > 0 && done(1) == 0);
-    way.stall();
+    link.stall();
     while done(1) == 0 {
         sleep(ms(1)).await;
     }
     let stopped = done(0);
     sleep(LEASE * 3).await;
     assert_eq!(done(0), stopped, "it goes on under a term that is over");
-    way.open();
+    link.open();
     sleep(SECOND).await;
     assert_eq!(done(0), stopped);
     running.remove(1).abort();
@@ -206,7 +207,7 @@ async fn fences_begin_where_the_clock_does() {
         sleep(SECOND).await;
         let mut seen = Vec::new();
         for _ in 0..2 {
-            let lease = locks.lock("x").unwrap().lock().await.unwrap();
+            let lease = locks.mutex("x").unwrap().lock().await.unwrap();
             seen.push(lease.fence().get());
             lease.release().await.unwrap();
         }

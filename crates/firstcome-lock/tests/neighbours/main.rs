@@ -5,6 +5,7 @@
 //! `cargo xtask neighbours` takes a minute and prints what it saw.
 //!
 //! - [`visitor`]: the process in Rust; `interop/redisson` has the one in Java
+//! - [`crowds`]: many of both, in two processes, and which share of the entries each has
 //! - [`crew`]: starts them, kills them, pauses them
 //! - [`monitor`]: what the store was asked, in its order
 //! - [`verdict`]: what the diaries and the store say when all is over
@@ -12,6 +13,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends where it stands")]
 
 mod crew;
+mod crowds;
 mod monitor;
 mod verdict;
 mod visitor;

@@ -94,7 +94,7 @@ async fn visit_often(files: Files, url: &str, lease: Duration, name: &str, first
     });
     let locks = Locks::builder().watchdog(lease).connect(Options::new(url)).await.unwrap();
     let store = Redis::connect(Options::new(url)).await.unwrap();
-    let lock = locks.lock(name).unwrap();
+    let lock = locks.mutex(name).unwrap();
     let left_of = async |key: &str| {
         store.send(&Command::new("PTTL").arg(key)).await.unwrap().number().unwrap()
     };

@@ -1,4 +1,5 @@
-//! Since when nobody leads, as far as this node knows, and a word about it to the operator.
+//! Since when nobody leads, as far as this node knows, and a word about it to the operator. Who leads then is said where all
+//! changes of the leader are.
 
 use super::{Election, Leads};
 use crate::event::Event;
@@ -25,8 +26,7 @@ impl Leaderless {
         self.lock().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Looks each second, and when this node begins or ends to lead, who leads; says it when nobody does for long, and
-    /// when somebody does again.
+    /// Looks each second, and when this node begins or ends to lead, who leads; says it when nobody does for long.
     pub(super) async fn watch(
         self: Arc<Self>,
         election: Arc<Election>,
@@ -48,11 +48,8 @@ impl Leaderless {
                     speaker.say(Event::NobodyLeads, &text);
                     said = true;
                 }
-                Some(leader) if said => {
-                    speaker.say(Event::LeaderSeen, &format!("{} leads now", leader.node));
-                    said = false;
-                }
-                _ => {}
+                Some(_) => said = false,
+                None => {}
             }
             tokio::select! {
                 () = sleep(EVERY) => {}

@@ -133,8 +133,8 @@ async fn a_leader_that_is_dropped_does_nothing_more() {
 #[cfg(feature = "redis")]
 #[tokio::test(start_paused = true)]
 async fn another_leads_after_a_leader_was_dropped() {
-    use firstcome_lock::{Locks, Memory as Locked, Way};
-    let (store, locked, way) = (store(), Locked::starting_at(1_000), Way::new());
+    use firstcome_lock::{Locks, Memory as Locked, MemoryLink};
+    let (store, locked, way) = (store(), Locked::starting_at(1_000), MemoryLink::new());
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
     let pace = Pace {
         settle_interval: Duration::from_millis(200),

@@ -20,30 +20,27 @@ struct Waiting<'h> {
 }
 
 impl Waiting<'_> {
-    /// Says whether its subject waited at that node already: then it is decided at once, as if there were no queue.
-    fn is_second(&self, all: &[Self]) -> bool {
-        let began = self.queue_wait.began;
-        all.iter().any(|other| {
+    /// Gives the other waits of its subject at that node, in that campaign, at the same time.
+    fn others<'a>(&'a self, all: &'a [Self]) -> impl Iterator<Item = &'a Self> {
+        let is_over = |one: &Self, at| one.queue_wait.left.is_some_and(|left| left < at);
+        all.iter().filter(move |other| {
             other.exchange.node_run == self.exchange.node_run
                 && (other.campaign, other.subject) == (self.campaign, self.subject)
                 && other.queue_wait.exchange != self.queue_wait.exchange
-                && other.queue_wait.began <= began
-                && other.queue_wait.left.is_none_or(|left| left >= began)
+                && !is_over(self, other.queue_wait.began)
+                && !is_over(other, self.queue_wait.began)
         })
+    }
+
+    /// Says whether its subject waited at that node already: then it is decided at once, as if there were no queue.
+    fn is_second(&self, all: &[Self]) -> bool {
+        self.others(all).any(|other| other.queue_wait.began <= self.queue_wait.began)
     }
 
     /// Says whether its subject waited at that node for something else meanwhile: whichever of them could not join the
     /// queue, as one that came before this node knew the seats, is decided at once.
     fn is_beside_another(&self, all: &[Self]) -> bool {
-        self.is_second(all)
-            || all.iter().any(|other| {
-                let began = other.queue_wait.began;
-                other.exchange.node_run == self.exchange.node_run
-                    && (other.campaign, other.subject) == (self.campaign, self.subject)
-                    && other.queue_wait.exchange != self.queue_wait.exchange
-                    && began >= self.queue_wait.began
-                    && self.queue_wait.left.is_none_or(|left| left >= began)
-            })
+        self.others(all).next().is_some()
     }
 
     /// Says whether it asked for something that no waiting brings, as a seat that is not sold: it is decided at once, and

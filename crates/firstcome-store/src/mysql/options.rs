@@ -1,8 +1,8 @@
-//! Where a MariaDB or MySQL is, and its time-outs.
+//! Where a MariaDB is, and its time-outs.
 
 use std::time::Duration;
 
-/// Where a MariaDB or MySQL is and how long to wait for it.
+/// Where a MariaDB is and how long to wait for it.
 ///
 /// # Examples
 ///

@@ -1,4 +1,4 @@
-//! A small pool of connections to one MariaDB or MySQL.
+//! A small pool of connections to one MariaDB.
 
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +14,7 @@ use crate::database_url::UrlKind;
 use crate::failure::Failure;
 use crate::store_errors::{Meaning, Store};
 
-/// The URLs of a MariaDB or MySQL.
+/// The URLs of a MariaDB.
 const URL: UrlKind = UrlKind {
     schemes: ["mysql", "mariadb"],
     port: 3306,
@@ -28,7 +28,7 @@ const PAUSE_MS: u64 = 20;
 /// How long a connection that was not used for a while may take to show that it lives.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(2);
 
-/// A small pool of connections to one MariaDB or MySQL; they are made when they are needed.
+/// A small pool of connections to one MariaDB; they are made when they are needed.
 #[derive(Debug)]
 pub struct MySql {
     opts: Opts,
@@ -52,6 +52,10 @@ impl MySql {
     /// [`Failure::Address`]: the URL cannot be read.
     pub fn new(options: Options) -> Result<Self, Failure> {
         let address = URL.read(&options.url)?;
+        #[cfg(not(feature = "tls"))]
+        if address.tls {
+            return Err(Failure::no_tls_built());
+        }
         let tls = address.tls.then(|| {
             let tls = SslOpts::default();
             match address.authorities {

@@ -7,7 +7,6 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
@@ -21,8 +20,8 @@ use super::options::Options;
 use super::refusal;
 use crate::database_url::{DatabaseUrl, UrlKind};
 use crate::failure::Failure;
-use crate::host::prepare;
-use crate::tls::Tls;
+use crate::tcp::prepare;
+use crate::tls::{self, Tls, TlsTo};
 
 /// The URLs of a PostgreSQL.
 const URL: UrlKind = UrlKind {
@@ -101,10 +100,8 @@ impl Dialler {
                         URL.wrong(format!("sslrootcert {}: {error}", file.display()))
                     })
                 });
-                Some(
-                    Tls::new(authorities.transpose()?.as_deref(), None)
-                        .map_err(|reason| URL.wrong(reason))?,
-                )
+                let authorities = authorities.transpose()?;
+                Some(Tls::new(authorities.as_deref(), None, |reason| URL.wrong(reason))?)
             }
         };
         Ok(Self { address, tls, options, made: AtomicU64::new(0) })
@@ -153,11 +150,9 @@ impl Dialler {
                 let version = connection.parameter("server_version").map(str::to_owned);
                 (client, version, tokio::spawn(run(connection, notes)))
             }
-            Some(Tls(connector)) => {
+            Some(tls) => {
                 config.ssl_mode(SslMode::Require);
-                let name = ServerName::try_from(host.name.clone())
-                    .map_err(|error| URL.wrong(error.to_string()))?;
-                let tls = Secured { connector: connector.clone(), name };
+                let tls = Secured(tls.to(&host.name).map_err(|reason| URL.wrong(reason))?);
                 let (client, connection) =
                     config.connect_raw(stream, tls).await.map_err(refused)?;
                 let version = connection.parameter("server_version").map(str::to_owned);
@@ -202,10 +197,7 @@ where
 }
 
 /// Makes TLS out of a plain connection.
-struct Secured {
-    connector: tokio_rustls::TlsConnector,
-    name: ServerName<'static>,
-}
+struct Secured(TlsTo);
 
 impl TlsConnect<TcpStream> for Secured {
     type Stream = SecuredStream;
@@ -213,13 +205,11 @@ impl TlsConnect<TcpStream> for Secured {
     type Future = Pin<Box<dyn Future<Output = io::Result<SecuredStream>> + Send>>;
 
     fn connect(self, stream: TcpStream) -> Self::Future {
-        Box::pin(
-            async move { Ok(Unbound(Box::new(self.connector.connect(self.name, stream).await?))) },
-        )
+        Box::pin(async move { Ok(Unbound(Box::new(self.0.connect(stream).await?))) })
     }
 }
 
-type SecuredStream = Unbound<Box<tokio_rustls::client::TlsStream<TcpStream>>>;
+type SecuredStream = Unbound<Box<tls::SecuredStream>>;
 
 /// A stream in the place of one that was secured, bound to no channel.
 ///

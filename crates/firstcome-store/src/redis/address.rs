@@ -1,7 +1,8 @@
 //! Reads the URL of a Redis or Valkey.
 
 use crate::failure::Failure;
-use crate::host::{Host, decode, read_host};
+use crate::host::{Host, read_host};
+use crate::percent::decode;
 
 /// What an address looks like.
 pub(super) const FORM: &str = "write redis://[user:password@]host[:port][/database], rediss:// for TLS, or \

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{AsyncConnectionConfig, ErrorKind, RedisConnectionInfo, RedisError};
-use rustls::pki_types::ServerName;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 
@@ -13,8 +12,9 @@ use super::address::{Address, FORM, Place};
 use super::error_code;
 use super::options::Options;
 use crate::failure::Failure;
-use crate::host::{Host, prepare};
+use crate::host::Host;
 use crate::store_errors::{Meaning, Store};
+use crate::tcp::prepare;
 use crate::tls::Tls;
 
 /// The oldest server that has what is used here: scripts whose effects are replicated, so that they may read the clock
@@ -45,7 +45,7 @@ impl Dialler {
             true => {
                 let wrong = |reason| Failure::Address { reason, form: FORM };
                 let (trust, identity) = (options.trust.as_deref(), options.identity.as_ref());
-                Some(Tls::new(trust, identity).map_err(wrong)?)
+                Some(Tls::new(trust, identity, wrong)?)
             }
             false => None,
         };
@@ -139,12 +139,11 @@ impl Dialler {
             .await
             .and_then(|stream| prepare(stream, self.options.heartbeat))
             .map_err(|error| unreachable(host, error.to_string()))?;
-        let Some(Tls(connector)) = &self.tls else {
+        let Some(tls) = &self.tls else {
             return Ok(Box::new(stream));
         };
-        let name = ServerName::try_from(host.name.clone())
-            .map_err(|error| Failure::Address { reason: error.to_string(), form: FORM })?;
-        match connector.connect(name, stream).await {
+        let tls = tls.to(&host.name).map_err(|reason| Failure::Address { reason, form: FORM })?;
+        match tls.connect(stream).await {
             Ok(stream) => Ok(Box::new(stream)),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 Err(Failure::Tls { place: host.to_string(), source: Arc::new(error) })

@@ -13,12 +13,13 @@ use tokio::time::Instant;
 
 use super::command::Command;
 use super::dial::{Dialler, Line};
+use super::error_code;
 use super::exchange::{Trouble, answered, exchange, said};
 use super::link_state::{LinkState, State};
-use super::pause::pause;
 use super::pinned::Pinned;
 use super::reply::Reply;
 use super::sentinel;
+use crate::client::pause;
 use crate::failure::Failure;
 use crate::host::Host;
 
@@ -141,6 +142,43 @@ impl Link {
         self.shared.answer(reply)
     }
 
+    /// Asks of each command whether the user may send it, and gives what the server said to those it denies.
+    ///
+    /// A server looks at the user's rights when it queues a command of a transaction. This one has a command without its
+    /// arguments, so that it is given up and nothing of it is carried out.
+    pub(crate) async fn denied(
+        &self,
+        commands: Vec<Command>,
+        deadline: Instant,
+    ) -> Result<Vec<Option<String>>, Failure> {
+        let (mut connection, _) = self.up(deadline).await?;
+        let mut empty = redis::pipe();
+        empty.cmd("MULTI").cmd("EXEC");
+        let replies = answered(deadline, connection.send_packed_commands(&empty, 0, 2)).await;
+        let replies =
+            replies.or_else(|trouble| self.shared.answer(Err(trouble)).map(|_| Vec::new()))?;
+        let refused = replies.iter().any(|reply| matches!(reply, Value::ServerError(_)));
+        let mut denied: Vec<_> = replies.into_iter().map(no_permission).collect();
+        if refused {
+            // Outside of a transaction the others would be carried out.
+            denied.resize(commands.len() + 2, None);
+            return Ok(denied);
+        }
+        let count = commands.len();
+        let mut words = redis::pipe();
+        words.cmd("MULTI").cmd("PTTL");
+        for command in commands {
+            words.add_command(command.words);
+        }
+        words.cmd("EXEC");
+        let replies = connection.send_packed_commands(&words, 0, count + 3);
+        let replies = answered(deadline, replies).await;
+        let replies =
+            replies.or_else(|trouble| self.shared.answer(Err(trouble)).map(|_| Vec::new()))?;
+        denied.extend(replies.into_iter().skip(2).take(count).map(no_permission));
+        Ok(denied)
+    }
+
     pub(crate) async fn close(&self) {
         self.shared.stop.notify_one();
         let keeper = self.keeper.lock().ok().and_then(|mut keeper| keeper.take());
@@ -157,6 +195,13 @@ impl Drop for Link {
             keeper.abort();
         }
     }
+}
+
+/// Gives what the server says to a command that the user has no right to; to EXEC it says so in other words.
+fn no_permission(value: Value) -> Option<String> {
+    let (code, detail) = error_code::read(&value.extract_error().err()?);
+    let denied = code == "NOPERM" || code == "EXECABORT" && detail.contains("NOPERM");
+    denied.then_some(detail)
 }
 
 /// Keeps the connection up until it is told to stop.

@@ -5,7 +5,7 @@ use tokio::sync::Notify;
 
 use super::address::{FORM, Place};
 use super::dial::{Dialler, Line, unreachable};
-use super::pause::pause;
+use crate::client::pause;
 use crate::failure::Failure;
 use crate::host::Host;
 

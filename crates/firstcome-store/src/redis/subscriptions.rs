@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::dial::Dialler;
-use super::pause::pause;
+use crate::client::pause;
 use crate::failure::Failure;
 use crate::host::Host;
 

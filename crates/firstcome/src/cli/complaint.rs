@@ -170,7 +170,7 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
         return failure.hint().map(str::to_owned);
     }
     #[cfg(feature = "locks")]
-    if let Some(failure) = error.downcast_ref::<firstcome_lock::Failure>() {
+    if let Some(failure) = error.downcast_ref::<firstcome_lock::Error>() {
         return failure.hint().map(str::to_owned);
     }
     let failure = error.downcast_ref::<firstcome_journal::Failure>()?;

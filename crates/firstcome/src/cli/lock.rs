@@ -12,7 +12,7 @@ mod store;
 use std::time::Duration;
 
 use clap::Args;
-use firstcome_lock::{Lease, Lock, Locks, Released, Tried};
+use firstcome_lock::{Lease, Lock, Locks, Released, Remaining, TryLock};
 
 pub(super) use self::beside::{BesideArgs, run as stand_beside};
 pub(super) use self::child::{ChildArgs, run as run_child};
@@ -87,7 +87,7 @@ pub(super) async fn run(args: LockArgs) -> Result<Exit, Complaint> {
 async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let mut signals = Signals::listen()?;
     let deadline = Deadline::new(args.lease.unwrap_or(RENEWED), args.command.grace)?;
-    let mut lock = locks.lock(&args.name)?;
+    let mut lock = locks.mutex(&args.name)?;
     if let Some(lease) = args.lease {
         lock = lock.lease(lease);
     }
@@ -96,8 +96,8 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
         signal = signals.end() => return Ok(Exit::Passed(128 + signal.as_raw())),
     };
     let lease = match tried {
-        Tried::Got(lease) => lease,
-        Tried::Held { remaining } => return Err(not_acquired(args, remaining)),
+        TryLock::Acquired(lease) => lease,
+        TryLock::Held { remaining, .. } => return Err(not_acquired(args, remaining)),
     };
 
     let fence = lease.fence().to_string();
@@ -112,17 +112,18 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     conclude(&args.name, lease, ended).await
 }
 
-async fn acquire(lock: &Lock, wait: Option<Duration>) -> Result<Tried, firstcome_lock::Failure> {
+async fn acquire(lock: &Lock, wait: Option<Duration>) -> Result<TryLock, firstcome_lock::Error> {
     match wait {
         Some(wait) => lock.lock_within(wait).await,
-        None => lock.lock().await.map(Tried::Got),
+        None => lock.lock().await.map(TryLock::Acquired),
     }
 }
 
-fn not_acquired(args: &LockArgs, remaining: Option<Duration>) -> Complaint {
+fn not_acquired(args: &LockArgs, remaining: Remaining) -> Complaint {
     let rest = match remaining {
-        Some(rest) => format!("unless it is renewed, for at most {rest:?} more"),
-        None => "without an end".to_owned(),
+        Remaining::AtMost(rest) => format!("unless it is renewed, for at most {rest:?} more"),
+        Remaining::Endless => "without an end".to_owned(),
+        Remaining::Unknown => "nobody knows for how long".to_owned(),
     };
     let (name, waited) = (&args.name, args.wait.unwrap_or_default());
     let sentence =
@@ -139,7 +140,8 @@ async fn conclude(name: &str, lease: Lease, ended: Ended) -> Result<Exit, Compla
     };
     match lease.release().await {
         Ok(Released::Free | Released::StillHeld { .. }) => Ok(Exit::Passed(code)),
-        Ok(Released::AlreadyLost) => Err(lost(format!(
+        // Whatever else a later version of the library says, it is not that nobody else had the lock.
+        Ok(Released::AlreadyLost | _) => Err(lost(format!(
             "the lock {name} was lost before the command ended, with exit code {code}"
         ))),
         Err(pending) => {

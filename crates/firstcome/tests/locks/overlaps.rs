@@ -1,6 +1,6 @@
 //! At no instant do two commands run, whichever process of ours is stopped or killed.
 //!
-//! Each command writes down, again and again, its term and the time of the clock that all processes here share. One that
+//! Each command writes down, again and again, its fence, which is the term of an election, and the time of the clock that all processes here share. One that
 //! writes after the first line of a later term has run beside it.
 
 use std::path::Path;
@@ -11,9 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::scene::{Shell, program};
 
-/// Writes down its term again and again, and does not end when it is told to; what it has started does the same.
-const DEAF: &str = "trap '' TERM; echo $FIRSTCOME_TERM $PPID $$; \
-    note() { while :; do read up rest < /proc/uptime; echo $FIRSTCOME_TERM $up >> \"$NOTES\"; sleep 0.01; done; }; \
+/// Writes down its fence again and again, and does not end when it is told to; what it has started does the same.
+const DEAF: &str = "trap '' TERM; echo $FIRSTCOME_FENCE $PPID $$; \
+    note() { while :; do read up rest < /proc/uptime; echo $FIRSTCOME_FENCE $up >> \"$NOTES\"; sleep 0.01; done; }; \
     note & note";
 
 /// Candidates for one election in a SQLite file, whose commands write into one file.
@@ -38,8 +38,8 @@ impl Scene {
         self.folder.path().join("notes")
     }
 
-    fn candidate(&self, more: &[&str]) -> Shell {
-        let args = [&["elect", "boss", "--lease", "1s"], more, &["--", "sh", "-c", DEAF]].concat();
+    fn candidate(&self, verb: &'static str, more: &[&str]) -> Shell {
+        let args = [&[verb, "boss", "--lease", "1s"], more, &["--", "sh", "-c", DEAF]].concat();
         let mut command = program(&args);
         let file = format!("sqlite://{}/locks.db", self.folder.path().display());
         command.env("FIRSTCOME_STORE", file).env("NOTES", self.notes());
@@ -122,9 +122,18 @@ fn the_judge_sees_an_overlap() {
 
 /// Has a leader in trouble, with somebody else who waits, and looks at what their commands wrote.
 fn in_trouble(more: &[&str], trouble: impl FnOnce(&Scene, &Leader)) {
+    one_in_trouble("elect", more, trouble);
+}
+
+/// Has one who holds a lock in trouble, with somebody else who waits.
+fn holder_in_trouble(more: &[&str], trouble: impl FnOnce(&Scene, &Leader)) {
+    one_in_trouble("lock", more, trouble);
+}
+
+fn one_in_trouble(verb: &'static str, more: &[&str], trouble: impl FnOnce(&Scene, &Leader)) {
     let scene = Scene::new();
-    let leader = leads(scene.candidate(more));
-    let _other = scene.candidate(more);
+    let leader = leads(scene.candidate(verb, more));
+    let _other = scene.candidate(verb, more);
     std::thread::sleep(Duration::from_millis(300));
     trouble(&scene, &leader);
     scene.passes_on(leader.term);
@@ -173,6 +182,36 @@ fn a_leader_whose_store_stands_still() {
 #[test]
 fn a_leader_whose_store_stands_still_and_whose_command_has_more_time() {
     in_trouble(&["--grace", "400ms"], stands_still_now_and_then);
+}
+
+#[test]
+fn a_holder_that_is_stopped() {
+    holder_in_trouble(&[], |_, holder| holder.shell.tell(Signal::STOP));
+}
+
+#[test]
+fn a_holder_that_is_killed() {
+    holder_in_trouble(&[], |_, holder| holder.shell.tell(Signal::KILL));
+}
+
+#[test]
+fn a_process_beside_the_command_of_a_holder_that_is_killed() {
+    holder_in_trouble(&[], |_, holder| kill_process(holder.beside, Signal::KILL).unwrap());
+}
+
+#[test]
+fn a_process_beside_the_command_of_a_holder_that_is_stopped() {
+    holder_in_trouble(&[], |_, holder| kill_process(holder.beside, Signal::STOP).unwrap());
+}
+
+#[test]
+fn a_holder_whose_command_takes_no_notice_of_its_end() {
+    holder_in_trouble(&[], |_, _| ());
+}
+
+#[test]
+fn a_holder_whose_store_stands_still_and_whose_command_has_more_time() {
+    holder_in_trouble(&["--grace", "400ms"], |scene, _| scene.stands_still());
 }
 
 #[test]

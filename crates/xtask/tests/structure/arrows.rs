@@ -1,18 +1,19 @@
 //! Which crate may depend on which.
 
-use crate::cargo;
+use crate::{cargo, root};
 use serde_json::Value;
 
 /// A crate, the crates of this workspace it may depend on, and what it is for.
 type Row = (&'static str, &'static [&'static str], &'static str);
 
 /// Every crate, each below the ones it depends on. Dependencies of tests, benches and examples alone are not listed.
-const CRATES: [Row; 15] = [
+const CRATES: [Row; 16] = [
     ("firstcome-inject", &[], "says which mistake is made on purpose; nothing in a shipped build"),
     ("firstcome-core", &["inject"], "the rules and the stored bytes, without clock or network"),
     ("firstcome-store", &[], "connections to Redis and SQL databases"),
     ("firstcome-lock-macros", &[], "the attribute `#[locked]`"),
     ("firstcome-lock", &["store", "lock-macros"], "distributed locks and elections"),
+    ("firstcome-shedlock", &["store"], "locks shared with ShedLock of Java"),
     ("firstcome-journal", &["core", "inject", "store"], "the order of all commands, stored"),
     (
         "firstcome-node",
@@ -101,6 +102,34 @@ fn crates_do_not_bring_what_they_have_no_use_for() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// Features of a published crate, and crates that must not come with them.
+const WITHOUT: [(&str, &str, &[&str]); 6] = [
+    (
+        "firstcome-lock",
+        "",
+        &["redis", "rustls", "ring", "tokio-postgres", "mysql_async", "rusqlite"],
+    ),
+    ("firstcome-lock", "redis", &["rustls", "ring", "tokio-postgres", "mysql_async", "rusqlite"]),
+    ("firstcome-lock", "postgres", &["redis", "rustls", "ring", "mysql_async", "rusqlite"]),
+    ("firstcome-lock", "mysql", &["redis", "rustls", "ring", "tokio-postgres", "rusqlite"]),
+    ("firstcome-lock", "sqlite", &["redis", "rustls", "ring", "tokio-postgres", "mysql_async"]),
+    ("firstcome-shedlock", "postgres", &["redis", "rustls", "ring", "firstcome-lock"]),
+];
+
+#[test]
+fn a_store_brings_no_crate_of_another_one_and_tls_comes_when_asked_for() {
+    for (name, features, absent) in WITHOUT {
+        let tree = ["tree", "-p", name, "-e", "normal", "--prefix", "none"];
+        let tree = cargo(&[&tree[..], &["--no-default-features", "--features", features]].concat());
+        let brought: Vec<&str> = tree
+            .lines()
+            .filter_map(|line| line.split(' ').next())
+            .filter(|on| absent.contains(on))
+            .collect();
+        assert_eq!(brought, [""; 0], "{name} with the features {features:?}");
+    }
+}
+
 /// The shipped program can make no mistake on purpose, whatever its environment says.
 #[test]
 fn the_shipped_program_has_no_fault_injection() {
@@ -108,10 +137,41 @@ fn the_shipped_program_has_no_fault_injection() {
     let with = |kinds: &str| {
         let tree = cargo(&[&tree[..], &["-e", kinds]].concat());
         let lines = tree.lines().filter(|line| line.starts_with("firstcome"));
-        let features = ["inject", "twins"].map(|name| format!(" feature \"{name}\""));
-        let found = |line: &&str| features.iter().any(|feature| line.contains(feature));
-        lines.filter(found).map(str::to_owned).collect::<Vec<_>>()
+        lines
+            .filter(|line| line.contains(" feature \"inject\""))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     assert_eq!(with("normal,build,features"), [""; 0]);
     assert_ne!(with("normal,build,dev,features"), [""; 0], "its own tests do have it");
+}
+
+/// A published crate has no feature that turns a protection off: features are for everybody who depends on it.
+#[test]
+fn mistakes_of_locks_are_made_by_tests_and_the_simulation_alone() {
+    let said = cargo(&["metadata", "--no-deps", "--format-version", "1"]);
+    let workspace: Value = serde_json::from_str(&said).expect("JSON");
+    let packages = workspace["packages"].as_array().expect("packages");
+    let lock = packages.iter().find(|package| package["name"] == "firstcome-lock").expect("it");
+    let features = lock["features"].as_object().expect("features");
+    assert!(!features.contains_key("inject"), "{features:?}");
+
+    // The compiler flag is set for all builds, so what turns a mistake on must not be called.
+    let (mut callers, mut folders) = (Vec::new(), vec![root().join("crates")]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let relative = path.strip_prefix(root()).expect("below it").display().to_string();
+            if path.is_dir() {
+                folders.push(path);
+            } else if relative.contains("/src/") && relative.ends_with(".rs") {
+                let text = std::fs::read_to_string(&path).expect("text");
+                if text.contains("firstcome_lock::Mistake") {
+                    callers.push(relative);
+                }
+            }
+        }
+    }
+    callers.retain(|path| !path.starts_with("crates/xtask/"));
+    assert_eq!(callers, ["crates/firstcome-sim/src/nodes.rs"]);
 }

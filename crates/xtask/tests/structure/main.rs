@@ -1,5 +1,6 @@
 //! How the crates and the files of a crate depend on each other.
 
+mod api;
 mod arrows;
 mod cycles;
 mod imports;

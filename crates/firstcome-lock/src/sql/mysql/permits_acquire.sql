@@ -12,8 +12,7 @@ WHERE c.now <= {not_after}
 ON DUPLICATE KEY UPDATE
     firstcome_permits.request = IF(CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) <= {not_after} AND (
         SELECT IF({alone}, COUNT(*) = 0, COUNT(*) < {most} AND COALESCE(MAX(h.alone), 0) = 0)
-        FROM JSON_TABLE(firstcome_permits.holders, '$[*]' COLUMNS (
-        owner VARCHAR(255) PATH '$.owner', until BIGINT PATH '$.until', alone BIGINT PATH '$.alone', fence BIGINT PATH '$.fence')) AS h
+        FROM JSON_TABLE(firstcome_permits.holders, {columns}) AS h
         WHERE h.until > CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)
     ), {request}, firstcome_permits.request),
     firstcome_permits.fence = IF(firstcome_permits.request = {request},
@@ -24,8 +23,7 @@ ON DUPLICATE KEY UPDATE
         firstcome_permits.ends_at),
     firstcome_permits.holders = IF(firstcome_permits.request = {request}, JSON_ARRAY_APPEND(COALESCE((
         SELECT JSON_ARRAYAGG(JSON_OBJECT('owner', h.owner, 'until', h.until, 'alone', h.alone, 'fence', h.fence))
-        FROM JSON_TABLE(firstcome_permits.holders, '$[*]' COLUMNS (
-        owner VARCHAR(255) PATH '$.owner', until BIGINT PATH '$.until', alone BIGINT PATH '$.alone', fence BIGINT PATH '$.fence')) AS h
+        FROM JSON_TABLE(firstcome_permits.holders, {columns}) AS h
         WHERE h.until > CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)
     ), '[]'), '$', JSON_OBJECT('owner', {owner},
         'until', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) + {lease},

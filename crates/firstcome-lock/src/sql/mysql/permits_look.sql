@@ -7,6 +7,4 @@ FROM (
     FROM (SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) AS now) AS c
     LEFT JOIN firstcome_permits AS p ON p.name = {name}
 ) AS r
-LEFT JOIN JSON_TABLE(r.holders, '$[*]' COLUMNS (
-    owner VARCHAR(255) PATH '$.owner', until BIGINT PATH '$.until', alone BIGINT PATH '$.alone', fence BIGINT PATH '$.fence'
-)) AS h ON h.until > r.now;
+LEFT JOIN JSON_TABLE(r.holders, {columns}) AS h ON h.until > r.now;

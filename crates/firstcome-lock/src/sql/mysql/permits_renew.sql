@@ -5,12 +5,10 @@ UPDATE firstcome_permits SET
         SELECT JSON_ARRAYAGG(JSON_OBJECT('owner', h.owner,
             'until', IF(h.owner IN ({owners}), CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED) + {lease}, h.until),
             'alone', h.alone, 'fence', h.fence))
-        FROM JSON_TABLE(firstcome_permits.holders, '$[*]' COLUMNS (
-        owner VARCHAR(255) PATH '$.owner', until BIGINT PATH '$.until', alone BIGINT PATH '$.alone', fence BIGINT PATH '$.fence')) AS h
+        FROM JSON_TABLE(firstcome_permits.holders, {columns}) AS h
         WHERE h.until > CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)
     ), '[]')
 WHERE name = {name} AND EXISTS (
-    SELECT 1 FROM JSON_TABLE(firstcome_permits.holders, '$[*]' COLUMNS (
-        owner VARCHAR(255) PATH '$.owner', until BIGINT PATH '$.until', alone BIGINT PATH '$.alone', fence BIGINT PATH '$.fence')) AS h
+    SELECT 1 FROM JSON_TABLE(firstcome_permits.holders, {columns}) AS h
     WHERE h.owner IN ({owners}) AND h.until > CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)
 );

@@ -1,7 +1,7 @@
 //! Semaphores and read/write locks in PostgreSQL.
 
 use super::{PostgresTable, Type, Value, cell, text};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::sql::permit_row::{PermitStep, Permits};
 
 const LOOK: &str = include_str!("permits_look.sql");
@@ -16,7 +16,7 @@ impl PostgresTable {
         owner: &str,
         request: i64,
         step: PermitStep,
-    ) -> Result<Permits, Failure> {
+    ) -> Result<Permits, Error> {
         let rows = match step {
             PermitStep::Look => self.ask.step(LOOK, &[text(&name), text(&owner)]).await,
             PermitStep::Acquire { lease, not_after, most, waits } => {
@@ -38,7 +38,7 @@ impl PostgresTable {
             }
         };
         let rows = rows?;
-        let row = rows.first().ok_or_else(|| Failure::unexpected("a row"))?;
+        let row = rows.first().ok_or_else(|| Error::unexpected("a row"))?;
         Ok(Permits {
             mine: cell(row, 0)?,
             count: cell(row, 1)?,
@@ -56,7 +56,7 @@ impl PostgresTable {
         name: String,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, Error> {
         let values: [Value<'_>; 3] =
             [(&name, Type::TEXT), (&owners, Type::TEXT_ARRAY), (&lease, Type::INT8)];
         let rows = self.keep.step(RENEW, &values).await?;

@@ -4,7 +4,7 @@ use firstcome_store::sqlite::rusqlite::types::Value;
 use firstcome_store::sqlite::rusqlite::{self, Connection, params};
 
 use super::{SqliteTable, number, text};
-use crate::failure::Failure;
+use crate::error::Error;
 use crate::sql::permit_row::{PermitStep, Permits};
 
 const LOOK: &str = include_str!("permits_look.sql");
@@ -19,7 +19,7 @@ impl SqliteTable {
         owner: &str,
         request: i64,
         step: PermitStep,
-    ) -> Result<Permits, Failure> {
+    ) -> Result<Permits, Error> {
         let (name, owner) = (name.to_owned(), owner.to_owned());
         let mut all = vec![text(&name), text(&owner)];
         match step {
@@ -50,7 +50,7 @@ impl SqliteTable {
         name: String,
         owners: Vec<String>,
         lease: i64,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, Error> {
         let has = |file: &Connection, name: &str, owner: &str| {
             Ok::<_, rusqlite::Error>(look(file, name, owner)?.mine.is_some())
         };

@@ -63,7 +63,7 @@ pub(crate) async fn run(
     if java.is_some() {
         let ratios = ours.cpu.iter().zip(&theirs.cpu).map(|(ours, theirs)| ours / theirs);
         let against = format!("Redisson {}", theirs.text());
-        table.add(what, ours.text(), against, median(ratios.collect()), Budget::AtMost(0.333));
+        table.add(what, ours.text(), against, median(ratios.collect()), Budget::AtMost(0.3));
     } else {
         table.add(what, ours.text(), "-", median(ours.cpu.clone()), Budget::None);
     }
@@ -76,7 +76,7 @@ async fn pairs(locks: &Locks) -> Result<()> {
         .map(|task| {
             let locks = locks.clone();
             tokio::spawn(async move {
-                let lock = locks.lock(&format!("crowd{task}"))?;
+                let lock = locks.mutex(&format!("crowd{task}"))?;
                 for _ in 0..PAIRS {
                     lock.lock().await?.release().await?;
                 }

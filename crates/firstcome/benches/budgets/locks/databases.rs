@@ -104,7 +104,7 @@ async fn all(name: &str, url: &str, place: &Place, table: &mut Table) -> Result<
 
 async fn pairs(name: &str, url: &str, place: &Place, table: &mut Table) -> Result<()> {
     let locks = Locks::connect(url).await?;
-    let lock = locks.lock("pair")?;
+    let lock = locks.mutex("pair")?;
     let (mut ours, mut raw, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     // The first turn warms up. In turns, so that noise on the machine meets both.
     for turn in 0..=TURNS {
@@ -146,7 +146,7 @@ async fn turns(name: &str, url: &str, table: &mut Table) -> Result<()> {
         clients.push(Locks::connect(url).await?);
     }
     for waiter in 0..WAITERS {
-        let lock = clients[waiter % CLIENTS].lock("turns")?;
+        let lock = clients[waiter % CLIENTS].mutex("turns")?;
         tasks.push(tokio::spawn(async move {
             let mut held = Vec::new();
             while Instant::now() < end {
@@ -156,7 +156,7 @@ async fn turns(name: &str, url: &str, table: &mut Table) -> Result<()> {
                 held.push((from, Instant::now()));
                 lease.release().await?;
             }
-            Ok::<_, firstcome_lock::Failure>(held)
+            Ok::<_, firstcome_lock::Error>(held)
         }));
     }
     let mut held = Vec::new();
@@ -191,11 +191,11 @@ async fn rest(name: &str, url: &str, place: &Place, table: &mut Table) -> Result
         return Ok(());
     }
     let holder = Locks::connect(url).await?;
-    let lease = holder.lock("rest")?.lock().await?;
+    let lease = holder.mutex("rest")?.lock().await?;
     let waiting = Locks::connect(url).await?;
     let mut tasks = Vec::new();
     for _ in 0..100 {
-        let lock = waiting.lock("rest")?;
+        let lock = waiting.mutex("rest")?;
         tasks.push(tokio::spawn(async move { drop(lock.lock().await) }));
     }
     let each = count(place).await;
@@ -248,11 +248,11 @@ async fn killed(name: &str, url: &str, table: &mut Table) -> Result<()> {
     let mut late = Vec::new();
     for n in 0..20 {
         let lease = Duration::from_millis(400);
-        let held = locks.lock(&format!("killed{n}"))?.lease(lease).lock().await?;
+        let held = locks.mutex(&format!("killed{n}"))?.lease(lease).lock().await?;
         let ends = Instant::now() + lease;
         // As if its process were gone.
         held.leak();
-        let got = next.lock(&format!("killed{n}"))?.lock().await?;
+        let got = next.mutex(&format!("killed{n}"))?.lock().await?;
         late.push(Instant::now().saturating_duration_since(ends).as_secs_f64() * 1e3);
         got.release().await?;
     }

@@ -46,11 +46,11 @@ pub(crate) async fn run(
 
     let mut late = vec![];
     for _ in 0..DEATHS {
-        let held = ann.lock("killed")?.lease(LEASE).lock().await?;
+        let held = ann.mutex("killed")?.lease(LEASE).lock().await?;
         let begun = Instant::now();
         // To the store it is the same as a process that was killed: nothing of it is heard any more.
         held.leak();
-        let next = bob.lock("killed")?.lock().await?;
+        let next = bob.mutex("killed")?.lock().await?;
         late.push((begun.elapsed().as_secs_f64() - LEASE.as_secs_f64()) * 1e3);
         next.release().await?;
     }
@@ -65,8 +65,8 @@ pub(crate) async fn run(
 
 /// Gives the milliseconds from the release of one client to the acquire of another that waits for it.
 async fn hand_over(server: &Server, ann: &Locks, bob: &Locks) -> Result<f64> {
-    let held: Lease = ann.lock("over")?.lock().await?;
-    let lock = bob.lock("over")?;
+    let held: Lease = ann.mutex("over")?.lock().await?;
+    let lock = bob.mutex("over")?;
     let waiting = tokio::spawn(async move {
         let next = lock.lock().await?;
         let at = Instant::now();

@@ -85,7 +85,7 @@ async fn waiting(locks: usize) -> Result<Option<Rest>> {
     let Some(mut rest) = holding(locks).await? else { return Ok(None) };
     let others = Locks::connect(&rest.server.url()).await?;
     for n in 0..WAITERS {
-        let lock = others.lock(&format!("rest{}", n % locks))?;
+        let lock = others.mutex(&format!("rest{}", n % locks))?;
         // Whether it ever gets it does not matter.
         rest.waiting.push(tokio::spawn(async move { drop(lock.lock().await) }));
     }
@@ -100,7 +100,7 @@ async fn holding(held: usize) -> Result<Option<Rest>> {
     let locks = Locks::connect(&server.url()).await?;
     let mut leases = Vec::new();
     for n in 0..held {
-        leases.push(locks.lock(&format!("rest{n}"))?.lock().await?);
+        leases.push(locks.mutex(&format!("rest{n}"))?.lock().await?);
     }
     Ok(Some(Rest { server, _clients: vec![locks], _leases: leases, waiting: Vec::new() }))
 }

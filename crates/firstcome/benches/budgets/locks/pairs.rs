@@ -79,9 +79,9 @@ pub(crate) async fn run(
 }
 
 async fn take(redis: &Redis, locks: &Locks) -> Result<Figures> {
-    let (lock, ping) = (locks.lock("pair")?, Command::new("PING"));
+    let (lock, ping) = (locks.mutex("pair")?, Command::new("PING"));
     // One after the other: what was dropped may not have been given back yet when the next pair begins.
-    let many: Result<Vec<Lock>, _> = (0..PAIRS).map(|n| locks.lock(&format!("pair{n}"))).collect();
+    let many: Result<Vec<Lock>, _> = (0..PAIRS).map(|n| locks.mutex(&format!("pair{n}"))).collect();
     let many = many?;
     let mut figures = Figures::default();
     // The first turn warms up. In turns, so that noise on the machine meets all of them.

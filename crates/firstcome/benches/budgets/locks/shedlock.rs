@@ -2,7 +2,7 @@
 
 use crate::table::{Budget, Table, median};
 use anyhow::{Context, Result};
-use firstcome_lock::shedlock::ShedLock;
+use firstcome_shedlock::ShedLock;
 use firstcome_testbed::{Postgres, PostgresSettings};
 use std::process::Stdio;
 use std::time::{Duration, Instant};

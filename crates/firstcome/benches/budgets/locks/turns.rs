@@ -152,7 +152,7 @@ async fn one_round(crews: &mut [Crew]) -> Result<Vec<f64>> {
 
 async fn turns(locks: &Locks, waiters: usize) -> Result<Vec<Turn>> {
     let running: Vec<_> = (0..waiters)
-        .map(|_| locks.lock("turns").map(|lock| tokio::spawn(turns_of_one(lock))))
+        .map(|_| locks.mutex("turns").map(|lock| tokio::spawn(turns_of_one(lock))))
         .collect();
     let mut held = Vec::new();
     for task in running {

@@ -78,7 +78,7 @@ mod tests {
         let locks = firstcome_lock::Locks::memory();
         // Of a lease of 10 s nine are trusted, and the command has to be gone at 9.75 s.
         for (grace, told) in [(None, 9000), (Some(ms(300)), 9000), (Some(ms(3000)), 6750)] {
-            let lock = locks.lock("x").unwrap().lease(ms(10_000));
+            let lock = locks.mutex("x").unwrap().lease(ms(10_000));
             let begun = Instant::now();
             let lease = lock.lock().await.unwrap();
             let deadline = Deadline::new(ms(10_000), grace).unwrap();

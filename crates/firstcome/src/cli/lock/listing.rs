@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use firstcome_lock::{Database, Election, Failure, Holder, Leader, Locks};
+use firstcome_lock::{Database, Election, Error, Holder, Leader, Locks};
 use firstcome_store::{Command, Redis};
 use serde_json::{Value, json};
 
@@ -163,7 +163,7 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
     let keys = args.store.keys().await?;
     let names = names(&keys).await;
     keys.close().await;
-    let names = names.map_err(Failure::from)?;
+    let names = names.map_err(Error::from)?;
     let locks = args.store.locks().await?;
     let mut held = Vec::new();
     for name in names {
@@ -171,8 +171,8 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
             Ok(Some(holder)) => held.push((name, holder)),
             Ok(None) => {}
             // A key of another kind, or a name that is none, in the way of one lock hides no other.
-            Err(Failure::Name { .. }) => {}
-            Err(Failure::Store(firstcome_store::Failure::WrongKind { detail })) => {
+            Err(Error::Name { .. }) => {}
+            Err(Error::Store(firstcome_store::Failure::WrongKind { detail })) => {
                 out::talk(format!("note: {name} is no lock: {detail}"));
             }
             Err(failure) => return Err(failure.into()),
@@ -247,7 +247,7 @@ async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 /// Gives who holds a lock, and who leads where it is that of an election.
-async fn look(locks: &Locks, args: &NameArgs) -> Result<Option<(Holder, Option<Leader>)>, Failure> {
+async fn look(locks: &Locks, args: &NameArgs) -> Result<Option<(Holder, Option<Leader>)>, Error> {
     if args.token {
         let holder = locks.token(&args.name)?.inspect().await?;
         return Ok(holder.map(|holder| (holder, None)));

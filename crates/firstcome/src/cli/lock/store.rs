@@ -1,7 +1,7 @@
 //! Which store the locks are in.
 
 use clap::Args;
-use firstcome_lock::{Effect, Failure, Locks};
+use firstcome_lock::{Effect, Error, Locks};
 use firstcome_store::{Options, Redis};
 
 use super::super::complaint::{Complaint, Exit};
@@ -64,7 +64,7 @@ impl StoreArgs {
     pub(super) async fn keys(&self) -> Result<Redis, Complaint> {
         Redis::connect(Options::new(self.url()?))
             .await
-            .map_err(|failure| Failure::from(failure).into())
+            .map_err(|failure| Error::from(failure).into())
     }
 
     fn url(&self) -> Result<&str, Complaint> {
@@ -90,19 +90,19 @@ fn has_scheme(url: &str, schemes: &[&str]) -> bool {
     url.split_once("://").is_some_and(|(scheme, _)| schemes.contains(&scheme))
 }
 
-impl From<Failure> for Complaint {
-    fn from(failure: Failure) -> Self {
+impl From<Error> for Complaint {
+    fn from(failure: Error) -> Self {
         let wrong_words = matches!(
             failure,
-            Failure::Name { .. }
-                | Failure::OutOfRange { .. }
-                | Failure::BareHostName { .. }
-                | Failure::Store(firstcome_store::Failure::Address { .. })
+            Error::Name { .. }
+                | Error::OutOfRange { .. }
+                | Error::BareHostName { .. }
+                | Error::Store(firstcome_store::Failure::Address { .. })
         );
         let exit = match failure.effect() {
             Effect::None if wrong_words => Exit::Usage,
             Effect::None => Exit::Unchanged,
-            Effect::Unknown => Exit::Unknown,
+            Effect::Unknown | _ => Exit::Unknown,
         };
         let complaint = Self::new(exit, failure.to_string());
         match failure.hint() {

@@ -1,0 +1,187 @@
+//! Why a call gave neither a yes nor a no.
+
+use std::time::Duration;
+
+use firstcome_store::{Effect, Passes};
+
+use crate::loss::Loss;
+
+/// Why a call gave neither a yes nor a no.
+///
+/// A lock that somebody else holds is no failure: see [`TryLock::Held`](crate::TryLock::Held).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store gave no usable answer. [`Error::effect`] tells whether it may have done what was asked; where it
+    /// may have, this library is already undoing it in the background.
+    #[error(transparent)]
+    Store(#[from] firstcome_store::Failure),
+    /// The name cannot be used.
+    #[error("the lock's name cannot be used: {reason}")]
+    Name {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// Something else that was given cannot be used.
+    #[error("{what} cannot be used: {reason}")]
+    Unfit {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+        /// What can be used.
+        hint: &'static str,
+    },
+    /// A duration is outside what is possible.
+    #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
+    OutOfRange {
+        /// Which one.
+        what: &'static str,
+        /// What was given.
+        given: Duration,
+        /// The shortest possible.
+        least: Duration,
+        /// The longest possible.
+        most: Duration,
+    },
+    /// A candidate's id is the name of its host and nothing else.
+    #[error(
+        "{host:?} is the name of this host alone, so another process on it could have the same id"
+    )]
+    BareHostName {
+        /// The id.
+        host: String,
+    },
+    /// The answer came when the lease was over, or the store's clock says that the request came too late: the lock
+    /// is not held.
+    #[error("the store answered too late for the lease to be worth anything")]
+    Late,
+    /// The wait was over before the store answered for the first time: nobody knows whether somebody has the lock. What
+    /// the store may still grant is given back in the background.
+    #[error("the store said nothing of the lock {name} for as long as it was waited for")]
+    NoAnswerYet {
+        /// The lock.
+        name: String,
+    },
+    /// Too few replicas acknowledged the lock in time, as [`Builder::replicas`](crate::Builder::replicas) asks for; it has
+    /// been given back.
+    #[error("of {wanted} replicas {acknowledged} acknowledged the lock {name} in time")]
+    #[non_exhaustive]
+    TooFewReplicas {
+        /// The lock.
+        name: String,
+        /// How many had to.
+        wanted: u32,
+        /// How many did.
+        acknowledged: u32,
+    },
+    /// The lease this is about has been lost.
+    #[error("the lease has been lost: {0}")]
+    Lost(Loss),
+    /// Whether the lock is free yet is not known; giving it back goes on in the background, and the lease ends by
+    /// itself. An [`Owner`](crate::Owner) cannot take the lock anew before that.
+    #[error(
+        "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
+    )]
+    Pending {
+        /// The lock.
+        name: String,
+    },
+    /// The owner belongs to another client.
+    #[error("the owner was made by another client")]
+    ForeignOwner,
+    /// The tokio runtime in which this client was made has ended, and with it the client's connections and renewals.
+    #[error("the tokio runtime in which this lock client was made has ended")]
+    RuntimeEnded,
+    /// This client has been closed.
+    #[error("this lock client has been closed")]
+    Closed,
+}
+
+impl Error {
+    /// Tells whether what was asked may have happened.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Store(failure) => failure.effect(),
+            Self::NoAnswerYet { .. } | Self::Pending { .. } => Effect::Unknown,
+            Self::Name { .. }
+            | Self::Unfit { .. }
+            | Self::OutOfRange { .. }
+            | Self::BareHostName { .. }
+            | Self::Late
+            | Self::TooFewReplicas { .. }
+            | Self::Lost(_)
+            | Self::ForeignOwner
+            | Self::RuntimeEnded
+            | Self::Closed => Effect::None,
+        }
+    }
+
+    /// Gives advice on what to do, where there is some.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(failure) => failure.hint(),
+            Self::Name { .. } => Some(
+                "use 1 to 4096 bytes; where a brace is used, one pair of them around some text, as in user:{42}",
+            ),
+            Self::Unfit { hint, .. } => Some(hint),
+            Self::OutOfRange { .. } => Some("choose a duration inside the range, or the default"),
+            Self::BareHostName { .. } => Some(
+                "add what only this process has, as in web1-4711, or give no id: one with a random part is made",
+            ),
+            Self::Late => Some(
+                "try again; if it stays so, the store is overloaded or far away: use a longer lease",
+            ),
+            Self::NoAnswerYet { .. } => Some("wait for longer than one answer of the store takes"),
+            Self::TooFewReplicas { .. } => Some(
+                "see INFO replication at the server: connect more replicas, or ask for fewer or for longer",
+            ),
+            Self::Lost(_) => Some("stop what needed the lock, and take it again"),
+            Self::Pending { .. } => {
+                Some("nothing needs to be done: at the latest the end of the lease frees it")
+            }
+            Self::ForeignOwner => Some("make the owner with the same Locks that makes the lock"),
+            Self::RuntimeEnded => Some(
+                "make a client in each runtime, or one in a runtime that lasts as long as the process",
+            ),
+            Self::Closed => Some("connect again"),
+        }
+    }
+
+    /// Tells whether this passes, and so who is right to try again.
+    pub(crate) fn passes(&self) -> Passes {
+        match self {
+            Self::Store(failure) => failure.passes(),
+            Self::Late
+            | Self::NoAnswerYet { .. }
+            | Self::TooFewReplicas { .. }
+            | Self::Pending { .. } => Passes::ByItself,
+            Self::Name { .. }
+            | Self::Unfit { .. }
+            | Self::OutOfRange { .. }
+            | Self::BareHostName { .. }
+            | Self::Lost(_)
+            | Self::ForeignOwner
+            | Self::RuntimeEnded
+            | Self::Closed => Passes::Never,
+        }
+    }
+
+    /// Tells whether waiting and trying again can help within the time that a call has.
+    pub(crate) fn passes_by_itself(&self) -> bool {
+        self.passes() == Passes::ByItself
+    }
+
+    /// Another transaction has the row of this lock, and nothing changed.
+    pub(crate) fn row_in_use(name: &str) -> Self {
+        let detail = format!("another transaction has the row of the lock {name}");
+        firstcome_store::Failure::Held { place: "the database".to_owned(), detail }.into()
+    }
+
+    /// The store's answer is not what was asked for.
+    pub(crate) fn unexpected(wanted: &str) -> Self {
+        firstcome_store::Failure::Unexpected { detail: format!("not {wanted}") }.into()
+    }
+}

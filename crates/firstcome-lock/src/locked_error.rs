@@ -1,0 +1,50 @@
+//! Why work under a lock did not run, or not to its end.
+
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::loss::Loss;
+use crate::remaining::Remaining;
+
+/// Why work under a lock did not run, or not to its end: see [`Lock::run`](crate::Lock::run).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum LockedError {
+    /// Somebody else had the lock for the whole wait; the work did not begin.
+    #[error("the lock {name} was somebody else's for all of {waited:?}")]
+    #[non_exhaustive]
+    Held {
+        /// The lock.
+        name: String,
+        /// How long it was waited for.
+        waited: Duration,
+        /// How long their lease still runs.
+        remaining: Remaining,
+    },
+    /// The lock was lost while the work was under way, which was stopped where it stood: what it did before, it did.
+    #[error("the lock {name} was lost while its work was under way: {loss}")]
+    #[non_exhaustive]
+    Lost {
+        /// The lock.
+        name: String,
+        /// How it was lost.
+        loss: Loss,
+    },
+    /// The lock could not be asked for; the work did not begin.
+    #[error(transparent)]
+    Error(#[from] Error),
+}
+
+impl LockedError {
+    /// Gives advice on what to do, where there is some.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Held { .. } => Some("try again later, or wait longer"),
+            Self::Lost { .. } => {
+                Some("see how far the work got before doing it again, or choose a longer lease")
+            }
+            Self::Error(failure) => failure.hint(),
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Several locks taken together, all or nothing.
+
+mod attempt;
+mod lease;
+mod wait;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use self::lease::MultiLease;
+use crate::ask::Ask;
+use crate::durations::{LONGEST, within};
+use crate::error::Error;
+use crate::held_lock::LeaseOptions;
+use crate::inject::Mistake;
+use crate::keys::{Keys, Kind};
+use crate::lease::TryLock;
+use crate::lock::check_options;
+use crate::locked_error::LockedError;
+use crate::locks::Locks;
+use crate::run::Finished;
+use crate::shared::Shared;
+use crate::wait::Until;
+
+/// The most names that are taken together: each costs a key at the store and a place in each renewal.
+const MOST_NAMES: usize = 64;
+
+impl Locks {
+    /// Gives the locks of these names as one, 1 to 64 of them, which are taken together or not at all: each is the same lock
+    /// as [`Locks::mutex`] of its name.
+    ///
+    /// On Redis and Valkey they are taken in one step, by one script. In a database and in memory they are taken one after
+    /// the other, sorted by name, and given back as soon as somebody else has one of them: there, for a moment, another may
+    /// find a lock taken that nobody gets. In both cases nothing is held while it waits, so callers whose names overlap never
+    /// wait for each other in a circle, in whatever order they name them.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unfit`] for no names, more than 64, or one that stands there twice; [`Error::Name`] as [`Locks::mutex`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), firstcome_lock::LockedError> {
+    /// let locks = firstcome_lock::Locks::memory();
+    /// let accounts = locks.all(&["account:17", "account:4"])?;
+    /// let moved = accounts.run(async |leases| leases.leases().len()).await?;
+    /// assert_eq!(moved.output, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn all<N: AsRef<str>>(&self, names: &[N]) -> Result<MultiLock, Error> {
+        MultiLock::new(self.shared(), names.iter().map(AsRef::as_ref).collect())
+    }
+}
+
+/// Several locks that are taken together or not at all: see [`Locks::all`]. Nothing is taken until one of its methods is called.
+///
+/// Cheap to clone. By default they are held as long as the [`MultiLease`] lives: they are renewed in the background.
+#[derive(Debug, Clone)]
+pub struct MultiLock {
+    shared: Arc<Shared>,
+    asks: Vec<Ask>,
+}
+
+impl MultiLock {
+    fn new(shared: &Arc<Shared>, mut names: Vec<&str>) -> Result<Self, Error> {
+        if !shared.mistakes.makes(Mistake::TakeUnsorted) {
+            // Whoever has the first of the names that several want can be kept from the rest by none of them.
+            names.sort_unstable();
+        }
+        let twice = names.windows(2).find(|two| two[0] == two[1]).map(|two| two[0]);
+        let reason = match (names.len(), twice) {
+            (0, _) => Some("it is empty".to_owned()),
+            (count, _) if count > MOST_NAMES => Some(format!("it has {count} names")),
+            (_, Some(name)) => Some(format!("{name:?} stands there twice")),
+            _ => None,
+        };
+        if let Some(reason) = reason {
+            let (what, hint) = ("the list of names", "give 1 to 64 names, each once");
+            return Err(Error::Unfit { what, reason, hint });
+        }
+        let options = LeaseOptions { lease: shared.watchdog_lease, renewed: true, at_most: None };
+        let ask = |name| {
+            let keys = Arc::new(Keys::new(Kind::Plain, name)?);
+            Ok(Ask { keys, options, owner: None })
+        };
+        let asks = names.into_iter().map(ask).collect::<Result<_, Error>>()?;
+        Ok(Self { shared: Arc::clone(shared), asks })
+    }
+
+    /// Gives the names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.asks.iter().map(|ask| ask.keys.name.as_str())
+    }
+
+    /// Takes the locks for a fixed time, 50 ms to 100 years, without renewing them.
+    #[must_use]
+    pub fn lease(self, lease: Duration) -> Self {
+        self.with(|options| LeaseOptions { lease, renewed: false, ..options })
+    }
+
+    /// Takes the locks for `lease` at a time, 50 ms to 100 years, renewed as those of
+    /// [`Lock::renewed`](crate::Lock::renewed).
+    #[must_use]
+    pub fn renewed(self, lease: Duration) -> Self {
+        self.with(|options| LeaseOptions { lease, renewed: true, ..options })
+    }
+
+    /// Ends each lease `time` after it was asked for, 50 ms to 100 years, as
+    /// [`Lock::hold_at_most`](crate::Lock::hold_at_most).
+    #[must_use]
+    pub fn hold_at_most(self, time: Duration) -> Self {
+        self.with(|options| LeaseOptions { at_most: Some(time), ..options })
+    }
+
+    fn with(mut self, change: impl Fn(LeaseOptions) -> LeaseOptions) -> Self {
+        for ask in &mut self.asks {
+            ask.options = change(ask.options);
+        }
+        self
+    }
+
+    /// Tries once to take all of the locks.
+    ///
+    /// [`TryLock::Held`] names the first of them that somebody else had, and says that none of them is held by this.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::try_lock`](crate::Lock::try_lock), also if only one of them could not be asked for: what was taken by then is
+    /// given back in the background.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: whatever the store grants to a call that was dropped is given back in the background.
+    pub async fn try_lock(&self) -> Result<TryLock<MultiLease>, Error> {
+        self.check()?;
+        let tried = attempt::attempt(&self.shared, &self.asks, &mut Vec::new(), None).await?;
+        Ok(tried.map(MultiLease::new))
+    }
+
+    /// Waits until all of the locks can be had together.
+    ///
+    /// Between those who wait there is no order, neither in a process nor between processes, and who waits for one of
+    /// the locks alone has a better chance.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::lock`](crate::Lock::lock).
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`MultiLock::try_lock`].
+    pub async fn lock(&self) -> Result<MultiLease, Error> {
+        self.check()?;
+        loop {
+            let waited = wait::wait(&self.shared, &self.asks, Until::Got).await?;
+            if let TryLock::Acquired(leases) = waited {
+                return Ok(MultiLease::new(leases));
+            }
+        }
+    }
+
+    /// Waits for at most `wait`, up to 100 years, until all of the locks can be had together; zero is
+    /// [`MultiLock::try_lock`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::lock_within`](crate::Lock::lock_within).
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`MultiLock::try_lock`].
+    pub async fn lock_within(&self, wait: Duration) -> Result<TryLock<MultiLease>, Error> {
+        self.check()?;
+        within("a wait", wait, Duration::ZERO, LONGEST)?;
+        if wait.is_zero() {
+            return self.try_lock().await;
+        }
+        let waited = wait::wait(&self.shared, &self.asks, Until::at(wait)).await?;
+        Ok(waited.map(MultiLease::new))
+    }
+
+    /// Waits for the locks, runs `work`, and gives them back: as [`Lock::run`](crate::Lock::run), where the loss of one lock
+    /// stops the work.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lock::run`](crate::Lock::run).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Lock::run`](crate::Lock::run).
+    pub async fn run<T>(
+        &self,
+        work: impl AsyncFnOnce(&MultiLease) -> T,
+    ) -> Result<Finished<T>, LockedError> {
+        self.lock().await?.finish(work).await
+    }
+
+    /// Waits for the locks for at most `wait`, up to 100 years, zero to try once; then as [`MultiLock::run`].
+    ///
+    /// # Errors
+    ///
+    /// As [`MultiLock::run`], and [`LockedError::Held`] with the name of one that somebody else had.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`MultiLock::run`].
+    pub async fn run_within<T>(
+        &self,
+        wait: Duration,
+        work: impl AsyncFnOnce(&MultiLease) -> T,
+    ) -> Result<Finished<T>, LockedError> {
+        match self.lock_within(wait).await? {
+            TryLock::Acquired(leases) => leases.finish(work).await,
+            TryLock::Held { name, remaining } => {
+                Err(LockedError::Held { name, waited: wait, remaining })
+            }
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.asks.iter().try_for_each(|ask| check_options(ask.options))
+    }
+}

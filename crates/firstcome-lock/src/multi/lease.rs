@@ -1,0 +1,121 @@
+//! Several locks that are held together.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use crate::error::Error;
+use crate::lease::{Lease, Released};
+use crate::locked_error::LockedError;
+use crate::loss::Loss;
+use crate::run::Finished;
+use crate::while_valid::run_while;
+
+/// Several locks, held together for a while.
+///
+/// Dropping it gives them back in the background; [`MultiLease::release`] does so and says what became of them.
+#[derive(Debug)]
+#[must_use = "dropping the lease gives the locks back"]
+pub struct MultiLease {
+    leases: Vec<Lease>,
+    /// How the first of them was lost.
+    loss: OnceLock<Loss>,
+}
+
+impl MultiLease {
+    pub(super) fn new(leases: Vec<Lease>) -> Self {
+        Self { leases, loss: OnceLock::new() }
+    }
+
+    /// Gives the lease of each lock, in the order of their names: with its name, and the fence for what that lock protects.
+    pub fn leases(&self) -> &[Lease] {
+        &self.leases
+    }
+
+    /// Gives the lease of the lock of this name, if it is one of them.
+    pub fn of(&self, name: &str) -> Option<&Lease> {
+        self.leases.iter().find(|lease| lease.name() == name)
+    }
+
+    /// Tells whether all of the locks can still be relied on: see [`Lease::is_valid`]. The loss of one is the loss of the whole.
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.loss.get().is_none() && self.leases.iter().all(Lease::is_valid)
+    }
+
+    /// Gives how long all of the locks can be relied on if nothing is renewed; zero once one is lost.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.leases.iter().map(Lease::remaining).min().unwrap_or_default()
+    }
+
+    /// Waits until one of the locks can no longer be relied on: see [`Lease::lost`].
+    ///
+    /// The others stay taken until this is given back.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe. A later call sees the same outcome.
+    pub async fn lost(&self) -> Loss {
+        let mut losses: FuturesUnordered<_> = self.leases.iter().map(Lease::lost).collect();
+        match (self.loss.get(), losses.next().await) {
+            (Some(loss), _) => *loss,
+            (None, Some(loss)) => *self.loss.get_or_init(|| loss),
+            (None, None) => std::future::pending().await,
+        }
+    }
+
+    /// Runs `work` for as long as all of the locks can be relied on: see [`Lease::while_valid`].
+    ///
+    /// # Errors
+    ///
+    /// How the first of them was lost.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Lease::while_valid`].
+    pub async fn while_valid<T>(&self, work: impl Future<Output = T>) -> Result<T, Loss> {
+        run_while(|| self.is_valid(), || self.lost(), work).await
+    }
+
+    /// Gives all of the locks back and says what became of them: [`Released::Free`] if that is so of each, otherwise what is
+    /// said of the first of which it is not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Lease::release`], of the first that fails; the others are given back all the same.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: once this was called the locks are given back, whether or not the answers are waited for.
+    pub async fn release(self) -> Result<Released, Error> {
+        let released = join_all(self.leases.into_iter().map(Lease::release)).await;
+        let mut all = Ok(Released::Free);
+        for one in released {
+            match one {
+                Ok(Released::Free) => {}
+                Ok(lost) if matches!(all, Ok(Released::Free)) => all = Ok(lost),
+                Err(failure) if all.is_ok() => all = Err(failure),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        all
+    }
+
+    /// Runs `work` and gives the locks back.
+    pub(super) async fn finish<T>(
+        self,
+        work: impl AsyncFnOnce(&Self) -> T,
+    ) -> Result<Finished<T>, LockedError> {
+        match self.while_valid(work(&self)).await {
+            Ok(output) => Ok(Finished { output, released: self.release().await }),
+            Err(loss) => {
+                let lost = self.leases.iter().find(|lease| !lease.is_valid());
+                let name = lost.map_or_else(String::new, |lease| lease.name().to_owned());
+                Err(LockedError::Lost { name, loss })
+            }
+        }
+    }
+}

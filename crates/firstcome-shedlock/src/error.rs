@@ -1,0 +1,106 @@
+//! Why a call gave neither a yes nor a no.
+
+use std::time::Duration;
+
+use firstcome_store::Effect;
+
+/// Why a call gave neither a yes nor a no.
+///
+/// A lock that somebody else holds is no error: see [`ShedLock::lock`](crate::ShedLock::lock).
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The store gave no usable answer. [`Error::effect`] tells whether it may have done what was asked; where it
+    /// may have, this library is already undoing it in the background.
+    #[error(transparent)]
+    Store(#[from] firstcome_store::Failure),
+    /// A name or a setting cannot be used.
+    #[error("{what} cannot be used: {reason}")]
+    Unfit {
+        /// Which one.
+        what: &'static str,
+        /// What is wrong with it.
+        reason: String,
+        /// What can be used.
+        hint: &'static str,
+    },
+    /// The table is not in the database, or not where names without a schema are looked for.
+    #[error("the database has no table {table}")]
+    NoTable {
+        /// As it was given.
+        table: String,
+    },
+    /// A duration is outside what is possible.
+    #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
+    OutOfRange {
+        /// Which one.
+        what: &'static str,
+        /// What was given.
+        given: Duration,
+        /// The shortest possible.
+        least: Duration,
+        /// The longest possible.
+        most: Duration,
+    },
+    /// The answer came when the lock was worth nothing any more: it is not held.
+    #[error("the store answered too late for the lock to be worth anything")]
+    Late,
+    /// Whether the lock is free yet is not known; giving it back goes on in the background, and it ends by itself.
+    #[error(
+        "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
+    )]
+    Pending {
+        /// The lock.
+        name: String,
+    },
+    /// This client has been closed.
+    #[error("this ShedLock client has been closed")]
+    Closed,
+}
+
+impl Error {
+    /// Tells whether what was asked may have happened.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self {
+            Self::Store(failure) => failure.effect(),
+            Self::Pending { .. } => Effect::Unknown,
+            Self::Unfit { .. }
+            | Self::NoTable { .. }
+            | Self::OutOfRange { .. }
+            | Self::Late
+            | Self::Closed => Effect::None,
+        }
+    }
+
+    /// Gives advice on what to do, where there is some.
+    #[must_use]
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::Store(failure) => failure.hint(),
+            Self::Unfit { hint, .. } => Some(hint),
+            Self::NoTable { .. } => Some(
+                "make it, with create_table or with the statement in the documentation, or name the one that is there",
+            ),
+            Self::OutOfRange { .. } => Some("choose a duration inside the range"),
+            Self::Late => Some(
+                "try again; if it stays so, the store is overloaded or far away: use a longer lock_at_most_for",
+            ),
+            Self::Pending { .. } => {
+                Some("nothing needs to be done: at the latest the end of lock_at_most_for frees it")
+            }
+            Self::Closed => Some("connect again"),
+        }
+    }
+
+    /// Tells whether waiting and trying again can help within the time that a call has.
+    pub(crate) fn passes_by_itself(&self) -> bool {
+        match self {
+            Self::Store(failure) => failure.passes_by_itself(),
+            Self::Late | Self::Pending { .. } => true,
+            Self::Unfit { .. } | Self::NoTable { .. } | Self::OutOfRange { .. } | Self::Closed => {
+                false
+            }
+        }
+    }
+}

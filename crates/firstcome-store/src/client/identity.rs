@@ -1,0 +1,31 @@
+//! Who a client is: the name of its host, and an id that nobody else has.
+
+/// Gives the host's name as the operating system has it; `None` where it says none.
+#[must_use]
+pub fn host_name() -> Option<String> {
+    let named = std::fs::read_to_string("/proc/sys/kernel/hostname").ok();
+    let named = named.or_else(|| std::env::var("HOSTNAME").ok());
+    named.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty())
+}
+
+/// Makes a random UUID, version 4, of the operating system's random numbers.
+///
+/// What a process computes by itself would be the same in its copies, as a server that forks for each worker makes them.
+///
+/// # Panics
+///
+/// Panics where the operating system has no random numbers.
+#[must_use]
+pub fn random_uuid() -> String {
+    let number = || getrandom::u64().expect("the operating system has random numbers");
+    let high = number() & 0xffff_ffff_ffff_0fff | 0x4000;
+    let low = number() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
+    format!(
+        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        high >> 32,
+        high >> 16 & 0xffff,
+        high & 0xffff,
+        low >> 48,
+        low & 0xffff_ffff_ffff,
+    )
+}
