@@ -1,5 +1,7 @@
 //! Connections and servers that go away in the middle of things, each also with the mistake that the client must not make.
 
+use std::time::Duration;
+
 use firstcome_lock::{Builder, Effect, Lock, Locks, Loss, Mistake, Options, TryLock};
 use firstcome_testbed::{Fault, Proxy, Redis};
 
@@ -19,29 +21,37 @@ async fn through(proxy: &Proxy, redis: &Redis, builder: Builder) -> Locks {
     builder.connect(options).await.unwrap()
 }
 
-/// Gives whether one who waits for `x` notices a release that was announced while its connections were cut.
-async fn notices_a_release_during_a_cut(builder: Builder) -> Option<bool> {
+/// Gives whether one who waits for `x`, for so long, notices a release that was announced while its connections were cut.
+async fn notices_a_release_during_a_cut(builder: Builder, within: Duration) -> Option<bool> {
     let redis = Redis::start()?;
     let proxy = Proxy::start(redis.port()).await;
     let (ann, bob) = (through(&proxy, &redis, builder).await, client_of(&redis).await);
-    let lease = take(&bob.mutex("x").unwrap()).await;
+    // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
+    let lease = take(&bob.mutex("x").unwrap().lease(3600 * SECOND)).await;
     let lock = ann.mutex("x").unwrap();
-    let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
+    let tries = scripts_run(&redis) + 2;
+    let waiter = tokio::spawn(async move { lock.lock_within(within).await });
     until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
+    // Once it knows that it listens, it tries again: from then on it waits.
+    until("it waits", async || scripts_run(&redis) >= tries).await;
     proxy.set(Fault::Refuse);
     until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
     lease.release().await.unwrap();
     proxy.set(Fault::None);
-    // Where it does not look, the lease of 30 s it was told of is the next thing it waits for.
     Some(waiter.await.unwrap().unwrap().acquired().is_some())
+}
+
+fn scripts_run(redis: &Redis) -> u64 {
+    redis.calls_of("evalsha") + redis.calls_of("eval")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_release_during_a_cut_is_noticed() {
-    let Some(noticed) = notices_a_release_during_a_cut(Locks::builder()).await else { return };
+    let noticed = notices_a_release_during_a_cut(Locks::builder(), 60 * SECOND).await;
+    let Some(noticed) = noticed else { return };
     assert!(noticed);
-    let mistaken = notices_a_release_during_a_cut(making(Mistake::IgnoreCut)).await;
-    assert_eq!(mistaken, Some(false));
+    let mistaken = making(Mistake::IgnoreCut);
+    assert_eq!(notices_a_release_during_a_cut(mistaken, 5 * SECOND).await, Some(false));
 }
 
 /// The connection for messages is cut and cannot be had again: the waiter goes on by asking.
@@ -56,12 +66,11 @@ async fn one_who_cannot_listen_any_more_asks() {
         // Far longer than anybody waits here, so that its end cannot be what wakes the waiter.
         let lease = take(&bob.mutex("x").unwrap().lease(3600 * SECOND)).await;
         let lock = ann.mutex("x").unwrap();
-        let tries = redis.calls_of("evalsha") + redis.calls_of("eval") + 2;
+        let tries = scripts_run(&redis) + 2;
         let waiter = tokio::spawn(async move { lock.lock_within(5 * SECOND).await });
         until("it listens", async || redis.ask(LISTENING).ends_with(":1")).await;
         // Once it knows that it listens, it tries again: from then on it waits.
-        until("it waits", async || redis.calls_of("evalsha") + redis.calls_of("eval") >= tries)
-            .await;
+        until("it waits", async || scripts_run(&redis) >= tries).await;
         assert_eq!(redis.ask("ACL SETUSER ann resetchannels"), "+OK");
         until("it is cut", async || redis.ask(LISTENING).ends_with(":0")).await;
         lease.release().await.unwrap();

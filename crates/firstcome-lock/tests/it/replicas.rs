@@ -24,7 +24,7 @@ async fn pair() -> Option<(Redis, Redis)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_taken_is_on_the_replica() {
     let Some((master, replica)) = pair().await else { return };
-    let locks = Locks::builder().replicas(1, ms(500));
+    let locks = Locks::builder().replicas(1, SECOND);
     let locks = locks.connect(Options::new(master.url())).await.unwrap();
     for lock in [locks.mutex("x").unwrap(), locks.token("t").unwrap()] {
         let lease = take(&lock).await;
@@ -99,7 +99,7 @@ async fn replicas_that_cannot_be_asked_for_are_refused() {
 async fn no_lock_is_taken_that_the_next_master_would_not_know() {
     let Some(mut sentinels) = Sentinels::start() else { return };
     let options = || Options::new(sentinels.url()).heartbeat(ms(500)).answer_within(ms(1000));
-    let builder = Locks::builder().watchdog(15 * SECOND).ride_out(SECOND).replicas(1, ms(500));
+    let builder = Locks::builder().watchdog(15 * SECOND).ride_out(SECOND).replicas(1, SECOND);
     let locks = builder.connect(options()).await.unwrap();
     let looks = Locks::builder().connect(options()).await.unwrap();
     let kept = locks.mutex("kept").unwrap().lock_within(20 * SECOND).await.unwrap().acquired();
