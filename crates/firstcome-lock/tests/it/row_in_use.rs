@@ -1,9 +1,11 @@
 //! A row that somebody else's transaction keeps, and locks beside it.
 
+use std::time::Duration;
+
 use firstcome_lock::{Lease, Locks};
 use firstcome_testbed::{MariaDb, Postgres};
 
-use crate::stage::{SECOND, Stage, ms, take};
+use crate::stage::{Stage, take, until};
 
 /// A database, and a way to keep one of its rows for a while.
 struct Scene {
@@ -11,8 +13,10 @@ struct Scene {
     keep: Box<dyn FnOnce(&str) + Send>,
 }
 
-/// How long a row is kept.
-const WHILE: u64 = 7;
+/// How long a row is kept, in seconds: long enough for two renewals, too short for a lease to run out.
+const WHILE: u64 = 13;
+/// Renewed each sixth of it.
+const LEASE: Duration = Duration::from_secs(30);
 
 impl Scene {
     fn postgres() -> Option<Self> {
@@ -38,21 +42,32 @@ impl Scene {
 
     /// Keeps the row that `select` finds, which is that of the first lease, and looks whether the second one lives on.
     async fn the_other_lives_on(self, select: &'static str, [kept, other]: [Lease; 2]) {
-        // Its renewal is tried for all of this time.
-        kept.extend(20 * SECOND).await.unwrap();
         let keep = self.keep;
         let neighbour = std::thread::spawn(move || keep(select));
-        tokio::time::sleep(ms(WHILE * 1000 - 500)).await;
-        assert!(other.is_valid(), "nobody touched its row");
-        assert!(kept.is_valid());
-        neighbour.join().unwrap();
-        tokio::time::sleep(ms(1500)).await;
+        let mut left = [kept.remaining(), other.remaining()];
+        let mut renewed_alone = 0;
+        until("the other is renewed twice while the kept one is not", || {
+            let before = std::mem::replace(&mut left, [kept.remaining(), other.remaining()]);
+            if left[0] > before[0] {
+                renewed_alone = 0;
+            }
+            renewed_alone += u32::from(left[1] > before[1]);
+            std::future::ready(renewed_alone == 2)
+        })
+        .await;
+        assert!(!neighbour.is_finished(), "its row is still kept");
         assert!(kept.is_valid() && other.is_valid());
+        neighbour.join().unwrap();
+        left = [kept.remaining(), other.remaining()];
+        until("both are renewed", || {
+            std::future::ready(kept.remaining() > left[0] && other.remaining() > left[1])
+        })
+        .await;
     }
 }
 
 async fn of_locks(scene: Scene) {
-    let ann = scene.stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
+    let ann = scene.stage.client_with(Locks::builder().watchdog(LEASE)).await;
     let leases =
         [take(&ann.mutex("kept").unwrap()).await, take(&ann.mutex("other").unwrap()).await];
     let row = "SELECT name FROM firstcome_locks WHERE name = 'kept'";
@@ -60,7 +75,7 @@ async fn of_locks(scene: Scene) {
 }
 
 async fn of_permits(scene: Scene) {
-    let ann = scene.stage.client_with(Locks::builder().watchdog(3 * SECOND)).await;
+    let ann = scene.stage.client_with(Locks::builder().watchdog(LEASE)).await;
     let permit = |name| ann.semaphore(name, 2).unwrap();
     let leases = [take(&permit("kept")).await, take(&permit("other")).await];
     let row = "SELECT name FROM firstcome_permits WHERE name = 'semaphore:kept'";
