@@ -3,7 +3,7 @@
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
-use firstcome_sim::plan::{Fault, Plan, What};
+use firstcome_sim::plan::{Fault, Plan, Step, What};
 use firstcome_sim::trial::{shorten, trial, until_noticed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -65,6 +65,24 @@ fn a_history_that_fails_is_made_shorter_and_fails_still() {
     let kept = shorten(&plan, mistake, promise, Duration::from_secs(5));
     assert!(kept.len() < plan.steps.len(), "{} of {}", kept.len(), plan.steps.len());
     assert!(trial(&plan.only(&kept), mistake, None).breaks(promise));
+}
+
+/// A node of a slot that is not there: nothing that a plan has, so that the simulation itself breaks.
+#[test]
+fn a_simulation_that_panics_names_its_world() {
+    let mut plan = Plan::draw(7);
+    let at = Duration::from_millis(1);
+    plan.steps.insert(0, Step { at, what: What::Fault(Fault::Crash { slot: 99, down: at }) });
+    let mistake = mistakes::named("answer_while_stale");
+    let panicked = std::panic::catch_unwind(|| trial(&plan, mistake, None)).expect_err("it panics");
+    let said = panicked.downcast_ref::<String>().expect("a message");
+    assert!(said.contains("in world 7, to be seen with --seed 7"), "{said}");
+    assert!(said.contains("nodes.rs") && said.contains("index"), "{said}");
+    // The next world on this thread is as if there had been none before.
+    let plan = Plan::draw(0);
+    let here = trial(&plan, None, None).world_run.hash;
+    let apart = std::thread::spawn(move || trial(&plan, None, None).world_run.hash);
+    assert_eq!(here, apart.join().expect("a world without a panic"));
 }
 
 #[test]
