@@ -3,7 +3,7 @@
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
-use firstcome_sim::plan::{Fault, Plan, Step, What};
+use firstcome_sim::plan::{Fault, Plan, Step, Want, What};
 use firstcome_sim::trial::{shorten, trial, until_noticed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -92,6 +92,30 @@ fn a_mistake_is_forgotten_after_its_world() {
     let before = trial(&plan, None, None).world_run.hash;
     drop(trial(&plan, mistake, None));
     assert_eq!(trial(&plan, None, None).world_run.hash, before);
+}
+
+/// Two operators with the same ids, and cancels that name no pool where there is one and where there are several: both
+/// are in the first worlds, and so are those who would notice that the rules mix them up.
+#[test]
+fn ids_of_two_keys_and_cancels_without_a_pool_are_in_the_first_worlds() {
+    let (mut keys, mut cancels) = (BTreeSet::new(), BTreeSet::new());
+    for plan in (0..30).map(Plan::draw) {
+        for step in &plan.steps {
+            let What::Ask(ask) = &step.what else { continue };
+            keys.extend(ask.order.id.map(|id| (id, ask.order.who)));
+            if let Want::Cancel { campaign, names_pool: false, .. } = &ask.want {
+                let campaign = &plan.campaigns[*campaign];
+                cancels.insert(campaign.pools.len() + usize::from(campaign.venue.is_some()) > 1);
+            }
+        }
+    }
+    assert!(keys.contains(&("1", "desk")) && keys.contains(&("1", "office")), "{keys:?}");
+    assert_eq!(cancels.len(), 2, "of one pool and of several");
+    for name in ["cancel_in_first_pool", "ids_of_all_keys"] {
+        let mistake = mistakes::named(name).expect("a world can make it");
+        let noticed = until_noticed(mistake, 60, 2);
+        assert_eq!(noticed.map(|(_, promise)| promise), Some("decided_by_the_rules"), "{name}");
+    }
 }
 
 /// The lock refuses in a third of the worlds, with errors that pass and with one that does not, and a node that ends its
