@@ -19,6 +19,9 @@ use std::time::Duration;
 /// How often a person asks at least who does not give up.
 pub(crate) const INSISTS: u32 = 200;
 
+/// The operator who is there in every world, without an id.
+const DESK: Order<'static> = Order { id: None, who: "desk" };
+
 /// The plan of a world.
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -1,16 +1,13 @@
 //! Draws two operators who give their commands the same ids, each with a key of their own, and cancels that name no pool.
 
 use super::draw::{ms, random_moment};
-use super::{Ask, INSISTS, Plan, Want, What};
+use super::{Ask, DESK, INSISTS, Plan, Want, What};
 use fastrand::Rng;
 use firstcome_core::Command;
 use firstcome_core::command::{Encoded, Order};
 
-/// The operator who is there in every world, without an id.
-pub(super) const DESK: Order<'static> = Order { id: None, who: "desk" };
-
 /// The names of the two keys.
-const KEYS: [&str; 2] = ["desk", "office"];
+const KEYS: [&str; 2] = [DESK.who, "office"];
 
 /// The ids of commands: each operator begins with the first.
 const IDS: [&str; 12] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"];

@@ -1,7 +1,6 @@
 //! Draws a plan from a seed.
 
-use super::desks::DESK;
-use super::{Ask, Campaign, Cut, Fault, INSISTS, Plan, Step, Want, What};
+use super::{Ask, Campaign, Cut, DESK, Fault, INSISTS, Plan, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::LEVEL;

@@ -1,8 +1,7 @@
 //! Venues with a seat map, and the people who hold, change, confirm or leave seats there.
 
-use super::desks::DESK;
 use super::draw::{between, ms, random_moment};
-use super::{Plan, Want};
+use super::{DESK, Plan, Want};
 use fastrand::Rng;
 use firstcome_core::Command;
 use firstcome_core::command::{BestPick, Encoded, Late, Pick, Step, Wanted};
