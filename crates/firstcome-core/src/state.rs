@@ -397,7 +397,8 @@ impl State {
         };
         self.orders.forget(self.service);
         // The ids of different keys are apart; those of before the raise are still known to all.
-        let who = if self.stamp.level < 2 { "" } else { order.who };
+        let apart = self.stamp.level >= 2 && !inject(Mistake::IdsOfAllKeys);
+        let who = if apart { order.who } else { "" };
         match self.orders.look_up(who, id, content) {
             Known::Same(outcome) => return outcome,
             Known::Other => return Refusal::IdReused.into(),

@@ -112,6 +112,10 @@ pub enum Mistake {
     ExpiryBreaksRule,
     /// In the rules, when an entry is skipped.
     SkipForgetsNumber,
+    /// In the rules, when somebody cancels without naming a pool.
+    CancelInFirstPool,
+    /// In the rules, before an operator's command runs.
+    IdsOfAllKeys,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -156,7 +160,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 52] = {
+    pub const ALL: [Self; 54] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -184,7 +188,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 52] = [
+const TABLE: [(Mistake, &str, &str); 54] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -237,6 +241,8 @@ const TABLE: [(Mistake, &str, &str); 52] = [
     (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
     (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
     (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),
+    (Mistake::CancelInFirstPool, "cancel_in_first_pool", "a cancel without a pool is decided in the first pool, though the campaign has several"),
+    (Mistake::IdsOfAllKeys, "ids_of_all_keys", "ids of operators' commands are looked up over all keys"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

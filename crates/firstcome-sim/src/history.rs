@@ -1,7 +1,7 @@
 //! The history of a world, as the judge reads it: requests and replies, the entries that any server of the store ever
 //! had, and the faults.
 
-use firstcome_core::command::{Encoded, Steer};
+use firstcome_core::command::{Encoded, Order, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::results::Kind;
 use firstcome_core::{NodeId, Outcome, Settings, Timestamp};
@@ -29,7 +29,7 @@ pub enum Asked {
     Cancel {
         /// In which campaign.
         campaign: String,
-        /// In which pool; not said where the space is of a level that lets it be left out.
+        /// In which pool, if that is said.
         pool: Option<String>,
         /// Whose claim.
         subject: String,
@@ -44,6 +44,8 @@ pub enum Asked {
         campaign: String,
         /// As it is to be.
         settings: Box<Settings>,
+        /// Which operator asks, and under which id.
+        order: Order<'static>,
     },
     /// To pause, resume, close or archive a campaign.
     Steer {
@@ -51,6 +53,8 @@ pub enum Asked {
         campaign: String,
         /// How.
         steer: Steer,
+        /// Which operator asks, and under which id.
+        order: Order<'static>,
     },
     /// To raise the space to the newest level.
     Raise,

@@ -63,6 +63,7 @@ mod wait_queue;
 mod wanted;
 
 use crate::history::{Asked, Exchange, History, Moment, Reply};
+use firstcome_core::command::Order;
 use firstcome_node::Decided;
 use replay::Replay;
 use std::fmt;
@@ -163,9 +164,9 @@ impl fmt::Display for Question<'_> {
                 write!(f, "{who:?} cancelled {subject:?} in {campaign}{pool}, rank {rank},")
             }
             Asked::Raise => write!(f, "the operator raised the space"),
-            Asked::Put { campaign, .. } => write!(f, "the operator put {campaign}"),
-            Asked::Steer { campaign, steer } => {
-                write!(f, "the operator told {campaign} to {steer:?}")
+            Asked::Put { campaign, order, .. } => write!(f, "{} put {campaign}", Operator(*order)),
+            Asked::Steer { campaign, steer, order } => {
+                write!(f, "{} told {campaign} to {steer:?}", Operator(*order))
             }
             Asked::On { command, wait } if wait.is_zero() => {
                 write!(f, "somebody asked {command:?}")
@@ -174,6 +175,17 @@ impl fmt::Display for Question<'_> {
                 write!(f, "somebody asked {command:?}, waiting {wait:?},")
             }
         }
+    }
+}
+
+/// An operator, with the id of the command.
+struct Operator(Order<'static>);
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Order { id, who } = self.0;
+        let id = id.map_or(String::new(), |id| format!(" under id {id:?}"));
+        write!(f, "operator {who:?}{id}")
     }
 }
 

@@ -4,10 +4,10 @@
 use crate::environment::Environment;
 use crate::history::{Asked, Exchange, Reply};
 use crate::nodes::Slots;
-use crate::plan::{Ask, Campaign, Want};
+use crate::plan::{Ask, Campaign, INSISTS, Want};
 use crate::store::BEGIN;
 use fastrand::Rng;
-use firstcome_core::command::{Encoded, Expect, Order, Steer};
+use firstcome_core::command::{Encoded, Expect, Steer};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{By, Confirmation, Missing, RankedUnit};
 use firstcome_core::settings::{Opens, PoolSettings};
@@ -22,9 +22,6 @@ use tokio::time::{sleep, timeout};
 
 /// How long a person waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(8);
-
-/// How often a person asks at least who does not give up.
-const INSISTS: u32 = 200;
 
 /// By campaign, pool and subject.
 type Ranks = HashMap<(usize, usize, u32), u32>;
@@ -50,7 +47,7 @@ impl People {
         let mut heard: Option<Position> = None;
         let mut pause = 20;
         for again in 0..=ask.retries {
-            let Some(asked) = self.asked(&ask.want) else { return };
+            let Some(asked) = self.asked(&ask) else { return };
             let min = heard.filter(|_| ask.sends_position);
             let reply = self.ask_once(slot, asked, min, random.u64(..)).await;
             match reply {
@@ -78,10 +75,12 @@ impl People {
     }
 
     /// Puts what a person wants into the words of the moment; none if there is nothing to ask.
-    fn asked(&self, want: &Want) -> Option<Asked> {
+    fn asked(&self, ask: &Ask) -> Option<Asked> {
+        let order = ask.order;
         let name = |campaign: &usize| self.environment.plan.campaigns[*campaign].name.clone();
         let who = |subject: &u32| format!("s{subject}");
-        Some(match want {
+        let steered = |campaign, steer| Asked::Steer { campaign: name(campaign), steer, order };
+        Some(match &ask.want {
             Want::Claim { campaign, pool, subject } => Asked::Claim {
                 campaign: name(campaign),
                 pool: pool
@@ -91,15 +90,12 @@ impl People {
             Want::Nowhere(subject) => {
                 Asked::Claim { campaign: "nowhere".to_owned(), pool: None, subject: who(subject) }
             }
-            Want::Cancel { campaign, pool, subject, operator } => {
+            Want::Cancel { campaign, pool, names_pool, subject, operator } => {
                 let known = self.ranks.lock().unwrap_or_else(PoisonError::into_inner);
                 let of = &self.environment.plan.campaigns[*campaign];
-                // Some do not say it where there is one: of a space of level 1 that is refused.
-                let only = of.pools.len() == 1 && of.venue.is_none();
-                let said = !(only && subject % 3 == 0);
                 Asked::Cancel {
                     campaign: name(campaign),
-                    pool: said.then(|| of.pool(*pool).to_owned()),
+                    pool: names_pool.then(|| of.pool(*pool).to_owned()),
                     subject: who(subject),
                     rank: *known.get(&(*campaign, *pool, *subject))?,
                     operator: *operator,
@@ -111,12 +107,11 @@ impl People {
                     &self.environment.plan.campaigns[*campaign],
                     *capacity,
                 )),
+                order,
             },
-            Want::Pause(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Pause },
-            Want::Resume(campaign) => {
-                Asked::Steer { campaign: name(campaign), steer: Steer::Resume }
-            }
-            Want::Close(campaign) => Asked::Steer { campaign: name(campaign), steer: Steer::Close },
+            Want::Pause(campaign) => steered(campaign, Steer::Pause),
+            Want::Resume(campaign) => steered(campaign, Steer::Resume),
+            Want::Close(campaign) => steered(campaign, Steer::Close),
             Want::Raise => Asked::Raise,
             Want::On { command, wait } => Asked::On { command: command.clone(), wait: *wait },
         })
@@ -221,7 +216,6 @@ async fn serve(
     recorder: &WaitRecorder,
 ) -> Result<Answer, Failure> {
     let intake = server.intake();
-    let order = Order { id: None, who: "desk" };
     match &asked {
         Asked::Claim { campaign, pool, subject } => {
             intake.claim(campaign, pool.as_deref(), subject, min).await
@@ -233,12 +227,13 @@ async fn serve(
             let cancel = Command::Cancel { campaign, pool, subject, rank, by, reason, who };
             decide_at(intake, &cancel, min).await
         }
-        Asked::Put { campaign, settings } => {
-            let (settings, expect) = ((**settings).clone(), Expect::Anything);
+        Asked::Put { campaign, settings, order } => {
+            let (settings, expect, order) = ((**settings).clone(), Expect::Anything, *order);
             decide_at(intake, &Command::Put { campaign, settings, expect, order }, min).await
         }
-        Asked::Steer { campaign, steer } => {
-            decide_at(intake, &Command::Steer { campaign, steer: *steer, order }, min).await
+        Asked::Steer { campaign, steer, order } => {
+            let (steer, order) = (*steer, *order);
+            decide_at(intake, &Command::Steer { campaign, steer, order }, min).await
         }
         Asked::Raise => intake.raise_level("desk").await.map_err(|why| match why {
             CannotRaise::Failed(failure) => failure,

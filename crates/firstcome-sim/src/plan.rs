@@ -3,6 +3,7 @@
 //! Everything is drawn before the world begins, so that a part of it can be left out and the rest
 //! stays what it was: that is how a history that fails is made shorter.
 
+mod desks;
 mod draw;
 mod refusals;
 mod scenarios;
@@ -11,9 +12,15 @@ mod venues;
 pub use venues::{Seat, Venue};
 
 use crate::history::Durability;
-use firstcome_core::command::Encoded;
+use firstcome_core::command::{Encoded, Order};
 use firstcome_core::settings::HoldSettings;
 use std::time::Duration;
+
+/// How often a person asks at least who does not give up.
+pub(crate) const INSISTS: u32 = 200;
+
+/// The operator who is there in every world, without an id.
+const DESK: Order<'static> = Order { id: None, who: "desk" };
 
 /// The plan of a world.
 #[derive(Clone, Debug)]
@@ -103,6 +110,8 @@ pub struct Ask {
     pub slot: usize,
     /// What for.
     pub want: Want,
+    /// Under which key and id, where an operator asks.
+    pub order: Order<'static>,
     /// How many times it is asked again without an answer.
     pub retries: u32,
     /// Whether the position heard last is sent along.
@@ -129,6 +138,8 @@ pub enum Want {
         campaign: usize,
         /// Which of its pools.
         pool: usize,
+        /// Whether that is said.
+        names_pool: bool,
         /// Who.
         subject: u32,
         /// Whether the operator does it.

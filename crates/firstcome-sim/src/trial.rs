@@ -6,6 +6,7 @@ use crate::trace::Listener;
 use crate::world::{WorldRun, run_world};
 use firstcome_inject::Mistake;
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
@@ -54,12 +55,29 @@ fn catch_panics() {
 }
 
 /// Runs a world and judges it; `listener` hears its story.
+///
+/// # Panics
+///
+/// The simulation itself panics, or the judge: the message names the world. What panics in a node is a finding instead.
 pub fn trial(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> Trial {
     catch_panics();
     PANICS.set(Some(Vec::new()));
-    let world_run = run_world(plan, mistake, listener);
-    let panics = PANICS.take().unwrap_or_default();
-    let mut verdict = judge(&world_run.history);
+    // Nothing of what panicked is used afterwards.
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let world_run = run_world(plan, mistake, listener);
+        let verdict = judge(&world_run.history);
+        (world_run, verdict)
+    }));
+    let mut panics = PANICS.take().unwrap_or_default();
+    let Ok((world_run, mut verdict)) = ended else {
+        // The next world on this thread makes no mistake of this one.
+        firstcome_inject::set(None);
+        let seed = plan.seed;
+        let last = panics.pop().unwrap_or_default();
+        panic!(
+            "the simulation itself broke in world {seed}, to be seen with --seed {seed}: {last}"
+        );
+    };
     if let (Ok(_), Some(what)) = (&verdict, &world_run.needless) {
         verdict = Err(vec![Broken { promise: "settles_by_itself", what: what.clone() }]);
     }

@@ -3,7 +3,7 @@
 //! `cargo xtask sim` runs many more, which `cargo xtask test` runs as well.
 
 use firstcome_sim::mistakes;
-use firstcome_sim::plan::{Fault, Plan, What};
+use firstcome_sim::plan::{Fault, Plan, Step, Want, What};
 use firstcome_sim::trial::{shorten, trial, until_noticed};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -67,6 +67,24 @@ fn a_history_that_fails_is_made_shorter_and_fails_still() {
     assert!(trial(&plan.only(&kept), mistake, None).breaks(promise));
 }
 
+/// A node of a slot that is not there: nothing that a plan has, so that the simulation itself breaks.
+#[test]
+fn a_simulation_that_panics_names_its_world() {
+    let mut plan = Plan::draw(7);
+    let at = Duration::from_millis(1);
+    plan.steps.insert(0, Step { at, what: What::Fault(Fault::Crash { slot: 99, down: at }) });
+    let mistake = mistakes::named("answer_while_stale");
+    let panicked = std::panic::catch_unwind(|| trial(&plan, mistake, None)).expect_err("it panics");
+    let said = panicked.downcast_ref::<String>().expect("a message");
+    assert!(said.contains("in world 7, to be seen with --seed 7"), "{said}");
+    assert!(said.contains("nodes.rs") && said.contains("index"), "{said}");
+    // The next world on this thread is as if there had been none before.
+    let plan = Plan::draw(0);
+    let here = trial(&plan, None, None).world_run.hash;
+    let apart = std::thread::spawn(move || trial(&plan, None, None).world_run.hash);
+    assert_eq!(here, apart.join().expect("a world without a panic"));
+}
+
 #[test]
 fn a_mistake_is_forgotten_after_its_world() {
     let mistake = mistakes::named("answer_while_stale");
@@ -74,6 +92,32 @@ fn a_mistake_is_forgotten_after_its_world() {
     let before = trial(&plan, None, None).world_run.hash;
     drop(trial(&plan, mistake, None));
     assert_eq!(trial(&plan, None, None).world_run.hash, before);
+}
+
+/// Two operators with the same ids, and cancels that name no pool where there is one and where there are several: both
+/// are in the first worlds, and so are those who would notice that the rules mix them up.
+#[test]
+fn ids_of_two_keys_and_cancels_without_a_pool_are_in_the_first_worlds() {
+    let (mut keys, mut cancels) = (BTreeSet::new(), BTreeSet::new());
+    for plan in (0..30).map(Plan::draw) {
+        for step in &plan.steps {
+            let What::Ask(ask) = &step.what else { continue };
+            keys.extend(ask.order.id.map(|id| (id, ask.order.who)));
+            if let Want::Cancel { campaign, names_pool: false, .. } = &ask.want {
+                let campaign = &plan.campaigns[*campaign];
+                cancels.insert(campaign.pools.len() + usize::from(campaign.venue.is_some()) > 1);
+            }
+        }
+    }
+    assert!(keys.contains(&("1", "desk")) && keys.contains(&("1", "office")), "{keys:?}");
+    assert_eq!(cancels.len(), 2, "of one pool and of several");
+    for name in ["cancel_in_first_pool", "ids_of_all_keys"] {
+        let mistake = mistakes::named(name).expect("a world can make it");
+        let noticed = until_noticed(mistake, 60, 2);
+        let (seed, _) = noticed.expect("it is noticed within a few worlds");
+        let trial = trial(&Plan::draw(seed), Some(mistake), None);
+        assert!(trial.breaks("decided_by_the_rules"), "{name}: {:?}", trial.broken());
+    }
 }
 
 /// The lock refuses in a third of the worlds, with errors that pass and with one that does not, and a node that ends its

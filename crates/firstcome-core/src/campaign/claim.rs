@@ -7,6 +7,7 @@ use crate::holds::Holder;
 use crate::outcome::{By, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
 use crate::time::Timestamp;
+use firstcome_inject::{Mistake, inject};
 
 impl Campaign {
     /// Says what a claim would get, without giving anything: the index of the pool, or the answer. `limit` is what comes with
@@ -117,6 +118,7 @@ impl Campaign {
         ask: (By, &str, &str),
     ) -> (Outcome, Option<usize>) {
         let index = match self.pool_named(pool) {
+            Err(Refusal::PoolRequired) if inject(Mistake::CancelInFirstPool) => 0,
             Ok(index) => index,
             Err(refusal) => return (refusal.into(), None),
         };

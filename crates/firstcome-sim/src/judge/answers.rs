@@ -153,12 +153,14 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
             let same_word = *operator == (*by == By::Operator);
             campaign == c && pool.as_deref() == *p && subject == s && rank == r && same_word
         }
-        (Asked::Put { campaign, settings }, Command::Put { campaign: c, settings: s, .. }) => {
-            campaign == c && **settings == *s
-        }
-        (Asked::Steer { campaign, steer }, Command::Steer { campaign: c, steer: s, .. }) => {
-            campaign == c && steer == s
-        }
+        (
+            Asked::Put { campaign, settings, order },
+            Command::Put { campaign: c, settings: s, order: o, .. },
+        ) => campaign == c && **settings == *s && order == o,
+        (
+            Asked::Steer { campaign, steer, order },
+            Command::Steer { campaign: c, steer: s, order: o },
+        ) => campaign == c && steer == s && order == o,
         (Asked::Raise, Command::Raise { level, .. }) => *level == LEVEL,
         (Asked::On { command: asked_for, .. }, command) => asked_for.command() == *command,
         (

@@ -164,8 +164,12 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
         (Command::Cancel { pool, by, .. }, Command::Cancel { pool: p, by: b, .. }) => {
             pool == p && (*by == By::Operator) == (*b == By::Operator)
         }
-        (Command::Put { settings, .. }, Command::Put { settings: other, .. }) => settings == other,
-        (Command::Steer { steer, .. }, Command::Steer { steer: other, .. }) => steer == other,
+        (Command::Put { settings, order, .. }, Command::Put { settings: other, order: by, .. }) => {
+            settings == other && order == by
+        }
+        (Command::Steer { steer, order, .. }, Command::Steer { steer: other, order: by, .. }) => {
+            steer == other && order == by
+        }
         (
             Command::Hold { .. }
             | Command::Change { .. }

@@ -85,7 +85,9 @@ pub(super) struct Claimed<'a> {
 pub(super) struct Model<'a> {
     pub(super) campaigns: BTreeMap<&'a str, Campaign<'a>>,
     batches: BTreeMap<NodeId, (u64, i64)>,
-    ids: BTreeMap<&'a str, (Command<'a>, Decision)>,
+    /// What each operator's command with an id came to, by the name of the key and the id. Ids from before level 2 are
+    /// known to all keys, and stand under no name.
+    ids: BTreeMap<(&'a str, &'a str), (Command<'a>, Decision)>,
     /// The campaign of each result.
     results: Vec<&'a str>,
     settled: usize,
@@ -303,7 +305,11 @@ impl<'a> Model<'a> {
         {
             *order = Order::default();
         }
-        if let Some((known, decision)) = order.id.and_then(|id| self.ids.get(id)) {
+        let who = if self.level < 2 { "" } else { order.who };
+        let named = order.id.map(|id| (who, id));
+        let known = named
+            .and_then(|(who, id)| self.ids.get(&(who, id)).or_else(|| self.ids.get(&("", id))));
+        if let Some((known, decision)) = known {
             return if *known == content { Ok(decision.clone()) } else { Err(Refusal::IdReused) };
         }
         let (name, outcome) = match command {
@@ -315,8 +321,8 @@ impl<'a> Model<'a> {
             }
             Command::Seats { .. } | Command::Block { .. } | Command::Move { .. } => {
                 let decision = self.seating(at, command, events)?;
-                if let (Some(id), false) = (order.id, decision.outcome.is_refusal()) {
-                    self.ids.insert(id, (content, decision.clone()));
+                if let (Some(named), false) = (named, decision.outcome.is_refusal()) {
+                    self.ids.insert(named, (content, decision.clone()));
                 }
                 return Ok(decision);
             }
@@ -342,8 +348,8 @@ impl<'a> Model<'a> {
                 shut: campaign.paused || campaign.closed_by_hand || campaign.archived,
             });
         }
-        if let Some(id) = order.id {
-            self.ids.insert(id, (content, decision.clone()));
+        if let Some(named) = named {
+            self.ids.insert(named, (content, decision.clone()));
         }
         Ok(decision)
     }

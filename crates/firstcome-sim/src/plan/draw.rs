@@ -1,6 +1,6 @@
 //! Draws a plan from a seed.
 
-use super::{Ask, Campaign, Cut, Fault, Plan, Step, Want, What};
+use super::{Ask, Campaign, Cut, DESK, Fault, INSISTS, Plan, Step, Want, What};
 use crate::history::Durability;
 use fastrand::Rng;
 use firstcome_core::LEVEL;
@@ -55,6 +55,7 @@ impl Plan {
         plan.draw_venues(&mut Rng::with_seed(seed ^ 0x5ea7_0f00_0000_0000));
         plan.draw_refusals(&mut Rng::with_seed(seed ^ 0x10c6_0f00_0000_0000));
         plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
+        plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan
     }
@@ -63,6 +64,7 @@ impl Plan {
         let ask = Ask {
             slot: random.usize(..self.nodes),
             want,
+            order: DESK,
             retries: random.u32(0..6),
             sends_position: random.bool(),
             seed: random.u64(..),
@@ -109,7 +111,9 @@ impl Plan {
                 if random.u32(0..5) == 0 {
                     let later = at + between(random, 0, 6_000);
                     let (pool, operator) = (pool.unwrap_or_default(), random.u32(0..4) == 0);
-                    let want = Want::Cancel { campaign: number, pool, subject, operator };
+                    let names_pool = true;
+                    let want =
+                        Want::Cancel { campaign: number, pool, names_pool, subject, operator };
                     self.ask(random, later, want);
                     if random.bool() {
                         let again = later + between(random, 0, 3_000);
@@ -150,7 +154,7 @@ impl Plan {
     /// Has the last one who asked not give up.
     pub(super) fn insist(&mut self) {
         if let Some(Step { what: What::Ask(ask), .. }) = self.steps.last_mut() {
-            ask.retries = 200;
+            ask.retries = INSISTS;
         }
     }
 

@@ -1,10 +1,10 @@
 //! Venues with a seat map, and the people who hold, change, confirm or leave seats there.
 
 use super::draw::{between, ms, random_moment};
-use super::{Plan, Want};
+use super::{DESK, Plan, Want};
 use fastrand::Rng;
 use firstcome_core::Command;
-use firstcome_core::command::{BestPick, Encoded, Late, Order, Pick, Step, Wanted};
+use firstcome_core::command::{BestPick, Encoded, Late, Pick, Step, Wanted};
 use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach};
 use std::time::Duration;
@@ -99,9 +99,6 @@ impl Venue {
         &self.seats[random.usize(..self.seats.len())].name
     }
 }
-
-/// Who gives operator commands.
-const DESK: Order<'static> = Order { id: None, who: "desk" };
 
 /// The ids that steps on a hold have.
 const STEPS: [&str; 3] = ["step0", "step1", "step2"];
@@ -334,8 +331,9 @@ impl Plan {
             if random.u32(0..5) == 0 {
                 let later = paid + between(random, 100, 6_000);
                 let pool = self.campaigns[number].pools.len();
-                let operator = random.u32(0..4) == 0;
-                self.ask(random, later, Want::Cancel { campaign: number, pool, subject, operator });
+                let (names_pool, operator) = (true, random.u32(0..4) == 0);
+                let want = Want::Cancel { campaign: number, pool, names_pool, subject, operator };
+                self.ask(random, later, want);
             }
         }
     }

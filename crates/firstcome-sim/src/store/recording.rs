@@ -46,7 +46,7 @@ impl Store {
             let mut last_of_chain = position;
             while !entries.is_empty() {
                 for entry in &entries {
-                    let index = self.record_entry(number, entry);
+                    let index = self.record_entry(number, entry, chain.last().copied());
                     Arc::make_mut(&mut chain).push(index);
                 }
                 let after = last_of(&entries);
@@ -64,29 +64,33 @@ impl Store {
         // Another history than before: its beginning may be trimmed, and is what it was.
         let mut after = head.first - 1;
         let mut fresh = Vec::new();
-        let mut base = head.name;
+        let (mut base, mut at) = (head.name, head.at);
         loop {
             let entries = journal.read(after).await.unwrap_or_default();
             let Some(first) = entries.first() else { break };
             if fresh.is_empty() {
-                base = first.before;
+                (base, at) = (first.before, first.at);
             }
             let further = last_of(&entries) > after;
             after = last_of(&entries);
-            fresh.extend(entries.iter().map(|entry| self.record_entry(number, entry)));
+            for entry in &entries {
+                let index = self.record_entry(number, entry, fresh.last().copied());
+                fresh.push(index);
+            }
             if !further {
                 break;
             }
         }
-        let mut chain = self.record.ancestry(head.first - 1, base);
+        let next = fresh.first().copied();
+        let mut chain = self.record.ancestry((head.first - 1, base), at, next);
         chain.append(&mut fresh);
         let fresh = chain;
         self.record_head(number, Arc::new(fresh));
     }
 
-    fn record_entry(&self, server: usize, entry: &Entry) -> usize {
+    fn record_entry(&self, server: usize, entry: &Entry, behind: Option<usize>) -> usize {
         let name = entry.name().unwrap_or_default();
-        let (index, is_new) = self.record.stored(self.trace.now(), entry, name);
+        let (index, is_new) = self.record.stored(self.trace.now(), entry, name, behind);
         if is_new {
             let Entry { position, epoch, .. } = entry;
             let commands = entry.open().map(|(_, body)| body.commands());

@@ -7,6 +7,7 @@ mod holds;
 mod honest;
 mod large;
 mod memory;
+mod operators;
 mod story;
 
 /// The table of promises, and the histories that break them.

@@ -21,10 +21,15 @@ const BEGIN: i64 = 1_000_000_000_000;
 /// How long before and after the moment of a story a caller asks and hears.
 const AROUND: Duration = Duration::from_millis(10);
 
+/// The operator of most stories, without an id.
+const DESK: Order<'static> = Order { id: None, who: "desk" };
+
 /// A history under way: everything happens in the campaign `spring` with the pool `main`.
 pub(crate) struct Story {
     pub(crate) history: History,
     pub(crate) now: Moment,
+    /// The level of the bodies that are stored.
+    pub(crate) level: u32,
     /// The last entry of the store.
     pub(crate) head: Option<usize>,
     pub(crate) epoch: u32,
@@ -55,11 +60,16 @@ pub(crate) fn units_for_sale(capacity: u32) -> Settings {
 }
 
 pub(crate) fn put(settings: Settings) -> Asked {
-    Asked::Put { campaign: "spring".into(), settings: Box::new(settings) }
+    Asked::Put { campaign: "spring".into(), settings: Box::new(settings), order: DESK }
 }
 
 pub(crate) fn steer(steer: Steer) -> Asked {
-    Asked::Steer { campaign: "spring".into(), steer }
+    Asked::Steer { campaign: "spring".into(), steer, order: DESK }
+}
+
+/// The operator with this key steers, under an id.
+pub(crate) fn steer_by(who: &'static str, id: &'static str, steer: Steer) -> Asked {
+    Asked::Steer { campaign: "spring".into(), steer, order: Order { id: Some(id), who } }
 }
 
 pub(crate) fn claim(subject: &str) -> Asked {
@@ -71,8 +81,13 @@ pub(crate) fn cancel(subject: &str, rank: u32) -> Asked {
     Asked::Cancel { campaign, pool, subject, rank, operator: false }
 }
 
+/// The same by somebody who does not say of which pool.
+pub(crate) fn cancel_somewhere(subject: &str, rank: u32) -> Asked {
+    let (campaign, pool, subject) = ("spring".into(), None, subject.into());
+    Asked::Cancel { campaign, pool, subject, rank, operator: false }
+}
+
 fn command(asked: &Asked) -> Command<'_> {
-    let order = Order { id: None, who: "desk" };
     match asked {
         Asked::Claim { campaign, pool, subject } => {
             Command::claim(campaign, pool.as_deref(), subject)
@@ -82,11 +97,13 @@ fn command(asked: &Asked) -> Command<'_> {
             let (pool, rank) = (pool.as_deref(), *rank);
             Command::Cancel { campaign, pool, subject, rank, by, reason: "", who: "" }
         }
-        Asked::Put { campaign, settings } => {
-            let settings = (**settings).clone();
-            Command::Put { campaign, settings, expect: Expect::Anything, order }
+        Asked::Put { campaign, settings, order } => {
+            let (settings, expect, order) = ((**settings).clone(), Expect::Anything, *order);
+            Command::Put { campaign, settings, expect, order }
         }
-        Asked::Steer { campaign, steer } => Command::Steer { campaign, steer: *steer, order },
+        Asked::Steer { campaign, steer, order } => {
+            Command::Steer { campaign, steer: *steer, order: *order }
+        }
         Asked::Raise => Command::Raise { level: LEVEL, who: "desk" },
         Asked::On { command: asked_for, .. } => asked_for.command(),
     }
@@ -114,6 +131,7 @@ impl Story {
                 end: End::default(),
             },
             now: Moment::ZERO,
+            level: LEVEL,
             head: None,
             epoch: 0,
             before: Vec::new(),
@@ -148,7 +166,7 @@ impl Story {
         results: &[(bool, u32, &str)],
     ) -> usize {
         let name = Name { node: NodeId([node; 16]), number };
-        let mut body = BodyWriter::new(name.node, number, 0);
+        let mut body = BodyWriter::at_level(self.level, name.node, number, 0);
         for asked in asked {
             assert!(body.push(&command(asked)));
         }

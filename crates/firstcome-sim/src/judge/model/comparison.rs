@@ -16,10 +16,16 @@ const CAMPAIGNS: [&str; 2] = ["spring", "autumn"];
 const POOLS: [&str; 3] = ["main", "vip", "gold"];
 const SUBJECTS: [&str; 7] = ["ann", "bob", "eve", "joe", "kim", "lee", "mia"];
 const IDS: [&str; 3] = ["a", "b", "c"];
+const KEYS: [&str; 2] = ["desk", "office"];
 const HOLDS: [&str; 8] = ["h1", "h2", "h3", "h4", "h5", "h6", "h7", "h8"];
 
 fn one<'a>(random: &mut fastrand::Rng, of: &[&'a str]) -> &'a str {
     of[random.usize(..of.len())]
+}
+
+/// Gives one of two keys, drawn apart so that the rest stays as it was.
+fn key(random: &fastrand::Rng) -> &'static str {
+    one(&mut fastrand::Rng::with_seed(random.clone().u64(..)), &KEYS)
 }
 
 fn settings(random: &mut fastrand::Rng, at: i64) -> Settings {
@@ -127,7 +133,8 @@ fn on_hold(random: &mut fastrand::Rng) -> Command<'static> {
     let (id, subject) = (one(random, &HOLDS), one(random, &SUBJECTS[..3]));
     let step_id = (random.u32(..4) == 0).then(|| one(random, &IDS));
     let step = Step { campaign, hold: id, subject, id: step_id };
-    let order = Order { id: (random.u32(..6) == 0).then(|| one(random, &IDS)), who: "desk" };
+    let id_of_order = (random.u32(..6) == 0).then(|| one(random, &IDS));
+    let order = Order { id: id_of_order, who: key(random) };
     match random.u32(..30) {
         0..=10 => {
             let picks = picks(random, 1, true);
@@ -169,7 +176,7 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
     let pool = one(random, &POOLS[..2]);
     let subject = one(random, &SUBJECTS);
     let id = (random.u32(..4) == 0).then(|| one(random, &IDS));
-    let order = Order { id, who: "desk" };
+    let order = Order { id, who: key(random) };
     if random.bool() {
         return on_hold(random);
     }

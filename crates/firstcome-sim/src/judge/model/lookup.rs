@@ -32,7 +32,7 @@ impl Model<'_> {
         };
         let (name, pool, subject) = match asked {
             Asked::Claim { campaign, pool, subject } => (campaign, pool.as_deref(), subject),
-            Asked::Put { campaign, settings } => {
+            Asked::Put { campaign, settings, .. } => {
                 let known = self.campaigns.get(campaign.as_str())?;
                 let same = !known.archived && known.settings == **settings;
                 let outcome = Outcome::Unchanged { version: known.version };
