@@ -82,7 +82,10 @@ const SET_ON_READ: [(&str, &str); 23] = [
     ("is_leader", "1 while this node leads"),
     ("leader_term", "Term of the leader this node sees; 0 without an election or a leader"),
     ("leaderless_seconds", "How long this node has seen nobody lead; 0 while somebody does"),
-    ("election_store_silent_seconds", "How long the lock's store has not answered; 0 while it does"),
+    (
+        "election_store_silent_seconds",
+        "How long the lock's store has not answered; 0 while it does",
+    ),
     ("election_healthy", "1 while this node does its part in the election, or there is none"),
     ("ledger_trouble", "1 while this node leads and the ledger takes no results"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),

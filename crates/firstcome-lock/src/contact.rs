@@ -85,3 +85,44 @@ pub(crate) fn is_silence(failure: &Error) -> bool {
     use Failure::{NoTls, Tls, Unknown, Unreachable};
     matches!(failure, Error::Store(Unreachable { .. } | Unknown { .. } | Tls { .. } | NoTls { .. }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::events::Events;
+
+    fn no_answer() -> Error {
+        let (place, reason) = ("the store".to_owned(), "a time-out".to_owned());
+        Failure::Unknown { place, reason }.into()
+    }
+
+    /// Of two requests under way together one is answered and the other is not: which is known first makes no difference.
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_answered_something_else_since_is_not_silent() {
+        let teller = Arc::default();
+        let (contact, mut events) = (Contact::new(&teller), Events::of(&teller, None));
+        let sent = Instant::now();
+        tokio::time::advance(Duration::from_secs(2)).await;
+        contact.note(Instant::now(), None);
+        tokio::time::advance(Duration::from_secs(1)).await;
+        contact.note(sent, Some(&no_answer()));
+        assert_eq!((contact.silent(), contact.ago().as_secs()), (Duration::ZERO, 1));
+
+        // In contrast, one that was sent after that answer.
+        let sent = Instant::now();
+        tokio::time::advance(Duration::from_secs(3)).await;
+        contact.note(sent, Some(&no_answer()));
+        contact.note(Instant::now(), Some(&no_answer()));
+        tokio::time::advance(Duration::from_secs(4)).await;
+        assert_eq!((contact.silent().as_secs(), contact.ago().as_secs()), (7, 8));
+        // A refusal is an answer.
+        let full = Failure::Refused { code: "MISCONF".to_owned(), detail: "full".to_owned() };
+        contact.note(sent, Some(&full.into()));
+        assert_eq!((contact.silent(), contact.ago()), (Duration::ZERO, Duration::ZERO));
+        let told = [events.next().await.unwrap(), events.next().await.unwrap()];
+        assert_eq!(told.each_ref().map(Event::as_str), ["store_silent", "store_back"]);
+        assert_eq!(told[1].to_string(), "the store answers again; it had not for 7s");
+        teller.end();
+        assert_eq!(events.next().await, None, "each was told once");
+    }
+}

@@ -23,6 +23,9 @@ on_every_store! {
     a_client_that_is_closed_tells_the_loss_and_ends
 }
 
+/// The lock that says that everything before it was told.
+const END: &str = "beat";
+
 /// Waits for the next event.
 async fn next(events: &mut Events) -> Event {
     let next = tokio::time::timeout(600 * SECOND, events.next()).await;
@@ -31,12 +34,12 @@ async fn next(events: &mut Events) -> Event {
 
 /// Takes a lock of another name and gives it back, and gives everything that was told before that.
 async fn told_by_now(locks: &Locks, events: &mut Events) -> Vec<Event> {
-    take(&locks.mutex("the-end").unwrap()).await.release().await.unwrap();
+    take(&locks.mutex(END).unwrap()).await.release().await.unwrap();
     let mut told = Vec::new();
     loop {
         match next(events).await {
-            Event::Released { name, .. } if name == "the-end" => return told,
-            event if event.name() == Some("the-end") => {}
+            Event::Released { name, .. } if name == END => return told,
+            event if event.name() == Some(END) => {}
             event => told.push(event),
         }
     }
@@ -148,21 +151,21 @@ async fn an_owner_is_told_each_time(stage: Stage) {
 async fn several_names_are_told_each_or_none(stage: Stage) {
     let (ann, bob) = (stage.client().await, stage.client().await);
     let mut events = ann.events();
-    let both = ann.all(&["a", "b"]).unwrap();
+    let both = ann.all(&["x", "y"]).unwrap();
     both.lock().await.unwrap().release().await.unwrap();
     let told = told_by_now(&ann, &mut events).await;
     let of = |name: &str| {
         let told: Vec<_> = told.iter().filter(|event| event.name() == Some(name)).collect();
         told.into_iter().map(Event::as_str).collect::<Vec<_>>()
     };
-    assert_eq!((of("a"), of("b")), (vec!["acquired", "released"], vec!["acquired", "released"]));
+    assert_eq!((of("x"), of("y")), (vec!["acquired", "released"], vec!["acquired", "released"]));
     // A lock that was taken and given back since another was not to be had was nobody's.
-    let held = take(&bob.mutex("b").unwrap()).await;
+    let held = take(&bob.mutex("y").unwrap()).await;
     assert!(matches!(both.try_lock().await.unwrap(), TryLock::Held { .. }));
     assert_eq!(told_by_now(&ann, &mut events).await, []);
     let waiting = tokio::spawn(async move { both.lock().await.unwrap() });
     let waits = next(&mut events).await;
-    assert_eq!((waits.as_str(), waits.name()), ("waiting", Some("b")));
+    assert_eq!((waits.as_str(), waits.name()), ("waiting", Some("y")));
     held.release().await.unwrap();
     waiting.await.unwrap().release().await.unwrap();
     let told = told_by_now(&ann, &mut events).await;

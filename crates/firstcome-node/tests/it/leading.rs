@@ -198,9 +198,8 @@ mod elected {
         sleep(2 * SECOND).await;
         assert_eq!((metrics.terms_won.get(), metrics.renewals_late.get()), (1, 0));
         assert!(leader.is_healthy() && leader.store_silent().is_zero());
-        let says = |said: &[String], what: &str| {
-            said.iter().filter(|text| text.contains(what)).count()
-        };
+        let says =
+            |said: &[String], what: &str| said.iter().filter(|text| text.contains(what)).count();
 
         // Shorter than the lease of 10 s, which is renewed each 1.7 s.
         way.stall();
