@@ -61,7 +61,8 @@ pub enum Event {
         fence: Fence,
         /// Why.
         loss: Loss,
-        /// How long the store had not answered a renewal; zero where it had answered the last one, or was asked for none.
+        /// How long the store had not answered a renewal; zero where it had answered the last one, be it with a refusal, or was
+        /// asked for none.
         silent: Duration,
     },
     /// A lease was given back, by hand or by a drop.

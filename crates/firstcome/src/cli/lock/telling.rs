@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use firstcome_lock::{Event, Events};
+use firstcome_lock::{Event, Events, Loss};
 
 use super::super::out;
 
@@ -14,9 +14,11 @@ pub(super) async fn tell(events: &mut Events) -> Infallible {
     std::future::pending().await
 }
 
-/// Says an event, where it is no news to whoever started this.
+/// Says an event that is news to whoever started this: what was lost, what is late, and what the store does.
 pub(super) fn say(event: &Event) {
     match event {
+        // By its own will, and not because the store was away.
+        Event::TermLost { loss: Loss::GivenBack, silent, .. } if silent.is_zero() => {}
         Event::Lost { .. } | Event::TermLost { .. } => out::talk(format!("lost: {event}")),
         Event::RenewedLate { .. } => out::talk(format!("late: {event}")),
         Event::StoreSilent { .. } | Event::StoreBack { .. } | Event::Missed { .. } => {
