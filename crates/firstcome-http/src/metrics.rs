@@ -62,7 +62,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 21] = [
+const SET_ON_READ: [(&str, &str); 23] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -82,6 +82,11 @@ const SET_ON_READ: [(&str, &str); 21] = [
     ("is_leader", "1 while this node leads"),
     ("leader_term", "Term of the leader this node sees; 0 without an election or a leader"),
     ("leaderless_seconds", "How long this node has seen nobody lead; 0 while somebody does"),
+    (
+        "election_store_silent_seconds",
+        "How long the lock's store has not answered; 0 while it does",
+    ),
+    ("election_healthy", "1 while this node does its part in the election, or there is none"),
     ("ledger_trouble", "1 while this node leads and the ledger takes no results"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];

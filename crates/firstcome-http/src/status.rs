@@ -137,6 +137,8 @@ pub(super) async fn metrics(
     metrics.set("connections_limit", app.options.connections as u64);
     metrics.set("body_limit_bytes", app.options.body_bytes as u64);
     metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
+    metrics.set("election_store_silent_seconds", app.leader.store_silent().as_secs());
+    metrics.set("election_healthy", u64::from(app.leader.is_healthy()));
     metrics.set("ready", u64::from(app.not_ready(false).is_empty()));
     let mut response = Response::new(Body::from(metrics.text(&campaigns)));
     let kind =

@@ -1,7 +1,11 @@
 //! The stores that locks are kept in, behind one set of functions.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+use crate::contact::Contact;
 use crate::error::Error;
 use crate::holder::Holder;
 use crate::keys::Keys;
@@ -15,10 +19,11 @@ use crate::requests::{
 #[cfg(feature = "sql")]
 use crate::sql::SqlBackend;
 use crate::subscriber::Subscriber;
+use crate::teller::Teller;
 
 /// Where locks are stored.
 #[derive(Debug)]
-pub(crate) enum Backend {
+pub(crate) enum LockStore {
     #[cfg(feature = "redis")]
     Redis(Box<RedisBackend>),
     #[cfg(feature = "sql")]
@@ -26,15 +31,31 @@ pub(crate) enum Backend {
     Memory(Memory),
 }
 
+/// The store of one client, and when it answered last.
+#[derive(Debug)]
+pub(crate) struct Backend {
+    store: LockStore,
+    contact: Contact,
+}
+
 impl Backend {
+    pub(crate) fn new(store: LockStore, teller: &Arc<Teller>) -> Self {
+        Self { store, contact: Contact::new(teller) }
+    }
+
+    /// Gives when the store answered last.
+    pub(crate) fn contact(&self) -> &Contact {
+        &self.contact
+    }
+
     /// Tells whether a release answers how many were told of it.
     pub(crate) fn counts_receivers(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(_) => true,
+            LockStore::Redis(_) => true,
             #[cfg(feature = "sql")]
-            Self::Sql(_) => false,
-            Self::Memory(_) => false,
+            LockStore::Sql(_) => false,
+            LockStore::Memory(_) => false,
         }
     }
 }
@@ -42,14 +63,24 @@ impl Backend {
 /// Calls the same function on whichever store it is.
 macro_rules! on_either {
     ($self:ident, $store:ident => $call:expr) => {
-        match $self {
+        match &$self.store {
             #[cfg(feature = "redis")]
-            Backend::Redis($store) => $call.await,
+            LockStore::Redis($store) => $call.await,
             #[cfg(feature = "sql")]
-            Backend::Sql($store) => $call.await,
-            Backend::Memory($store) => $call.await,
+            LockStore::Sql($store) => $call.await,
+            LockStore::Memory($store) => $call.await,
         }
     };
+}
+
+/// Asks whichever store it is, and notes whether it answered.
+macro_rules! ask {
+    ($self:ident, $store:ident => $call:expr) => {{
+        let sent = Instant::now();
+        let answer = on_either!($self, $store => $call);
+        $self.contact.note(sent, answer.as_ref().err());
+        answer
+    }};
 }
 
 impl Backend {
@@ -68,23 +99,26 @@ impl Backend {
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
         waits: bool,
     ) -> Result<AcquireAnswer, (Error, NotAfter)> {
-        match self {
+        let sent = Instant::now();
+        let answer = match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.acquire(keys, owner, lease).await,
+            LockStore::Redis(store) => store.acquire(keys, owner, lease).await,
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.acquire(keys, owner, lease, waits).await,
-            Self::Memory(store) => store.acquire(keys, owner, lease).await,
-        }
+            LockStore::Sql(store) => store.acquire(keys, owner, lease, waits).await,
+            LockStore::Memory(store) => store.acquire(keys, owner, lease).await,
+        };
+        self.contact.note(sent, answer.as_ref().err().map(|(failure, _)| failure));
+        answer
     }
 
     /// Tells whether several locks can be taken in one step.
     pub(crate) fn takes_several_at_once(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(_) => true,
-            Self::Memory(_) => false,
+            LockStore::Redis(_) => true,
+            LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
-            Self::Sql(_) => false,
+            LockStore::Sql(_) => false,
         }
     }
 
@@ -95,12 +129,19 @@ impl Backend {
         owner: &str,
         lease: Duration,
     ) -> Result<TogetherAnswer, (Error, NotAfter)> {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.acquire_together(keys, owner, lease).await,
-            Self::Memory(_) => Err((Error::unexpected("a store that can do that"), NotAfter(0))),
+            LockStore::Redis(store) => {
+                let sent = Instant::now();
+                let answer = store.acquire_together(keys, owner, lease).await;
+                self.contact.note(sent, answer.as_ref().err().map(|(failure, _)| failure));
+                answer
+            }
+            LockStore::Memory(_) => {
+                Err((Error::unexpected("a store that can do that"), NotAfter(0)))
+            }
             #[cfg(feature = "sql")]
-            Self::Sql(_) => Err((Error::unexpected("a store that can do that"), NotAfter(0))),
+            LockStore::Sql(_) => Err((Error::unexpected("a store that can do that"), NotAfter(0))),
         }
     }
 
@@ -111,36 +152,36 @@ impl Backend {
         owner: &str,
         lease: Duration,
     ) -> Result<(), Error> {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.wait_for_replicas(keys, owner, lease).await,
-            Self::Memory(_) => Ok(()),
+            LockStore::Redis(store) => store.wait_for_replicas(keys, owner, lease).await,
+            LockStore::Memory(_) => Ok(()),
             #[cfg(feature = "sql")]
-            Self::Sql(_) => Ok(()),
+            LockStore::Sql(_) => Ok(()),
         }
     }
 
     /// Tells whether the store always recognises a release that is sent again.
     pub(crate) fn recognises_releases(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(_) => true,
-            Self::Memory(_) => true,
+            LockStore::Redis(_) => true,
+            LockStore::Memory(_) => true,
             // The next owner overwrites what shows it.
             #[cfg(feature = "sql")]
-            Self::Sql(_) => false,
+            LockStore::Sql(_) => false,
         }
     }
 
     /// Tells whether there are semaphores and read/write locks.
     #[cfg(feature = "permits")]
     pub(crate) fn has_permits(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(_) => false,
-            Self::Memory(_) => false,
+            LockStore::Redis(_) => false,
+            LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
-            Self::Sql(_) => true,
+            LockStore::Sql(_) => true,
         }
     }
 
@@ -152,12 +193,12 @@ impl Backend {
         keep: u64,
         not_after: NotAfter,
     ) -> Result<UndoAnswer, Error> {
-        on_either!(self, store => store.undo(keys, owner, keep, not_after))
+        ask!(self, store => store.undo(keys, owner, keep, not_after))
     }
 
     /// Gives back one hold.
     pub(crate) async fn release(&self, asked: ReleaseRequest<'_>) -> Result<ReleaseAnswer, Error> {
-        on_either!(self, store => store.release(asked))
+        ask!(self, store => store.release(asked))
     }
 
     /// Passes a lock held once to the next owner, with word of those who still wait, and gives the new fence; `None`
@@ -171,23 +212,26 @@ impl Backend {
         #[cfg_attr(not(feature = "sql"), expect(unused, reason = "others tell everybody"))]
         more_wait: bool,
     ) -> Result<Option<u64>, Error> {
-        match self {
+        let sent = Instant::now();
+        let answer = match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.pass(owner, next_keys, next, lease).await,
+            LockStore::Redis(store) => store.pass(owner, next_keys, next, lease).await,
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.pass(owner, next_keys, next, lease, more_wait).await,
-            Self::Memory(store) => store.pass(owner, next_keys, next, lease).await,
-        }
+            LockStore::Sql(store) => store.pass(owner, next_keys, next, lease, more_wait).await,
+            LockStore::Memory(store) => store.pass(owner, next_keys, next, lease).await,
+        };
+        self.contact.note(sent, answer.as_ref().err());
+        answer
     }
 
     /// Tells whether a release is said only where the store knows that somebody waits.
     pub(crate) fn tells_only_who_waits(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(_) => false,
-            Self::Memory(_) => false,
+            LockStore::Redis(_) => false,
+            LockStore::Memory(_) => false,
             #[cfg(feature = "sql")]
-            Self::Sql(_) => true,
+            LockStore::Sql(_) => true,
         }
     }
 
@@ -197,54 +241,54 @@ impl Backend {
         holds: &[RenewalRequest<'_>],
         lease: Option<Duration>,
     ) -> Result<Vec<RenewalAnswer>, Error> {
-        on_either!(self, store => store.renew(holds, lease))
+        ask!(self, store => store.renew(holds, lease))
     }
 
     /// Tells who holds a lock.
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
-        on_either!(self, store => store.inspect(keys))
+        ask!(self, store => store.inspect(keys))
     }
 
     /// Lists what is held, where there is a list.
     pub(crate) async fn held(&self) -> Result<Option<Vec<(String, Holder)>>, Error> {
-        match self {
+        match &self.store {
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.held().await.map(Some),
+            LockStore::Sql(store) => store.held().await.map(Some),
             #[cfg(feature = "redis")]
-            Self::Redis(_) => Ok(None),
-            Self::Memory(_) => Ok(None),
+            LockStore::Redis(_) => Ok(None),
+            LockStore::Memory(_) => Ok(None),
         }
     }
 
     /// Tells whether nobody says when a lock is free.
     pub(crate) fn polls(&self) -> bool {
-        match self {
+        match &self.store {
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.polls(),
+            LockStore::Sql(store) => store.polls(),
             #[cfg(feature = "redis")]
-            Self::Redis(_) => false,
-            Self::Memory(_) => false,
+            LockStore::Redis(_) => false,
+            LockStore::Memory(_) => false,
         }
     }
 
     /// Frees a lock whoever holds it; tells whether anybody did.
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
-        on_either!(self, store => store.force(keys))
+        ask!(self, store => store.force(keys))
     }
 
     /// Tells how long a key is taken for, without trying to take it; `None` where it is free.
     pub(crate) async fn taken_for(&self, keys: &Keys) -> Result<Option<Option<Duration>>, Error> {
-        on_either!(self, store => store.taken_for(keys))
+        ask!(self, store => store.taken_for(keys))
     }
 
     /// Subscribes; confirmed when this returns.
     pub(crate) async fn subscribe(&self, topic: Topic<'_>) -> Result<Subscriber, Error> {
-        Ok(match self {
+        Ok(match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => Subscriber::Redis(store.listen(topic).await?),
+            LockStore::Redis(store) => Subscriber::Redis(store.listen(topic).await?),
             #[cfg(feature = "sql")]
-            Self::Sql(store) => Subscriber::Sql(store.listen(topic).await?),
-            Self::Memory(store) => Subscriber::Memory(store.listen(topic).await?),
+            LockStore::Sql(store) => Subscriber::Sql(store.listen(topic).await?),
+            LockStore::Memory(store) => Subscriber::Memory(store.listen(topic).await?),
         })
     }
 
@@ -260,7 +304,7 @@ impl Backend {
         record: &Record,
         owner: &str,
     ) -> Result<(), Error> {
-        on_either!(self, store => store.announce(name, record, owner))
+        ask!(self, store => store.announce(name, record, owner))
     }
 
     /// Gives who leads, and how long whoever holds the lock has left without renewing.
@@ -268,7 +312,7 @@ impl Backend {
         &self,
         name: &str,
     ) -> Result<(Option<Record>, Option<Duration>), Error> {
-        on_either!(self, store => store.leader(name))
+        ask!(self, store => store.leader(name))
     }
 
     /// Writes a value under the protection of a fence; gives the fence in the way, if there is one.
@@ -279,40 +323,40 @@ impl Backend {
         owner: &str,
         value: &[u8],
     ) -> Result<Result<(), u64>, Error> {
-        on_either!(self, store => store.guarded_write(key, fence, owner, value))
+        ask!(self, store => store.guarded_write(key, fence, owner, value))
     }
 
     /// Waits until requests go over a new connection, which may lead to a server that knows less.
     pub(crate) async fn reconnected(&self, seen: &mut u64) {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.reconnected(seen).await,
+            LockStore::Redis(store) => store.reconnected(seen).await,
             // A database does not forget what it committed; where a failover does, a new connection is no sign of it: those
             // of a pool come and go, and one who is at rest makes none.
             #[cfg(feature = "sql")]
-            Self::Sql(_) => std::future::pending().await,
-            Self::Memory(_) => std::future::pending().await,
+            LockStore::Sql(_) => std::future::pending().await,
+            LockStore::Memory(_) => std::future::pending().await,
         }
     }
 
     /// Gives how long one request may take.
     pub(crate) fn answer_within(&self) -> Duration {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.answer_within(),
+            LockStore::Redis(store) => store.answer_within(),
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.answer_within(),
-            Self::Memory(_) => Duration::from_secs(3),
+            LockStore::Sql(store) => store.answer_within(),
+            LockStore::Memory(_) => Duration::from_secs(3),
         }
     }
 
     pub(crate) async fn close(&self) {
-        match self {
+        match &self.store {
             #[cfg(feature = "redis")]
-            Self::Redis(store) => store.close().await,
+            LockStore::Redis(store) => store.close().await,
             #[cfg(feature = "sql")]
-            Self::Sql(store) => store.close().await,
-            Self::Memory(_) => {}
+            LockStore::Sql(store) => store.close().await,
+            LockStore::Memory(_) => {}
         }
     }
 }

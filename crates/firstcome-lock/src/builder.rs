@@ -12,7 +12,7 @@ use firstcome_store::sqlite::Options as SqliteOptions;
 #[cfg(feature = "redis")]
 use firstcome_store::{Options, Redis};
 
-use crate::backend::Backend;
+use crate::backend::LockStore;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
 use crate::inject::Mistakes;
@@ -215,7 +215,7 @@ impl Builder {
             return Err(denied);
         }
         let store = RedisBackend::new(redis, replicas, self.mistakes);
-        Ok(self.start(Backend::Redis(Box::new(store))))
+        Ok(self.start(LockStore::Redis(Box::new(store))))
     }
 
     /// Connects to the store that a URL names, with the defaults for everything else: see [`Locks::connect`].
@@ -339,19 +339,20 @@ impl Builder {
     }
 
     pub(crate) fn with_memory(&self, memory: &Memory) -> Locks {
-        self.start(Backend::Memory(memory.clone()))
+        self.start(LockStore::Memory(memory.clone()))
     }
 
     #[cfg(feature = "sql")]
     fn start_sql(&self, table: Table) -> Locks {
-        self.start(Backend::Sql(Box::new(SqlBackend::new(table, self.sweep_every, self.mistakes))))
+        let store = SqlBackend::new(table, self.sweep_every, self.mistakes);
+        self.start(LockStore::Sql(Box::new(store)))
     }
 
-    fn start(&self, backend: Backend) -> Locks {
+    fn start(&self, store: LockStore) -> Locks {
         let (lease, ride_out) = (self.watchdog_lease, self.ride_out);
         // One who is passed a lock would have to wait for replicas, too, with somebody else's release behind it.
         let passes = if self.waits_for_replicas() { 0 } else { self.passes };
-        let shared = Shared::start(backend, lease, ride_out, passes, self.mistakes);
+        let shared = Shared::start(store, lease, ride_out, passes, self.mistakes);
         Locks::of(shared)
     }
 

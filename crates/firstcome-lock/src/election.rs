@@ -1,5 +1,6 @@
 //! Leader election: one candidate of many does the work.
 
+mod health;
 mod leader;
 mod term;
 mod watch;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use firstcome_store::Passes;
 use tokio::sync::watch as value;
 
+use self::health::{Candidacy, Standing};
 pub use self::leader::Leader;
 use self::term::CurrentTerm;
 pub use self::term::Term;
@@ -19,8 +21,9 @@ use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
 use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
-use crate::lease::{Released, TryLock};
+use crate::lease::TryLock;
 use crate::locks::Locks;
+use crate::released::Released;
 use crate::requests::Record;
 use firstcome_store::client::pause;
 
@@ -72,6 +75,7 @@ pub struct Election {
     resigned: Arc<value::Sender<u64>>,
     /// Why it could not be elected last, unless it was elected since.
     trouble: Arc<value::Sender<Option<Error>>>,
+    standing: Arc<Standing>,
 }
 
 /// How a term ended.
@@ -100,6 +104,7 @@ impl Election {
             eligible: Arc::new(value::Sender::new(true)),
             resigned: Arc::new(value::Sender::new(0)),
             trouble: Arc::new(value::Sender::new(None)),
+            standing: Arc::default(),
         })
     }
 
@@ -265,6 +270,7 @@ impl Election {
         if is_host_name(&self.node) {
             return Err(Error::BareHostName { host: self.node.clone() });
         }
+        let candidacy = Candidacy::begin(&self.standing);
         let mut eligible = self.eligible.subscribe();
         let mut failures = 0;
         // Whether the store answered once: then whatever somebody has to mend was right before, and is waited for.
@@ -300,6 +306,7 @@ impl Election {
             // Stepping back before there was anything to step back from means nothing.
             resigned.borrow_and_update();
             let term = CurrentTerm::begin(held, &self.node);
+            candidacy.leads(term.lease());
             let ended = self.serve(&term, &mut work, &mut resigned, &mut eligible).await;
             let resigned = matches!(ended, Ended::Resigned);
             self.step_down(term, matches!(ended, Ended::Done(_))).await;

@@ -7,8 +7,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::event::Event;
+use crate::fence::Fence;
 use crate::keys::Keys;
 use crate::loss::Loss;
+use crate::released::Released;
+use crate::teller::Teller;
 use firstcome_store::client::{later, safety_margin};
 
 /// How long a lock is held for, and whether that is renewed.
@@ -41,10 +45,17 @@ pub(crate) struct HeldLock {
     /// A renewal of it is under way, or is tried again and again.
     renewing: AtomicBool,
     endless_trust: bool,
+    teller: Arc<Teller>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct State {
+    /// A caller was told that it has it: what becomes of it is told, too.
+    told: bool,
+    /// When the request was sent that was confirmed last.
+    confirmed: Instant,
+    /// When the first renewal was sent that the store has not answered, nor any since.
+    silent_since: Option<Instant>,
     lease: Duration,
     /// How often what is believed here has changed.
     belief: u64,
@@ -60,6 +71,12 @@ enum End {
     Open,
     Lost(Loss),
     GivenBack,
+}
+
+impl State {
+    fn silent(&self) -> Duration {
+        self.silent_since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
 }
 
 /// When a request about a hold was sent, and how often what is believed of it had changed by then.
@@ -82,7 +99,7 @@ pub(crate) struct Grant {
 }
 
 impl HeldLock {
-    pub(crate) fn new(grant: Grant) -> Arc<Self> {
+    pub(crate) fn new(grant: Grant, teller: &Arc<Teller>) -> Arc<Self> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let held = Self {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -94,6 +111,9 @@ impl HeldLock {
             chain: grant.chain,
             ends_at: grant.options.at_most.map(|time| later(grant.sent, time)),
             state: Mutex::new(State {
+                told: false,
+                confirmed: grant.sent,
+                silent_since: None,
                 lease: grant.options.lease,
                 belief: 0,
                 trusted_until: trusted_until(grant.sent, grant.options.lease),
@@ -104,6 +124,7 @@ impl HeldLock {
             leaving: AtomicBool::new(false),
             renewing: AtomicBool::new(false),
             endless_trust: grant.endless_trust,
+            teller: Arc::clone(teller),
         };
         Arc::new(held)
     }
@@ -126,10 +147,29 @@ impl HeldLock {
         let mut state = self.state();
         let (trusted_until, loss) = self.trust_ends(&state);
         if state.end == End::Open && !self.endless_trust && Instant::now() >= trusted_until {
-            state.end = End::Lost(loss);
-            self.changed.notify_waiters();
+            self.end_with(&mut state, loss);
+            let seen = *state;
+            drop(state);
+            self.tell_lost(&seen, loss);
+            return seen;
         }
         *state
+    }
+
+    fn end_with(&self, state: &mut State, loss: Loss) {
+        state.end = End::Lost(loss);
+        self.changed.notify_waiters();
+    }
+
+    /// Gives when trust ends unless it is renewed; `None` where it is over already.
+    pub(crate) fn ends(&self) -> Option<Instant> {
+        let state = self.looked_at();
+        (state.end == End::Open && !self.endless_trust).then(|| self.trust_ends(&state).0)
+    }
+
+    /// Gives when trust ends unless it is renewed, without looking at the clock.
+    pub(crate) fn trusted_until(&self) -> Instant {
+        self.trust_ends(&self.state()).0
     }
 
     pub(crate) fn loss(&self) -> Option<Loss> {
@@ -181,18 +221,96 @@ impl HeldLock {
                 state.lease = lease;
                 state.trusted_until = until;
             }
+            state.confirmed = state.confirmed.max(asked.at);
             state.belief += 1;
             state.over_at = state.over_at.max(later(Instant::now(), lease));
             self.changed.notify_waiters();
+            let until = state.trusted_until;
+            drop(state);
+            // It may end sooner than it would have.
+            self.teller.ends_at(until);
         }
         Ok(())
+    }
+
+    /// Marks a renewal as being sent now.
+    pub(crate) fn renewal_sent(&self) -> Asked {
+        let asked = self.asked_now();
+        self.state().silent_since.get_or_insert(asked.at);
+        asked
+    }
+
+    /// Notes that the store answers renewals.
+    pub(crate) fn answered(&self) {
+        self.state().silent_since = None;
+    }
+
+    /// Notes that a renewal was confirmed, of a hold that is renewed each `every`, and tells where it is late.
+    ///
+    /// Where trust ran out meanwhile it is lost, and stays so.
+    pub(crate) fn renewed(&self, asked: Asked, lease: Duration, every: Duration) {
+        let before = *self.state();
+        if self.confirmed(asked, lease).is_err() {
+            return;
+        }
+        self.answered();
+        let late = before.confirmed.elapsed().saturating_sub(every);
+        if late >= every && before.told {
+            let silent = before.silent();
+            let (name, fence) = self.name_and_fence();
+            self.teller.tell(|| Event::RenewedLate { name: name(), fence, late, silent });
+        }
     }
 
     pub(crate) fn lose(&self, loss: Loss) {
         let mut state = self.state();
         if state.end == End::Open && !self.endless_trust {
-            state.end = End::Lost(loss);
-            self.changed.notify_waiters();
+            self.end_with(&mut state, loss);
+            let seen = *state;
+            drop(state);
+            self.tell_lost(&seen, loss);
+        }
+    }
+
+    /// Gives for how long the store has not answered a renewal; zero where it answered the last one.
+    pub(crate) fn silent(&self) -> Duration {
+        self.state().silent()
+    }
+
+    fn name_and_fence(&self) -> (impl FnOnce() -> String + '_, Fence) {
+        (|| self.keys.name.clone(), Fence(self.fence))
+    }
+
+    /// Tells that a caller has it, and that it is lost where that was before.
+    pub(crate) fn tell_acquired(&self, waited: Duration) {
+        let (name, fence) = self.name_and_fence();
+        self.teller.tell(|| Event::Acquired { name: name(), fence, waited });
+        let first = {
+            let mut state = self.state();
+            let first = !state.told;
+            state.told = true;
+            first.then_some(*state)
+        };
+        if let Some(state) = first
+            && let End::Lost(loss) = state.end
+        {
+            self.tell_lost(&state, loss);
+        }
+    }
+
+    fn tell_lost(&self, state: &State, loss: Loss) {
+        if state.told {
+            let (name, fence) = self.name_and_fence();
+            let silent = state.silent();
+            self.teller.tell(|| Event::Lost { name: name(), fence, loss, silent });
+        }
+    }
+
+    /// Tells what became of it when it was given back.
+    pub(crate) fn tell_released(&self, released: Option<Released>) {
+        if self.state().told {
+            let (name, fence) = self.name_and_fence();
+            self.teller.tell(|| Event::Released { name: name(), fence, released });
         }
     }
 
@@ -256,7 +374,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn hold() -> Arc<HeldLock> {
-        HeldLock::new(Grant {
+        let grant = Grant {
             keys: Arc::new(Keys::new(Kind::Plain, "x").unwrap()),
             owner: "ann:1".to_owned(),
             fence: 1,
@@ -264,7 +382,8 @@ mod tests {
             sent: Instant::now(),
             chain: 0,
             endless_trust: false,
-        })
+        };
+        HeldLock::new(grant, &Arc::default())
     }
 
     #[tokio::test(start_paused = true)]

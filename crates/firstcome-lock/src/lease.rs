@@ -10,9 +10,11 @@ use crate::held_lock::HeldLock;
 use crate::loss::Loss;
 use crate::owner::SharedEntry;
 use crate::release::give_back;
+use crate::released::Released;
 use crate::remaining::Remaining;
 use crate::requests::RenewalAnswer;
 use crate::shared::Shared;
+use crate::teller::Teller;
 
 /// The answer to trying to take a lock.
 #[derive(Debug)]
@@ -46,28 +48,6 @@ impl<L> TryLock<L> {
             Self::Held { name, remaining } => TryLock::Held { name, remaining },
         }
     }
-}
-
-/// What became of a lease that was given back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Released {
-    /// The lock is free, or has passed to the next waiter, and nobody else had it before that.
-    ///
-    /// So it is also where trust had run out, but the store still had the lock for its owner.
-    Free,
-    /// The same [`Owner`](crate::Owner) still holds it this many times.
-    StillHeld {
-        /// How many times.
-        holds: u64,
-    },
-    /// The store says that it was this owner's no more, or it was lost by the closing of its client: somebody else may
-    /// have had the lock meanwhile.
-    ///
-    /// A store that lost everything between a release and its repetition, after an answer that was lost, says so
-    /// too, though the release had freed the lock; so does one asked about an [`Owner`](crate::Owner)'s lease whose
-    /// trust had run out, though the store still had it.
-    AlreadyLost,
 }
 
 /// A lock, held for a while.
@@ -232,6 +212,21 @@ impl Lease {
     pub(crate) fn end(&self) {
         self.shared.watchdog.rest(&self.held);
         self.held.given_back();
+    }
+
+    /// Gives where it is told what becomes of it.
+    pub(crate) fn teller(&self) -> &Teller {
+        &self.shared.teller
+    }
+
+    /// Tells that somebody who asked for it has it now, and `waited` that long.
+    pub(crate) fn tell_acquired(&self, waited: Duration) {
+        self.held.tell_acquired(waited);
+    }
+
+    /// Gives how it ended, if it did, and for how long the store had not answered a renewal by now.
+    pub(crate) fn ended(&self) -> (Option<Loss>, Duration) {
+        (self.held.loss(), self.held.silent())
     }
 
     /// Waits until the store has certainly let go of it, if it is not renewed, or the client is closed.

@@ -13,9 +13,13 @@ mod attempt;
 mod backend;
 mod backoff;
 mod builder;
+mod call;
+mod contact;
 mod durations;
 mod election;
 mod error;
+mod event;
+mod events;
 mod fence;
 mod fenced_value;
 mod held_lock;
@@ -35,6 +39,7 @@ mod owner;
 mod redis;
 mod release;
 mod release_ids;
+mod released;
 mod remaining;
 mod requests;
 mod run;
@@ -44,6 +49,9 @@ mod signal;
 mod sql;
 mod store_clock;
 mod subscriber;
+mod teller;
+#[cfg(feature = "tracing")]
+mod trace;
 #[cfg(feature = "macros")]
 #[doc(hidden)]
 pub mod under_lock;
@@ -56,6 +64,8 @@ pub use backoff::Backoff;
 pub use builder::Builder;
 pub use election::{Election, Leader, Term, Watch};
 pub use error::Error;
+pub use event::Event;
+pub use events::Events;
 pub use fence::Fence;
 pub use fenced_value::{FencedValue, FencedWrite};
 #[cfg(feature = "macros")]
@@ -77,7 +87,7 @@ pub use firstcome_store::{Effect, Failure as StoreError, Meaning, Passes};
 pub use holder::Holder;
 #[doc(hidden)]
 pub use inject::Mistake;
-pub use lease::{Lease, Released, TryLock};
+pub use lease::{Lease, TryLock};
 pub use lock::Lock;
 pub use locked_error::LockedError;
 pub use locks::Locks;
@@ -85,6 +95,7 @@ pub use loss::Loss;
 pub use memory::{Memory, MemoryLink};
 pub use multi::{MultiLease, MultiLock};
 pub use owner::Owner;
+pub use released::Released;
 pub use remaining::Remaining;
 pub use run::Finished;
 #[cfg(feature = "sql")]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::ask::Ask;
 use crate::attempt::attempt;
 use crate::backoff::Backoff;
+use crate::call::Call;
 use crate::durations::{LEAST_LEASE, LONGEST, within};
 use crate::error::Error;
 use crate::held_lock::LeaseOptions;
@@ -123,7 +124,7 @@ impl Lock {
     /// Cancel safe: whatever the store grants to a call that was dropped is undone.
     pub async fn try_lock(&self) -> Result<TryLock, Error> {
         self.check()?;
-        attempt(&self.shared, &self.ask).await
+        self.try_once().await
     }
 
     /// Waits for the lock for as long as it takes.
@@ -140,9 +141,10 @@ impl Lock {
     /// Cancel safe, as [`Lock::try_lock`]; the position in the wait queue is given up.
     pub async fn lock(&self) -> Result<Lease, Error> {
         self.check()?;
+        let mut call = Call::begin(&self.shared);
         loop {
             // A back-off that has an end begins anew.
-            if let TryLock::Acquired(lease) = self.wait(Until::Got).await? {
+            if let TryLock::Acquired(lease) = self.wait(Until::Got, &mut call).await? {
                 return Ok(lease);
             }
         }
@@ -164,9 +166,9 @@ impl Lock {
         self.check()?;
         within("a wait", wait, Duration::ZERO, LONGEST)?;
         if wait.is_zero() {
-            return attempt(&self.shared, &self.ask).await;
+            return self.try_once().await;
         }
-        self.wait(Until::at(wait)).await
+        self.wait(Until::at(wait), &mut Call::begin(&self.shared)).await
     }
 
     /// Tells who holds this lock; `None` where it is free.
@@ -214,11 +216,24 @@ impl Lock {
         }
     }
 
-    async fn wait(&self, until: Until) -> Result<TryLock, Error> {
-        match &self.poll {
-            Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff).await,
-            None => wait::in_queue(&self.shared, &self.ask, until).await,
+    async fn try_once(&self) -> Result<TryLock, Error> {
+        let call = Call::begin(&self.shared);
+        let tried = attempt(&self.shared, &self.ask).await?;
+        if let TryLock::Acquired(lease) = &tried {
+            call.has(lease);
         }
+        Ok(tried)
+    }
+
+    async fn wait(&self, until: Until, call: &mut Call<'_>) -> Result<TryLock, Error> {
+        let waited = match &self.poll {
+            Some(backoff) => wait::polling(&self.shared, &self.ask, until, backoff, call).await?,
+            None => wait::in_queue(&self.shared, &self.ask, until, call).await?,
+        };
+        if let TryLock::Acquired(lease) = &waited {
+            call.has(lease);
+        }
+        Ok(waited)
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -22,3 +22,18 @@ pub enum Loss {
     #[error("its client was closed")]
     Closed,
 }
+
+impl Loss {
+    /// Gives its stable name, for the labels of metrics and the fields of logs: `taken`, `ran_out`, `held_too_long`,
+    /// `given_back` or `closed`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Taken => "taken",
+            Self::RanOut => "ran_out",
+            Self::HeldTooLong => "held_too_long",
+            Self::GivenBack => "given_back",
+            Self::Closed => "closed",
+        }
+    }
+}

@@ -9,12 +9,13 @@ use std::time::Duration;
 
 pub use self::lease::MultiLease;
 use crate::ask::Ask;
+use crate::call::Call;
 use crate::durations::{LONGEST, within};
 use crate::error::Error;
 use crate::held_lock::LeaseOptions;
 use crate::inject::Mistake;
 use crate::keys::{Keys, Kind};
-use crate::lease::TryLock;
+use crate::lease::{Lease, TryLock};
 use crate::lock::check_options;
 use crate::locked_error::LockedError;
 use crate::locks::Locks;
@@ -136,8 +137,9 @@ impl MultiLock {
     /// Cancel safe: whatever the store grants to a call that was dropped is given back in the background.
     pub async fn try_lock(&self) -> Result<TryLock<MultiLease>, Error> {
         self.check()?;
+        let call = Call::begin(&self.shared);
         let tried = attempt::attempt(&self.shared, &self.asks, &mut Vec::new(), None).await?;
-        Ok(tried.map(MultiLease::new))
+        Ok(tried.map(|leases| had(&call, leases)))
     }
 
     /// Waits until all of the locks can be had together.
@@ -154,10 +156,11 @@ impl MultiLock {
     /// Cancel safe, as [`MultiLock::try_lock`].
     pub async fn lock(&self) -> Result<MultiLease, Error> {
         self.check()?;
+        let mut call = Call::begin(&self.shared);
         loop {
-            let waited = wait::wait(&self.shared, &self.asks, Until::Got).await?;
+            let waited = wait::wait(&self.shared, &self.asks, Until::Got, &mut call).await?;
             if let TryLock::Acquired(leases) = waited {
-                return Ok(MultiLease::new(leases));
+                return Ok(had(&call, leases));
             }
         }
     }
@@ -178,8 +181,9 @@ impl MultiLock {
         if wait.is_zero() {
             return self.try_lock().await;
         }
-        let waited = wait::wait(&self.shared, &self.asks, Until::at(wait)).await?;
-        Ok(waited.map(MultiLease::new))
+        let mut call = Call::begin(&self.shared);
+        let waited = wait::wait(&self.shared, &self.asks, Until::at(wait), &mut call).await?;
+        Ok(waited.map(|leases| had(&call, leases)))
     }
 
     /// Waits for the locks, runs `work`, and gives them back: as [`Lock::run`](crate::Lock::run), where the loss of one lock
@@ -224,4 +228,10 @@ impl MultiLock {
     fn check(&self) -> Result<(), Error> {
         self.asks.iter().try_for_each(|ask| check_options(ask.options))
     }
+}
+
+/// Tells that a caller has these locks, and gives them to it.
+fn had(call: &Call<'_>, leases: Vec<Lease>) -> MultiLease {
+    leases.iter().for_each(|lease| call.has(lease));
+    MultiLease::new(leases)
 }

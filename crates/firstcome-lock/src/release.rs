@@ -9,10 +9,11 @@ use crate::error::Error;
 use crate::held_lock::{Grant, HeldLock};
 use crate::inject::Mistake;
 use crate::keys::Kind;
-use crate::lease::{Lease, Released};
+use crate::lease::Lease;
 use crate::local_waiters::Offer;
 use crate::loss::Loss;
 use crate::owner::{EntryGuard, SharedEntry};
+use crate::released::Released;
 use crate::requests::{NotAfter, ReleaseAnswer, ReleaseRequest};
 use crate::shared::Shared;
 use crate::undo::undo;
@@ -28,18 +29,18 @@ pub(crate) async fn give_back(
     held: Arc<HeldLock>,
     entry: Option<SharedEntry>,
 ) -> Result<Released, Error> {
-    match entry {
+    let given_back = match entry {
         Some(entry) => give_back_one(&shared, &held, EntryGuard::of(entry).await).await,
-        None => give_back_all(&shared, &held).await,
-    }
+        None if held.begin_to_leave() => give_back_all(&shared, &held).await,
+        // It went when the client was closed, or with a copy before.
+        None => return Ok(Released::AlreadyLost),
+    };
+    held.tell_released(given_back.as_ref().ok().copied());
+    given_back
 }
 
 /// Gives back a hold that was taken once.
 async fn give_back_all(shared: &Arc<Shared>, held: &HeldLock) -> Result<Released, Error> {
-    if !held.begin_to_leave() {
-        // It went when the client was closed.
-        return Ok(Released::AlreadyLost);
-    }
     shared.watchdog.leave(held);
     // Where it ended with its term it is given back only now.
     let loss = held.loss().filter(|loss| *loss != Loss::GivenBack);

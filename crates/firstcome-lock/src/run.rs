@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::error::Error;
-use crate::lease::{Lease, Released, TryLock};
+use crate::lease::{Lease, TryLock};
 use crate::lock::Lock;
 use crate::locked_error::LockedError;
+use crate::released::Released;
 
 /// Work that ran under a lock to its end.
 #[derive(Debug)]

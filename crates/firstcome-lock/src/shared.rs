@@ -7,7 +7,7 @@ use firstcome_store::client::{BackgroundTask, random_uuid};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, LockStore};
 use crate::error::Error;
 use crate::held_lock::{Grant, HeldLock};
 use crate::inject::Mistakes;
@@ -15,6 +15,7 @@ use crate::local_waiters::LocalWaiters;
 use crate::loss::Loss;
 use crate::release_ids::UsedReleaseIds;
 use crate::requests::NotAfter;
+use crate::teller::Teller;
 use crate::watchdog::{self, Watchdog};
 
 pub(crate) struct Shared {
@@ -23,6 +24,7 @@ pub(crate) struct Shared {
     pub(crate) release_ids: UsedReleaseIds,
     pub(crate) watchdog: Arc<Watchdog>,
     pub(crate) local_waiters: Arc<LocalWaiters>,
+    pub(crate) teller: Arc<Teller>,
     /// The first part of every owner.
     pub(crate) client: String,
     /// The lease of holds that are renewed.
@@ -38,14 +40,15 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn start(
-        backend: Backend,
+        store: LockStore,
         watchdog_lease: Duration,
         ride_out: Duration,
         passes: u32,
         mistakes: Mistakes,
     ) -> Arc<Self> {
-        let backend = Arc::new(backend);
-        let watchdog = Arc::new(Watchdog::new(mistakes));
+        let teller = Arc::new(Teller::default());
+        let backend = Arc::new(Backend::new(store, &teller));
+        let watchdog = Arc::new(Watchdog::new(mistakes, &teller));
         let renewing =
             tokio::spawn(watchdog::run(Arc::clone(&watchdog), Arc::clone(&backend), mistakes));
         Arc::new(Self {
@@ -54,6 +57,7 @@ impl Shared {
             backend,
             watchdog,
             local_waiters: Arc::new(LocalWaiters::default()),
+            teller,
             client: random_uuid(),
             watchdog_lease,
             ride_out,
@@ -94,7 +98,7 @@ impl Shared {
     }
 
     pub(crate) fn new_held_lock(&self, grant: Grant) -> Arc<HeldLock> {
-        let held = HeldLock::new(grant);
+        let held = HeldLock::new(grant, &self.teller);
         self.watchdog.watch(&held);
         held
     }
@@ -124,6 +128,7 @@ impl Shared {
             drop(renewing.await);
         }
         self.backend.close().await;
+        self.teller.end();
     }
 }
 

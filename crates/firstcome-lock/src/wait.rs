@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::ask::Ask;
 use crate::attempt::{attempt, attempt_and_wait};
 use crate::backoff::{Backoff, Pauses};
+use crate::call::Call;
 use crate::error::Error;
 use crate::inject::Mistake;
 use crate::lease::{Lease, TryLock};
@@ -131,6 +132,7 @@ pub(crate) async fn in_queue(
     shared: &Arc<Shared>,
     ask: &Ask,
     until: Until,
+    call: &mut Call<'_>,
 ) -> Result<TryLock, Error> {
     let mut patience = Patience::new(shared);
     let mut remaining = Remaining::Unknown;
@@ -144,6 +146,7 @@ pub(crate) async fn in_queue(
         {
             return Ok(lease);
         }
+        call.waits_for(&ask.keys.name);
         let mut waiting = shared.local_waiters.join(ask);
         while !waiting.position.is_head() {
             let call = Arc::clone(&waiting.call);
@@ -339,6 +342,7 @@ pub(crate) async fn polling(
     ask: &Ask,
     until: Until,
     backoff: &Backoff,
+    call: &mut Call<'_>,
 ) -> Result<TryLock, Error> {
     let mut patience = Patience::new(shared);
     let mut remaining = Remaining::Unknown;
@@ -346,7 +350,10 @@ pub(crate) async fn polling(
     let asking = async {
         match patience.first(shared, ask, &mut remaining).await? {
             Some(lease) => Ok(Some(lease)),
-            None => ask_again(shared, ask, until, backoff, &mut remaining, &mut patience).await,
+            None => {
+                call.waits_for(&ask.keys.name);
+                ask_again(shared, ask, until, backoff, &mut remaining, &mut patience).await
+            }
         }
     };
     tokio::select! {

@@ -10,12 +10,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::backend::Backend;
+use crate::contact::is_silence;
 use crate::error::Error;
 use crate::held_lock::HeldLock;
 use crate::inject::{Mistake, Mistakes};
 use crate::keys::Sort;
 use crate::loss::Loss;
 use crate::requests::RenewalAnswer;
+use crate::teller::Teller;
 use firstcome_store::client::pause;
 
 /// How many holds go into one request, and how many such requests are under way together.
@@ -34,6 +36,7 @@ pub(crate) struct Watchdog {
     watched: Mutex<Watched>,
     changed: Notify,
     stop: Notify,
+    teller: Arc<Teller>,
     mistakes: Mistakes,
 }
 
@@ -68,8 +71,8 @@ impl Drop for Renewing {
 }
 
 impl Watchdog {
-    pub(crate) fn new(mistakes: Mistakes) -> Self {
-        Self { mistakes, ..Self::default() }
+    pub(crate) fn new(mistakes: Mistakes, teller: &Arc<Teller>) -> Self {
+        Self { mistakes, teller: Arc::clone(teller), ..Self::default() }
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {
@@ -90,6 +93,16 @@ impl Watchdog {
             beat.holds.insert(held.id, Weak::clone(&weak));
         }
         watched.holds.insert(held.id, weak);
+        drop(watched);
+        // It is among those that are looked at by now.
+        self.teller.ends_at(held.trusted_until());
+    }
+
+    /// Looks whether leases are over, so that those who listen are told when that is so, and plans the next look.
+    fn look_for_ends(&self) {
+        if let Some(next) = self.all().iter().filter_map(|held| held.ends()).min() {
+            self.teller.ends_at(next);
+        }
     }
 
     /// Stops renewing a hold and forgets it.
@@ -191,6 +204,7 @@ pub(crate) async fn run(watchdog: Arc<Watchdog>, backend: Arc<Backend>, mistakes
                 }
             }
             Some(()) = running.next() => {}
+            () = watchdog.teller.look_due() => watchdog.look_for_ends(),
             () = backend.reconnected(&mut generation),
                 if !mistakes.makes(Mistake::IgnoreReconnect) =>
             {
@@ -232,7 +246,14 @@ async fn renew(backend: &Backend, mut holds: Vec<Renewing>, lease: Duration, mis
         if holds.is_empty() {
             return;
         }
-        match tokio::time::timeout(patience, renew_once(backend, &mut holds, lease)).await {
+        let sent = Instant::now();
+        let period = renewed_every(lease, mistakes);
+        let renewed =
+            tokio::time::timeout(patience, renew_once(backend, &mut holds, lease, period)).await;
+        if renewed.is_err() {
+            backend.contact().unanswered(sent);
+        }
+        match renewed {
             Ok(Ok(())) if holds.is_empty() => return,
             _ if mistakes.makes(Mistake::RenewOnce) => return,
             // Refused, perhaps for a single one of them: each is asked for by itself.
@@ -254,22 +275,29 @@ async fn renew_once(
     backend: &Backend,
     holds: &mut Vec<Renewing>,
     lease: Duration,
+    period: Duration,
 ) -> Result<(), Error> {
-    let sent: Vec<_> = holds.iter().map(|held| held.0.asked_now()).collect();
+    let sent: Vec<_> = holds.iter().map(|held| held.0.renewal_sent()).collect();
     let asked: Vec<_> = holds.iter().map(|held| (&*held.0.keys, held.0.owner.as_str())).collect();
-    let answers = backend.renew(&asked, Some(lease)).await?;
-    let mut answers = sent.into_iter().zip(answers);
+    let answers = backend.renew(&asked, Some(lease)).await;
+    if answers.as_ref().is_err_and(|failure| !is_silence(failure)) {
+        holds.iter().for_each(|held| held.0.answered());
+    }
+    let mut answers = sent.into_iter().zip(answers?);
     holds.retain(|held| match answers.next() {
         Some((sent, RenewalAnswer::Yes)) => {
-            // Where trust ran out meanwhile, it is lost, and stays so.
-            held.0.confirmed(sent, lease).ok();
+            held.0.renewed(sent, lease, period);
             false
         }
         Some((_, RenewalAnswer::Gone)) => {
+            held.0.answered();
             held.0.lose(Loss::Taken);
             false
         }
-        Some((_, RenewalAnswer::NotRenewed)) | None => true,
+        Some((_, RenewalAnswer::NotRenewed)) | None => {
+            held.0.answered();
+            true
+        }
     });
     Ok(())
 }

@@ -30,6 +30,10 @@ pub enum Event {
     LogLinesLost,
     LeaderElected,
     LeadershipEnded,
+    TermLost,
+    RenewalLate,
+    LockStoreSilent,
+    LockStoreBack,
     LeaderSeen,
     NobodyLeads,
     LeaderFailed,
@@ -66,7 +70,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 49] = [
+    pub const ALL: [Self; 53] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -84,6 +88,10 @@ impl Event {
         Self::LogLinesLost,
         Self::LeaderElected,
         Self::LeadershipEnded,
+        Self::TermLost,
+        Self::RenewalLate,
+        Self::LockStoreSilent,
+        Self::LockStoreBack,
         Self::LeaderSeen,
         Self::NobodyLeads,
         Self::LeaderFailed,
@@ -137,6 +145,10 @@ impl Event {
             Self::LogLinesLost => ("log_lines_lost", Level::WARN),
             Self::LeaderElected => ("leader_elected", Level::INFO),
             Self::LeadershipEnded => ("leadership_ended", Level::INFO),
+            Self::TermLost => ("term_lost", Level::WARN),
+            Self::RenewalLate => ("renewal_late", Level::WARN),
+            Self::LockStoreSilent => ("lock_store_silent", Level::WARN),
+            Self::LockStoreBack => ("lock_store_back", Level::INFO),
             Self::LeaderSeen => ("leader_seen", Level::INFO),
             Self::NobodyLeads => ("nobody_leads", Level::WARN),
             Self::LeaderFailed => ("leader_failed", Level::ERROR),

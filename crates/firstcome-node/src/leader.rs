@@ -9,6 +9,8 @@ mod housekeeping;
 mod leaderless;
 mod settle;
 mod snapshots;
+#[cfg(feature = "redis")]
+mod told;
 
 use crate::event::Event;
 use crate::ledger::Ledger;
@@ -95,7 +97,29 @@ impl Election {
             Self::Among { candidate, .. } => candidate.trouble().map(|why| why.to_string()),
         }
     }
+
+    /// Says whether this node does its part in the election, where there is one.
+    fn is_healthy(&self) -> bool {
+        match self {
+            Self::Alone => true,
+            #[cfg(feature = "redis")]
+            Self::Among { candidate, .. } => candidate.healthy(IN_TOUCH),
+        }
+    }
+
+    /// Gives for how long the lock's store has not answered; zero while it does.
+    fn store_silent(&self) -> Duration {
+        match self {
+            Self::Alone => Duration::ZERO,
+            #[cfg(feature = "redis")]
+            Self::Among { candidate, .. } => candidate.silent(),
+        }
+    }
 }
+
+/// How long ago the lock's store may have answered one who does not lead: whoever watches who leads asks each 30 s at least.
+#[cfg(feature = "redis")]
+const IN_TOUCH: Duration = Duration::from_secs(35);
 
 /// This node's part in leading: the leader's tasks while it leads, a place in the line while it does not.
 ///
@@ -110,6 +134,9 @@ pub struct Leader {
     election: Arc<Election>,
     leaderless: Arc<leaderless::Leaderless>,
     watching: Task<()>,
+    #[cfg(feature = "redis")]
+    #[expect(dead_code, reason = "it ends when it is dropped")]
+    told: Option<Task<()>>,
 }
 
 /// What the leader does.
@@ -152,9 +179,28 @@ impl Leader {
             node.speaker.clone(),
         );
         let watching = Task::spawn(watching);
+        #[cfg(feature = "redis")]
+        let told = match &*election {
+            Election::Alone => None,
+            Election::Among { candidate, .. } => Some(Task::spawn(told::tell(
+                candidate.events(),
+                Arc::clone(metrics),
+                node.speaker.clone(),
+            ))),
+        };
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
-        Self { seat: Task::spawn(seat), stopping, work, leads, election, leaderless, watching }
+        Self {
+            seat: Task::spawn(seat),
+            stopping,
+            work,
+            leads,
+            election,
+            leaderless,
+            watching,
+            #[cfg(feature = "redis")]
+            told,
+        }
     }
 
     /// Gives how settling stands.
@@ -179,6 +225,17 @@ impl Leader {
     /// Gives for how long nobody has led, as far as this node knows; zero while somebody does. Exact to a second.
     pub fn leaderless(&self) -> Duration {
         self.leaderless.time()
+    }
+
+    /// Says whether this node leads with a lease that can be relied on, or stands for election and is in touch with the
+    /// lock's store; `true` where there is no election.
+    pub fn is_healthy(&self) -> bool {
+        self.election.is_healthy()
+    }
+
+    /// Gives for how long the lock's store has not answered this node; zero while it does, and without an election.
+    pub fn store_silent(&self) -> Duration {
+        self.election.store_silent()
     }
 
     /// Settles what is there if it leads, as far as the ledger takes it, hands over, and ends.

@@ -4,8 +4,14 @@
 
 use crate::histogram::Histogram;
 use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::{Registry, Unit};
 use std::time::Duration;
+
+/// Why a term can end, as the lock library calls it; each is there from the start.
+const LOSSES: [&str; 5] = ["taken", "ran_out", "held_too_long", "given_back", "closed"];
+
+type ByReason = Family<[(&'static str, &'static str); 1], Counter>;
 
 /// Every count of a node.
 #[derive(Debug)]
@@ -20,6 +26,11 @@ pub struct Metrics {
     pub settle_failures: Counter,
     /// Times this node stopped leading, or standing for election, though nobody told it to.
     pub leader_failures: Counter,
+    /// Terms this node was elected for.
+    pub terms_won: Counter,
+    terms_lost: ByReason,
+    /// Renewals of the leader's lock that came when the next one was due already.
+    pub renewals_late: Counter,
     /// Snapshots installed.
     pub snapshots: Counter,
     /// How often this node doubted the journal and checked whether it is whole.
@@ -52,12 +63,21 @@ impl Metrics {
         let settle_failures = counter("settle_failures", "Transactions the ledger did not take");
         let help = "Times leading or standing for election broke off";
         let leader_failures = counter("leader_failures", help);
+        let terms_won = counter("election_terms_won", "Terms this node was elected for");
+        let help = "Renewals of the leader's lock that came when the next was due";
+        let renewals_late = counter("election_renewals_late", help);
         let snapshots = counter("snapshots", "Snapshots installed");
         let heals = counter("heals", "Times this node doubted the journal");
         let put_back = counter("put_back", "Entries put back into a journal that lost them");
         let forks = counter("forks", "Forks of the journal this node left");
         let help = "Times this node wrote its state into a store that lost more than entries";
         let reseeds = counter("reseeds", help);
+        let terms_lost = ByReason::default();
+        for reason in LOSSES {
+            drop(terms_lost.get_or_create(&[("reason", reason)]));
+        }
+        let help = "Terms of this node that ended, by reason";
+        registry.register("election_terms_lost", help, terms_lost.clone());
         let batches = Histogram::of_commands();
         registry.register("batch_commands", "Commands in a batch", batches.clone());
         let mut times = |name: &str, help: &str| {
@@ -76,6 +96,9 @@ impl Metrics {
             settlements,
             settle_failures,
             leader_failures,
+            terms_won,
+            terms_lost,
+            renewals_late,
             snapshots,
             heals,
             put_back,
@@ -86,6 +109,17 @@ impl Metrics {
             batches,
             appends,
         }
+    }
+
+    /// Counts a term that ended, by its reason.
+    #[cfg(feature = "redis")]
+    pub(crate) fn term_lost(&self, reason: &'static str) {
+        self.terms_lost.get_or_create(&[("reason", reason)]).inc();
+    }
+
+    /// Gives how many terms ended for this reason.
+    pub fn terms_lost(&self, reason: &'static str) -> u64 {
+        self.terms_lost.get_or_create(&[("reason", reason)]).get()
     }
 
     pub(crate) fn batch(&self, commands: usize) {

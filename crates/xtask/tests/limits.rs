@@ -22,6 +22,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),
     ("firstcome-lock/src/keys.rs", &["*"]),
     ("firstcome-lock/src/multi.rs", &[]),
+    ("firstcome-lock/src/teller.rs", &[]),
 ];
 
 /// Constants called as limits are which clients cannot multiply: they are pauses, or about stores and other servers.

@@ -1,14 +1,16 @@
 //! One stretch of leading.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tokio::sync::mpsc;
 
 use crate::error::Error;
+use crate::event::Event;
 use crate::fence::Fence;
-use crate::lease::{Lease, Released};
+use crate::lease::Lease;
 use crate::loss::Loss;
+use crate::released::Released;
 
 /// One stretch of leading, given to the work.
 ///
@@ -72,13 +74,25 @@ pub(super) struct CurrentTerm {
     copies: mpsc::Receiver<Infallible>,
 }
 
-/// Ends the term when it is dropped; the last copy then gives the lock back.
+/// Ends the term when it is dropped, and tells that; the last copy then gives the lock back.
 #[derive(Debug)]
-struct End(Arc<Lease>);
+struct End {
+    lease: Arc<Lease>,
+    node: String,
+}
 
 impl Drop for End {
     fn drop(&mut self) {
-        self.0.end();
+        let Self { lease, node } = self;
+        lease.end();
+        let (loss, silent) = lease.ended();
+        lease.teller().tell(|| Event::TermLost {
+            election: lease.name().to_owned(),
+            node: node.clone(),
+            term: lease.fence(),
+            loss: loss.unwrap_or(Loss::GivenBack),
+            silent,
+        });
     }
 }
 
@@ -86,19 +100,29 @@ impl CurrentTerm {
     pub(super) fn begin(lease: Lease, node: &str) -> Self {
         let (copy, copies) = mpsc::channel(1);
         let lease = Arc::new(lease);
+        lease.teller().tell(|| Event::TermWon {
+            election: lease.name().to_owned(),
+            node: node.to_owned(),
+            term: lease.fence(),
+        });
         let term = Term { lease: Arc::clone(&lease), node: node.to_owned(), copy };
-        Self { term, end: End(lease), copies }
+        Self { term, end: End { lease, node: node.to_owned() }, copies }
     }
 
     pub(super) fn term(&self) -> &Term {
         &self.term
     }
 
+    /// Gives the lease, for as long as somebody has it.
+    pub(super) fn lease(&self) -> Weak<Lease> {
+        Arc::downgrade(&self.end.lease)
+    }
+
     /// Ends the term and gives the lock back: at once where the work is `done`, otherwise when nobody has a copy of the term
     /// any more, and at the latest when the lease is over.
     pub(super) async fn end(self, done: bool) -> Result<Released, Error> {
         let Self { term, end, mut copies } = self;
-        let lease = Arc::clone(&end.0);
+        let lease = Arc::clone(&end.lease);
         drop((term, end));
         if !done {
             tokio::select! {

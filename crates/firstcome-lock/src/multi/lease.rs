@@ -7,9 +7,10 @@ use futures_util::future::join_all;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use crate::error::Error;
-use crate::lease::{Lease, Released};
+use crate::lease::Lease;
 use crate::locked_error::LockedError;
 use crate::loss::Loss;
+use crate::released::Released;
 use crate::run::Finished;
 use crate::while_valid::run_while;
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::attempt::attempt;
 use crate::ask::Ask;
 use crate::backoff::Backoff;
+use crate::call::Call;
 use crate::error::Error;
 use crate::lease::{Lease, TryLock};
 use crate::remaining::Remaining;
@@ -26,13 +27,14 @@ pub(super) async fn wait(
     shared: &Arc<Shared>,
     asks: &[Ask],
     until: Until,
+    call: &mut Call<'_>,
 ) -> Result<TryLock<Vec<Lease>>, Error> {
     let mut patience = Patience::new(shared);
     let mut held = None;
     let closed = shared.closed();
     tokio::select! {
         biased;
-        waited = ask_until_had(shared, asks, &mut held, &mut patience) => {
+        waited = ask_until_had(shared, asks, &mut held, &mut patience, call) => {
             return waited.map(TryLock::Acquired);
         }
         () = closed => return Err(shared.ended()),
@@ -53,6 +55,7 @@ async fn ask_until_had(
     asks: &[Ask],
     held: &mut Held,
     patience: &mut Patience,
+    call: &mut Call<'_>,
 ) -> Result<Vec<Lease>, Error> {
     let mut taken = Vec::new();
     let mut awaited: Awaited<'_> = None;
@@ -62,6 +65,7 @@ async fn ask_until_had(
             Ok(TryLock::Acquired(leases)) => return Ok(leases),
             Ok(TryLock::Held { name, remaining }) => {
                 patience.answered();
+                call.waits_for(&name);
                 *held = Some((name.clone(), remaining));
                 if awaited.as_ref().is_some_and(|(ask, _)| ask.keys.name == name) {
                     let left = remaining.at_most().unwrap_or(LONGEST_SLEEP);

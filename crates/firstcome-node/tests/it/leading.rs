@@ -188,6 +188,46 @@ mod elected {
         assert!(!leads, "the story is blind: {said:?}");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_lock_store_that_stalls_is_counted_and_said_with_what_became_of_the_term() {
+        let (way, one) = (MemoryLink::new(), Seat::at(&store()).await);
+        let locks = Locks::with_memory(&Memory::starting_at(1_000).through(&way));
+        let metrics = Arc::new(Metrics::default());
+        let (_, ledger) = Panics::times(0);
+        let leader = leads(&one, ledger, candidate(&one, &locks).await, &metrics);
+        sleep(2 * SECOND).await;
+        assert_eq!((metrics.terms_won.get(), metrics.renewals_late.get()), (1, 0));
+        assert!(leader.is_healthy() && leader.store_silent().is_zero());
+        let says =
+            |said: &[String], what: &str| said.iter().filter(|text| text.contains(what)).count();
+
+        // Shorter than the lease of 10 s, which is renewed each 1.7 s.
+        way.stall();
+        sleep(7 * SECOND).await;
+        assert!(leader.leads() && leader.store_silent() >= 4 * SECOND);
+        way.open();
+        sleep(SECOND).await;
+        assert_eq!((metrics.renewals_late.get(), metrics.terms_lost("ran_out")), (1, 0));
+        assert!(leader.store_silent().is_zero());
+        let said = one.said();
+        assert_eq!(says(&said, "the store does not answer"), 1, "{said:?}");
+        assert_eq!(says(&said, "the store answers again"), 1, "{said:?}");
+        assert_eq!(says(&said, "late; the store had not answered for"), 1, "{said:?}");
+
+        way.stall();
+        sleep(40 * SECOND).await;
+        assert!(!leader.leads() && !leader.is_healthy());
+        assert_eq!((metrics.terms_lost("ran_out"), metrics.terms_lost("given_back")), (1, 0));
+        let said = one.said();
+        let lost = "it ran out without a confirmed renewal; the store had not answered for";
+        assert_eq!(says(&said, lost), 1, "{said:?}");
+        way.open();
+        sleep(20 * SECOND).await;
+        assert!(leader.leads() && leader.is_healthy() && leader.store_silent().is_zero());
+        assert_eq!(metrics.terms_won.get(), 2);
+        leader.stop().await;
+    }
+
     /// Waits for something that a server brings about.
     async fn until(what: &str, done: impl Fn() -> bool) {
         let end = std::time::Instant::now() + 60 * SECOND;

@@ -8,6 +8,7 @@ mod elect;
 mod listing;
 mod signals;
 mod store;
+mod telling;
 
 use std::time::Duration;
 
@@ -49,7 +50,9 @@ it. A process beside the command sees to that, too, with a timer of its own: the
 command is killed when this process is stopped for too long, or is killed.
 
 What is printed is the command's own; with --json an error of this program is \
-printed as JSON, too.
+printed as JSON, too. On stderr stands, beside the command's own words, that the \
+lock was renewed late or lost, and that the store does not answer, or does again, \
+and for how long it had not.
 
 Exit code: the command's own, 128 and the signal that ended it, or
   120  not acquired within --wait
@@ -91,8 +94,10 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     if let Some(lease) = args.lease {
         lock = lock.lease(lease);
     }
+    let mut events = locks.events();
     let tried = tokio::select! {
         tried = acquire(&lock, args.wait) => tried?,
+        never = telling::tell(&mut events) => match never {},
         signal = signals.end() => return Ok(Exit::Passed(128 + signal.as_raw())),
     };
     let lease = match tried {
@@ -108,6 +113,7 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     let ended = tokio::select! {
         ended = running.wait(to_command, &lease, &what) => ended?,
         never = signals.pass_on() => match never {},
+        never = telling::tell(&mut events) => match never {},
     };
     conclude(&args.name, lease, ended).await
 }

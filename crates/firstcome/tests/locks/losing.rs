@@ -65,6 +65,50 @@ fn a_leader_whose_store_stands_still_stops_and_stands_again() {
     assert!(second > first);
     let pid = up.strip_prefix("up ").unwrap();
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
+    shell.tell(rustix::process::Signal::KILL);
+    let said = shell.end();
+    // The two terms, why the first one ended, and what the store did meanwhile.
+    for (line, times) in [
+        ("elected: ", 2),
+        ("note: the store does not answer", 1),
+        (&format!("leads boss no more, term {first}: "), 1),
+        ("note: the store answers again; it had not for ", 1),
+    ] {
+        let lines: Vec<_> = said.talk.lines().filter(|said| said.contains(line)).collect();
+        assert!(lines.len() >= times, "{line}: {said:?}");
+    }
+    let lost = said.talk.lines().find(|line| line.starts_with("lost: ")).unwrap();
+    assert!(lost.contains("; the store had not answered for "), "{lost}");
+}
+
+#[test]
+fn a_lock_says_that_its_store_is_gone_and_that_it_is_lost() {
+    let Some(mut scene) = Scene::new() else { return };
+    let args = ["lock", "a", "--", "sh", "-c", "echo up; trap '' TERM; exec sleep 600"];
+    let mut shell = scene.start(&args);
+    assert_eq!(shell.line(), "up");
+    scene.redis.kill();
+    let said = shell.end();
+    assert!(said.talk.contains("note: the store does not answer"), "{said:?}");
+    let lost = said.talk.lines().find(|line| line.starts_with("lost: ")).unwrap();
+    assert!(lost.contains("the lock a is lost: it ran out"), "{lost}");
+    assert!(lost.contains("; the store had not answered for "), "{lost}");
+    said.ends(121);
+}
+
+#[test]
+fn a_lock_that_is_renewed_late_says_so() {
+    let Some(scene) = Scene::new() else { return };
+    let args = ["elect", "boss", "--lease", "60s", "--", "sh", "-c", "echo up; exec sleep 600"];
+    let mut shell = scene.start(&args);
+    assert_eq!(shell.line(), "up");
+    scene.redis.pause();
+    // It is renewed each 10 s, and late from 20 s on; the lease can be relied on for 54.
+    std::thread::sleep(Duration::from_secs(25));
+    scene.redis.resume();
+    let late = shell.talk_until("late: ");
+    assert!(late.contains("the lock boss was renewed "), "{late}");
+    assert!(late.contains(" late; the store had not answered for "), "{late}");
 }
 
 /// A command that ended while the store is away: its code is passed on, in time, with a note that the lock may be held.

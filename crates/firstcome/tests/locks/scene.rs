@@ -109,6 +109,14 @@ impl Shell {
         self.lines.next().expect("another line").unwrap()
     }
 
+    /// Waits for a line of talk that begins so.
+    #[track_caller]
+    pub(crate) fn talk_until(&mut self, beginning: &str) -> String {
+        let talk = BufReader::new(self.child.stderr.as_mut().unwrap());
+        let mut lines = talk.lines().map_while(Result::ok);
+        lines.find(|line| line.starts_with(beginning)).expect("it says so")
+    }
+
     pub(crate) fn tell(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }

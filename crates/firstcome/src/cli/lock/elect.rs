@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use firstcome_lock::{Election, Locks, Term};
+use firstcome_lock::{Election, Event, Locks, Term};
 use rustix::process::Signal;
 use tokio::sync::{Notify, broadcast, oneshot};
 use tokio::task::JoinHandle;
@@ -18,6 +18,7 @@ use super::command::{CommandArgs, Ended};
 use super::deadline::Deadline;
 use super::signals::{Signals, asks_for_an_end};
 use super::store::StoreArgs;
+use super::telling::say;
 use crate::config::duration_from_text;
 
 /// The lease of a leader, where nothing else is said.
@@ -51,7 +52,9 @@ a timer of its own: the command is killed when this process is stopped for too \
 long, or is killed.
 
 What is printed is the command's own; with --json an error of this program is \
-printed as JSON, too.
+printed as JSON, too. On stderr stands, beside the command's own words, each term \
+that was won or lost and why, a renewal that came late, and that the store does \
+not answer, or does again, and for how long it had not.
 
 Exit code: the command's own, 128 and the signal that ended it or this candidate, or
   125  failed by itself: no store, wrong password, wrong usage
@@ -142,6 +145,7 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
             }
         }
     };
+    let mut events = election.events();
     let exit = {
         let mut led = std::pin::pin!(election.run(work));
         loop {
@@ -158,6 +162,10 @@ async fn stand(args: ElectArgs, locks: &Locks) -> Result<Exit, Complaint> {
                         }
                     }
                 }
+                Some(event) = events.next() => if !matches!(event, Event::Lost { .. }) {
+                    // That of the term says the same.
+                    say(&event);
+                },
                 () = candidate.stopped.notified() => if let Some(signal) = candidate.ending.get() {
                     break Ok(Exit::Passed(128 + signal.as_raw()));
                 },

@@ -1,0 +1,33 @@
+//! What happens to a lock or a term while its command runs, said on stderr.
+
+use std::convert::Infallible;
+
+use firstcome_lock::{Event, Events, Loss};
+
+use super::super::out;
+
+/// Says what is told, for as long as it is polled.
+pub(super) async fn tell(events: &mut Events) -> Infallible {
+    while let Some(event) = events.next().await {
+        say(&event);
+    }
+    std::future::pending().await
+}
+
+/// Says an event that is news to whoever started this: what was lost, what is late, and what the store does.
+pub(super) fn say(event: &Event) {
+    match event {
+        // By its own will, and not because the store was away.
+        Event::TermLost { loss: Loss::GivenBack, silent, .. } if silent.is_zero() => {}
+        Event::Lost { .. } | Event::TermLost { .. } => out::talk(format!("lost: {event}")),
+        Event::RenewedLate { .. } => out::talk(format!("late: {event}")),
+        Event::StoreSilent { .. } | Event::StoreBack { .. } | Event::Missed { .. } => {
+            out::talk(format!("note: {event}"));
+        }
+        Event::Waiting { .. }
+        | Event::Acquired { .. }
+        | Event::Released { .. }
+        | Event::TermWon { .. }
+        | _ => {}
+    }
+}
