@@ -1,6 +1,6 @@
 //! What is printed fits the screen: tables, pictures and lines that move, on 80 columns and on fewer.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Command, Stdio};
 
 use crate::scene::{KEY, Said, Scene, Server, said};
@@ -51,11 +51,10 @@ fn every_table_fits_80_columns_and_wide_shows_all_of_it() {
     let short = ask(&["nodes"]).ends(0);
     assert!(short.contains(&node[..8]) && !short.contains(&node), "{short}");
     assert!(ask(&["nodes", "--wide"]).ends(0).contains(&node));
-    let results = ask(&["results", name]);
-    assert!(
-        results.talk.contains("no room for ") && results.talk.contains("--wide"),
-        "{results:?}"
-    );
+    let said = ask(&["nodes"]);
+    assert!(said.talk.contains("no room for ") && said.talk.contains("--wide"), "{said:?}");
+    let results = ask(&["results", name]).ends(0);
+    assert!(results.contains("~ ") && !results.contains(&subject), "{results}");
     let wide = ask(&["results", name, "--wide"]);
     assert!(wide.out.contains(&subject) && wide.out.contains("because it was"), "{wide:?}");
     assert_eq!(wide.talk, "", "{wide:?}");
@@ -111,6 +110,16 @@ fn a_look_at_locks_makes_no_file() {
 
 /// Runs a line at a terminal of so many columns and lines, made by `script`; `None` where that is skipped.
 fn at_a_terminal(scene: &Scene, columns: usize, lines: usize, line: &str) -> Option<Said> {
+    typing(scene, (columns, lines), line, "")
+}
+
+/// The same, and what is typed goes to it.
+fn typing(
+    scene: &Scene,
+    (columns, lines): (usize, usize),
+    line: &str,
+    typed: &str,
+) -> Option<Said> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&path).any(|folder| folder.join("script").is_file()) {
         firstcome_testbed::missing("script", "install the Debian package `bsdutils`");
@@ -122,8 +131,14 @@ fn at_a_terminal(scene: &Scene, columns: usize, lines: usize, line: &str) -> Opt
     command.args(["--quiet", "--return", "--command", &line, "/dev/null"]);
     command.env_clear().env("PATH", path).env("SHELL", "/bin/sh").env("TERM", "xterm");
     command.env("LANG", "C").env("TMPDIR", scene.path()).env("FIRSTCOME_KEY", KEY);
-    command.stdin(Stdio::null());
-    Some(said(&command.output().unwrap()))
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut keys = child.stdin.take().unwrap();
+    keys.write_all(typed.as_bytes()).unwrap();
+    // Kept open to the end: a terminal whose keys are gone says so.
+    let ended = child.wait_with_output().unwrap();
+    drop(keys);
+    Some(said(&ended))
 }
 
 /// A text as a terminal shows it: colours and movements take no columns.
@@ -170,6 +185,23 @@ fn the_venue_is_drawn_in_place_on_small_terminals() {
         assert!(moves > 10, "{moves} pictures were drawn in place: {pictures:?}");
         assert!(without_escapes(pictures).contains("100 % paid"), "{pictures:?}");
     }
+}
+
+#[test]
+fn an_opening_that_is_over_is_asked_about_at_a_terminal() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let create = |name: &str, typed: &str| {
+        let line = format!("--places 1 --opens 2026-01-01T00:00:00Z --url {}", server.url);
+        typing(&scene, (80, 24), &format!("campaign create {name} {line}"), typed)
+    };
+    let Some(said) = create("no", "no\n") else { return };
+    assert!(said.code == 1 && said.out.contains("is in the past"), "{said:?}");
+    assert!(said.out.contains("Type yes to go on: ") && said.out.contains("nothing was changed"));
+    let Some(said) = create("meant", "yes\n") else { return };
+    assert!(said.code == 0 && said.out.contains("created campaign meant"), "{said:?}");
+    let list = server.ask(&scene, &["campaign", "list"]).ends(0);
+    assert!(list.contains("meant  ") && !list.contains("no  "), "{list}");
 }
 
 #[test]

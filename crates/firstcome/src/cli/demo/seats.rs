@@ -85,7 +85,9 @@ fn picture(now: &Frame, style: Style) -> Vec<String> {
     let share = counts.confirmed as f64 / counts.for_sale().max(1) as f64;
     // Not everything is paid until it is: 99.6 % is 99 %.
     let percent = (share * 100.0).floor();
-    lines.push(format!("{} {percent:>3.0} % paid", terminal::bar(share, 40)));
+    // The words stand behind the bar on narrow terminals, too.
+    let bar = terminal::bar(share, style.width.saturating_sub(14).min(40));
+    lines.push(format!("{bar} {percent:>3.0} % paid"));
     lines
 }
 
