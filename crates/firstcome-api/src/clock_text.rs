@@ -3,7 +3,7 @@
 use firstcome_core::Timestamp;
 use jiff::civil;
 use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
-use jiff::tz::{Disambiguation, OffsetConflict};
+use jiff::tz::{Disambiguation, OffsetConflict, TimeZone};
 
 static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 static PARSER: DateTimeParser = DateTimeParser::new()
@@ -29,22 +29,36 @@ pub fn rfc3339(at: Timestamp) -> String {
 /// has twice, or no moment at all.
 pub fn parse(text: &str) -> Result<Timestamp, String> {
     let moment = if text.contains('[') {
-        PARSER.parse_zoned(text).map(|zoned| zoned.timestamp()).map_err(|why| {
-            format!(
+        PARSER.parse_zoned(text).map(|zoned| zoned.timestamp()).map_err(|why| match zone(text) {
+            Some(zone) if TimeZone::get(zone).is_err() => {
+                format!("{text:?} is not a time: there is no zone {zone:?}")
+            }
+            Some(_) | None => format!(
                 "{text:?} is not one moment: {why}; \
                  where a zone skips or repeats a local time, give the offset as well"
-            )
+            ),
         })?
     } else {
-        text.parse::<jiff::Timestamp>().map_err(|why| match text.parse::<civil::DateTime>() {
+        text.parse::<jiff::Timestamp>().map_err(|_| match text.parse::<civil::DateTime>() {
             Ok(_) => format!(
                 "{text:?} has no offset: end it with Z or an offset such as +09:00, \
                  or with a zone such as [Asia/Seoul]"
             ),
-            Err(_) => format!("{text:?} is not a time: {why}"),
+            Err(_) => match text.parse::<civil::Date>() {
+                Ok(date) => format!("{text:?} has no time of day: write {date}T10:00:00+09:00"),
+                Err(_) => format!("{text:?} is not a time such as 2027-03-01T10:00:00+09:00"),
+            },
         })?
     };
     Ok(Timestamp::from_micros(moment.as_microsecond()))
+}
+
+/// The name of the zone in `[…]`, where it is one and not an offset.
+fn zone(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('[')?;
+    let (zone, _) = rest.split_once(']')?;
+    let zone = zone.strip_prefix('!').unwrap_or(zone);
+    (!zone.starts_with(['+', '-'])).then_some(zone)
 }
 
 #[cfg(test)]
@@ -71,9 +85,12 @@ mod tests {
             ("2027-03-01T10:00:00", "no offset"),
             ("2027-03-28T02:30:00[Europe/Berlin]", "not one moment"),
             ("2027-10-31T02:30:00[Europe/Berlin]", "not one moment"),
-            ("2027-03-01T10:00:00[Mars/Olympus]", "not one moment"),
+            ("2027-03-01T10:00:00[Mars/Olympus]", "there is no zone \"Mars/Olympus\""),
             ("2027-03-01T10:00:00+05:00[Asia/Seoul]", "not one moment"),
-            ("tomorrow", "not a time"),
+            ("tomorrow", "not a time such as 2027-"),
+            ("2027-03-01", "no time of day"),
+            ("2027-02-30T10:00:00Z", "not a time"),
+            ("2027-03-01T10:00:00[", "not one moment"),
             ("", "not a time"),
             ("99999-01-01T00:00:00Z", "not a time"),
         ] {

@@ -43,7 +43,26 @@ pub struct Client {
     key: Option<Secret>,
     timeout: Duration,
     connection: Option<Connection>,
+    watcher: Option<Watcher>,
 }
+
+/// One request and its answer, for whoever watches a client. There is no key in it.
+#[derive(Debug)]
+pub struct Exchange<'a> {
+    /// The server asked.
+    pub server: &'a Server,
+    /// The HTTP method.
+    pub method: &'a str,
+    /// Path and query.
+    pub path: &'a str,
+    /// The status of the answer; `None` where there was none.
+    pub status: Option<u16>,
+    /// From before the request was sent until its end.
+    pub took: Duration,
+}
+
+/// Is called after each request.
+pub type Watcher = fn(&Exchange<'_>);
 
 /// What a server that could be heard said.
 #[derive(Debug)]
@@ -57,7 +76,14 @@ pub enum Reply<T> {
 impl Client {
     /// A client for one server; nothing is sent yet.
     pub fn new(server: Server, key: Option<Secret>, timeout: Duration) -> Self {
-        Self { server, key, timeout, connection: None }
+        Self { server, key, timeout, connection: None, watcher: None }
+    }
+
+    /// Has each request and its answer told.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Watcher) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     /// The server this client talks to.
@@ -108,7 +134,7 @@ impl Client {
     /// Sorts an answer that is no yes into refusals and failures.
     fn bad_news<T>(&self, status: u16, body: &[u8], only_reads: bool) -> Result<Reply<T>, Failure> {
         let Ok(problem) = Problem::read(status, body) else {
-            let reason = format!("status {status} without a problem document");
+            let reason = format!("it is not an answer of Firstcome (status {status})");
             // A gateway in between may have passed the request on before it gave up.
             let harmless = only_reads || status < 500;
             return Err(Failure::strange(&self.server, harmless, reason));
@@ -132,8 +158,20 @@ impl Client {
         }
     }
 
-    /// One exchange on the kept connection, or on a new one where the kept one was closed meanwhile.
+    /// One exchange, told to whoever watches.
     async fn exchange(&mut self, ask: &Ask) -> Result<(u16, Vec<u8>), Failure> {
+        let began = std::time::Instant::now();
+        let answered = self.exchange_unwatched(ask).await;
+        if let Some(watcher) = self.watcher {
+            let status = answered.as_ref().ok().map(|(status, _)| *status);
+            let (server, took) = (&self.server, began.elapsed());
+            watcher(&Exchange { server, method: ask.method, path: &ask.path, status, took });
+        }
+        answered
+    }
+
+    /// One exchange on the kept connection, or on a new one where the kept one was closed meanwhile.
+    async fn exchange_unwatched(&mut self, ask: &Ask) -> Result<(u16, Vec<u8>), Failure> {
         let deadline = tokio::time::Instant::now() + self.timeout;
         let kept = self.connection.take();
         let mut connection = match kept {

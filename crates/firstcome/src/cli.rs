@@ -3,6 +3,7 @@
 //! stdout is the result, stderr is talk. Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed,
 //! 4 no answer and it may have happened.
 
+mod ask;
 mod audit;
 mod campaign;
 mod claims;
@@ -13,15 +14,19 @@ mod hold;
 mod journal;
 #[cfg(feature = "locks")]
 mod lock;
+mod manual;
 mod nodes;
 mod out;
 mod progress;
+mod refusal;
 mod results;
 mod rush;
+mod screen;
 mod seats;
 mod serve;
 mod settle;
 mod source;
+mod table;
 mod token;
 
 use clap::{Parser, Subcommand};
@@ -33,16 +38,25 @@ pub use complaint::{Complaint, Exit};
 #[command(
     name = "firstcome",
     version,
-    max_term_width = 110,
+    // Not that of the terminal: an example is written to fit, and a line that is broken for a narrower one cannot be pasted.
+    term_width = screen::WIDTH,
     after_help = "\
 Sixty seconds:
-  firstcome demo                                   watch 500 places being given out to a flood
-  firstcome serve                                  a server on 127.0.0.1:8080, data in ./firstcome-data
+  firstcome demo     500 places are given out to a flood of requests
+  firstcome serve    a server on 127.0.0.1:8080, its data in ./firstcome-data
+and beside it, in another terminal in the same folder:
   firstcome campaign create spring --places 500 --opens now
   firstcome claim spring ann
 
-Exit codes: 0 yes, 1 refused, 2 usage, 3 no answer and nothing changed, 4 no answer and it may have happened. \
-`lock` and `elect` pass on their command's code and have others of their own, see their help. \
+Exit codes:
+  0    yes
+  1    refused
+  2    the command line, or a file it names, cannot be used
+  3    no answer, and nothing changed
+  4    no answer, and it may have happened: run the same command again
+  130  ended by Ctrl-C
+`lock` and `elect` pass on the code of their command and have others of their own.
+
 stdout is the result, stderr is talk; --json makes the result JSON."
 )]
 struct Cli {
@@ -74,7 +88,7 @@ enum Verb {
     /// Import, draw, block and move the seats of a pool.
     #[command(subcommand)]
     Seats(seats::SeatsVerb),
-    /// Print who won, in order.
+    /// Print what happened in a campaign, in order.
     Results(results::ResultsArgs),
     /// Recompute everything from the journal and compare.
     Audit(audit::AuditArgs),
@@ -98,6 +112,10 @@ enum Verb {
     #[cfg(feature = "locks")]
     #[command(subcommand)]
     Locks(lock::LocksVerb),
+    /// Print the completions for a shell.
+    Completions(manual::CompletionsArgs),
+    /// Write a man page for each verb into a folder.
+    Man(manual::ManArgs),
     /// Stand beside a command and kill it when its time is over.
     #[cfg(feature = "locks")]
     #[command(hide = true)]
@@ -149,6 +167,8 @@ fn run(cli: Cli) -> Result<Exit, Complaint> {
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),
         Verb::Journal(verb) => journal::run(verb, json),
         Verb::Settle(verb) => settle::run(verb, json),
+        Verb::Completions(args) => manual::completions(&args),
+        Verb::Man(args) => manual::man(&args),
         Verb::Nodes(args) => on_one_core(nodes::run(args, json)),
         #[cfg(feature = "locks")]
         Verb::Lock(args) => on_one_core(lock::run(args)),

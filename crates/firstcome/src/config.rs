@@ -27,6 +27,7 @@ pub use logs::{LogFormat, LogLevel};
 pub use origin::Origin;
 pub use printed::{print, print_json};
 pub use span::duration_from_text;
+pub(crate) use span::text_from_duration;
 pub use store::{Durability, StoreUrl};
 pub use table::{SETTINGS, Setting};
 

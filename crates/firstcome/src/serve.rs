@@ -1,11 +1,13 @@
 //! One server process, from its settings to a clean end.
 
+mod announce;
 mod files;
 mod listen;
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
 use crate::{data_folder, logging};
+use announce::announce;
 use anyhow::{Context, bail};
 use firstcome_api::key::Role;
 use firstcome_core::{SpaceId, State};
@@ -27,8 +29,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::net::SocketAddr;
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,19 +41,19 @@ use tokio::sync::watch;
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
 
-/// Serves until a stop signal, then drains.
+/// Serves until a stop signal, then drains. Says where it is on stdout, with `json` as JSON objects.
 ///
 /// # Errors
 ///
 /// Anything that keeps the server from starting, or from ending cleanly.
-pub fn run(config: Config) -> anyhow::Result<()> {
+pub fn run(config: Config, json: bool) -> anyhow::Result<()> {
     // The last to go: what ends a server is said by its caller, behind all that was logged.
     let _logging = logging::start(config.log_format, config.log_level);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(serve(config))
+    runtime.block_on(serve(config, json))
 }
 
-async fn serve(config: Config) -> anyhow::Result<()> {
+async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     log!(
         Starting,
         version = env!("CARGO_PKG_VERSION"),
@@ -129,7 +130,7 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         folder.announce(&format!("http://{address}"))?;
     }
     let of_operations = operations.as_ref().map_or(Ok(address), TcpListener::local_addr)?;
-    announce(&config, folder.as_ref(), (address, of_operations), &store.promise());
+    announce(&config, folder.as_ref(), (address, of_operations), &store.promise(), json);
     let (node, position) = (app.node.id, app.node.replica.look(State::position));
     log!(Serving, %address, %node, position, durability = store.promise(), "serving");
     let watching = Task::spawn(firstcome_http::watch(Arc::clone(&app), stop.clone()));
@@ -193,43 +194,6 @@ async fn ledger(
         ready => ready?,
     }
     Ok(Some(ledger))
-}
-
-/// Says where the server is, the address first: programs that start a server read that line.
-///
-/// A reader who hangs up after it must not end the server.
-fn announce(
-    config: &Config,
-    folder: Option<&DataFolder>,
-    (address, operations): (SocketAddr, SocketAddr),
-    promise: &str,
-) {
-    let mut lines = vec![format!("listening on http://{address}")];
-    if let Some(folder) = folder {
-        lines.push(format!("data folder {}", folder.path().display()));
-    }
-    if let Some(store) = &config.store {
-        lines.push(format!("store {store}"));
-    }
-    lines.push(format!("page http://{address}/docs"));
-    lines.push(format!("metrics http://{operations}/metrics"));
-    lines.push(format!("space {}", config.space));
-    lines.push(format!("durability {promise}"));
-    let without = if config.ledger == LedgerKind::None {
-        ": results stay in memory until their campaign leaves it"
-    } else {
-        ""
-    };
-    lines.push(format!("ledger {}{without}", config.ledger));
-    if let (None, Some(folder)) = (&config.admin_key, folder) {
-        let file = folder.path().join(ADMIN_KEY_FILE);
-        lines.push(format!("admin key in {} (FIRSTCOME_ADMIN_KEY sets your own)", file.display()));
-    }
-    let mut out = std::io::stdout().lock();
-    let written = writeln!(out, "{}", lines.join("\n")).and_then(|()| out.flush());
-    if let Err(why) = written {
-        log!(StdoutClosed, %address, "nobody reads standard output: {why}");
-    }
 }
 
 fn progress() -> impl FnMut(u64, u64) {

@@ -27,10 +27,10 @@ pub struct Style {
 }
 
 impl Style {
-    /// Unicode if the locale has it; colours only where asked for and not refused by `NO_COLOR`.
-    pub fn of_terminal(colour: bool) -> Self {
+    /// Unicode if the locale has it; colours only where asked for and not refused by `NO_COLOR`; `width` columns.
+    pub fn of_terminal(colour: bool, width: usize) -> Self {
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        Self { unicode: speaks_unicode(), colour: colour && !refused, width: 100 }
+        Self { unicode: speaks_unicode(), colour: colour && !refused, width }
     }
 
     /// How a seat is drawn, and in which colour.

@@ -30,8 +30,8 @@ Exit code 1, and the first position that differs, when something differs.
 Examples:
   firstcome audit
   firstcome audit --data /var/lib/firstcome --json
-  firstcome audit --store redis://10.0.0.5:6379 --server http://10.0.0.7:8080 --server http://10.0.0.8:8080
-  FIRSTCOME_LEDGER=postgres://ann:secret@db/shop firstcome audit")]
+  firstcome audit --store redis://10.0.0.5:6379 \\
+    --server http://10.0.0.7:8080 --server http://10.0.0.8:8080")]
 pub(super) struct AuditArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -74,7 +74,7 @@ pub(super) fn progress_bar() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} entries, {eta} left");
+    let style = ProgressStyle::with_template("{bar:24} {pos} of {len} entries, {eta} left");
     ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 

@@ -3,6 +3,7 @@
 mod change;
 mod create;
 mod show;
+mod time;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -10,9 +11,9 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::config::duration_from_text;
-use firstcome_api::node::Time;
-use firstcome_client::{Ask, Client, OperatorDone};
+use firstcome_client::{Ask, OperatorDone};
+use firstcome_core::limits::NAME_BYTES;
+use firstcome_core::names::{check_command_id, check_name};
 
 /// What can be done with campaigns.
 #[derive(Debug, Subcommand)]
@@ -20,16 +21,19 @@ pub(super) enum CampaignVerb {
     /// Create a campaign.
     Create(create::CreateArgs),
     /// List all campaigns.
-    List(ServerArgs),
+    List(show::ListArgs),
     /// Show one campaign.
     Show(show::ShowArgs),
     /// Change a campaign.
     Change(change::ChangeArgs),
     /// Stop giving out places for now.
+    #[command(after_help = "Example:\n  firstcome campaign pause spring")]
     Pause(NameArgs),
     /// Go on after a pause.
+    #[command(after_help = "Example:\n  firstcome campaign resume spring")]
     Resume(NameArgs),
     /// Stop giving out places for good.
+    #[command(after_help = "Example:\n  firstcome campaign close spring")]
     Close(NameArgs),
     /// Let a closed campaign leave the server's memory.
     Archive(ArchiveArgs),
@@ -48,6 +52,12 @@ pub(super) struct NameArgs {
 
 /// Options of `campaign archive`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The campaign must be closed, and its results must be in the ledger, or be given up with --drop-unsettled. \
+Its name cannot be used again.
+
+Example:
+  firstcome campaign archive spring")]
 pub(super) struct ArchiveArgs {
     /// Give up results the ledger does not have yet.
     #[arg(long)]
@@ -60,7 +70,7 @@ pub(super) struct ArchiveArgs {
 #[derive(Debug, Args)]
 pub(super) struct IdArgs {
     /// Names this command, so that the same one sent again happens once; drawn if left out.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id_from_text)]
     id: Option<String>,
 }
 
@@ -73,7 +83,7 @@ impl IdArgs {
 pub(super) async fn run(verb: CampaignVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         CampaignVerb::Create(args) => create::run(args, json).await,
-        CampaignVerb::List(server) => show::list(server, json).await,
+        CampaignVerb::List(args) => show::list(args, json).await,
         CampaignVerb::Show(args) => show::run(args, json).await,
         CampaignVerb::Change(args) => change::run(args, json).await,
         CampaignVerb::Pause(args) => operate(args, "pause", "paused", None, json).await,
@@ -125,26 +135,26 @@ fn print_put(name: &str, answer: &OperatorDone, raw: &Value, json: bool) {
     }
 }
 
-/// A time as typed: `now`, `none`, a time stamp, or `+10s` from now by the server's clock.
-async fn time_from_text(client: &mut Client, text: &str) -> Result<Value, Complaint> {
-    if text == "none" {
-        return Ok(Value::Null);
-    }
-    let Some(later) = text.strip_prefix('+') else { return Ok(text.into()) };
-    let later =
-        duration_from_text(later).map_err(|why| Complaint::usage(format!("`{text}` {why}")))?;
-    let (time, _) = yes(client.ask::<Time>(Ask::time()).await?)?;
-    let now = time.now.parse::<jiff::Timestamp>().ok();
-    let then = now.and_then(|now| now.checked_add(later).ok());
-    let then = then.ok_or_else(|| Complaint::own("the server's time cannot be read"))?;
-    Ok(then.to_string().into())
-}
-
 /// A pool as typed: `NAME=PLACES`.
 fn pool_from_text(text: &str) -> Result<(String, u64), String> {
     let pool = text.split_once('=').and_then(|(name, places)| Some((name, places.parse().ok()?)));
     match pool {
-        Some((name, places)) if !name.is_empty() => Ok((name.to_owned(), places)),
-        Some(_) | None => Err(format!("`{text}` is no pool: write NAME=PLACES, like main=500")),
+        Some((name, places)) => Ok((name_from_text(name)?, places)),
+        None => Err(format!("`{text}` is no pool: write NAME=PLACES, like main=500")),
     }
+}
+
+/// The name of a campaign or a pool that is to be made.
+fn name_from_text(text: &str) -> Result<String, String> {
+    match check_name(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(_) => Err(format!(
+            "a name has a-z, 0-9, _ and -, at most {NAME_BYTES} of them, and begins with a letter or a digit"
+        )),
+    }
+}
+
+/// The id of an operator command.
+pub(super) fn id_from_text(text: &str) -> Result<String, String> {
+    check_command_id(text).map(|()| text.to_owned()).map_err(|why| format!("the id {why}"))
 }

@@ -5,6 +5,7 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
+use super::table::seconds;
 use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, SubjectClaims, Won};
 
 /// Options of `claim`.
@@ -14,7 +15,7 @@ A claim is known by its campaign, pool and subject: asking again is always safe 
 
 Examples:
   firstcome claim spring ann
-  firstcome claim spring ann --pool balcony --json")]
+  firstcome claim gig ann --pool balcony --json")]
 pub(super) struct ClaimArgs {
     /// The campaign.
     campaign: String,
@@ -36,7 +37,7 @@ says otherwise.
 
 Examples:
   firstcome cancel spring ann --reason \"asked by phone\"
-  firstcome cancel spring ann --rank 17 --by-subject")]
+  firstcome cancel spring bob --rank 2 --by-subject")]
 pub(super) struct CancelArgs {
     /// The campaign.
     campaign: String,
@@ -66,6 +67,7 @@ pub(super) async fn claim(args: ClaimArgs, json: bool) -> Result<Exit, Complaint
     } else {
         let words = if won.outcome == "already_won" { "already has" } else { "has" };
         let Won { subject, rank, campaign, pool, at, .. } = won;
+        let at = seconds(&at);
         out::line(format!("{subject} {words} rank {rank} in {campaign}/{pool} since {at}"));
     }
     Ok(Exit::Yes)

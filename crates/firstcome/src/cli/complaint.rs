@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::out;
-use firstcome_client::{Failure, Problem};
 
 /// What the program says to the shell when it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +93,13 @@ impl Complaint {
         self
     }
 
+    /// Adds what the server said, which stands on stdout with `--json`.
+    #[must_use]
+    pub(super) fn document(mut self, document: Value) -> Self {
+        self.document = Some(document);
+        self
+    }
+
     /// Gives it the code that verbs use which pass on a command's codes, unless it has one of those already.
     #[cfg(feature = "locks")]
     #[must_use]
@@ -116,36 +122,6 @@ impl Complaint {
             out::json(&self.document.clone().unwrap_or_else(own));
         }
         self.exit.code()
-    }
-}
-
-impl From<Problem> for Complaint {
-    fn from(problem: Problem) -> Self {
-        let hint = advice(&problem.outcome);
-        let mut complaint = Self::new(Exit::Refused, problem.sentence());
-        complaint.hint = hint.map(str::to_owned);
-        complaint.document = Some(problem.raw);
-        complaint
-    }
-}
-
-impl From<Failure> for Complaint {
-    fn from(failure: Failure) -> Self {
-        let exit = if failure.may_have_happened() { Exit::Unknown } else { Exit::Unchanged };
-        let said = failure.problem();
-        let hint = match said.and_then(|problem| advice(&problem.outcome)) {
-            Some(hint) => hint,
-            None if exit == Exit::Unknown => {
-                "ask again: the same command with the same names (and --id, where there is one) does not happen twice"
-            }
-            None if said.is_some() => "ask again in a moment",
-            None => {
-                "start a server with `firstcome serve`, or name one with --url or FIRSTCOME_URL"
-            }
-        };
-        let mut complaint = Self::new(exit, failure.to_string()).hint(hint);
-        complaint.document = said.map(|problem| problem.raw.clone());
-        complaint
     }
 }
 
@@ -177,52 +153,4 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
     let hint = away.then_some("see that it runs and can be reached from here").or(failure.hint());
     hint.map(str::to_owned)
-}
-
-/// The advice that goes with an outcome, where there is some.
-fn advice(outcome: &str) -> Option<&'static str> {
-    let hint = match outcome {
-        "not_found" => "`firstcome campaign list` shows what there is",
-        "pool_required" => "name the pool with --pool; `firstcome campaign show` lists them",
-        "already_cancelled" => {
-            "this campaign lets nobody claim again after a cancel (--claim-again at its creation does)"
-        }
-        "not_open" => "`firstcome campaign show` tells when it opens",
-        "paused" => "`firstcome campaign resume` lets it go on",
-        "not_closed" => "close it first: `firstcome campaign close`",
-        "unsettled" => {
-            "its results are not all in the ledger yet: ask again in a moment, or give them up with --drop-unsettled"
-        }
-        "version_mismatch" => {
-            "somebody changed it meanwhile, or it exists already: look at it with `firstcome campaign show`, then use `campaign change`"
-        }
-        "not_changeable" => "this setting is fixed once the campaign has opened",
-        "id_reused" => {
-            "the same --id was used for something else within a day: choose another, or leave it out"
-        }
-        "unit_taken" => "`firstcome seats show` draws what is free",
-        "has_hold" => {
-            "`firstcome hold show` shows it, `firstcome hold add` adds to it, `firstcome hold release` gives it back"
-        }
-        "hold_required" => "`firstcome hold take` sets units of a seated pool aside first",
-        "hold_expired" => {
-            "take another one with another --id; `firstcome hold confirm --late retake` tries the same units again"
-        }
-        "orphan_left" => {
-            "take the seat beside it too, or others: `firstcome seats show` draws them"
-        }
-        "refund_due" => "give back what was paid; asking again gives the same answer",
-        "unauthorized" => {
-            "set FIRSTCOME_KEY, or run this where the server's data folder is (--data)"
-        }
-        "forbidden" => "this key's role or campaigns do not allow it: use another in FIRSTCOME_KEY",
-        "nothing_lost" => {
-            "there is nothing to write: `firstcome nodes` shows how the servers stand"
-        }
-        "busy" | "outbox_full" | "store_full" | "unavailable" => {
-            "nothing changed: ask again in a moment"
-        }
-        _ => return None,
-    };
-    Some(hint)
 }

@@ -1,26 +1,28 @@
 //! Which server a verb talks to, and with which key.
 
+pub(super) mod key;
+
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use comfy_table::Table;
 use serde_json::Value;
 
 use super::complaint::Complaint;
 use super::out;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
-use firstcome_client::{Client, Reply, Server};
+use firstcome_client::{Client, Exchange, Reply, Server};
 use firstcome_node::ledger::choice::Ledger;
 use firstcome_rush::terminal;
 
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; without it, the server that uses the data folder, else http://127.0.0.1:8080.
+    /// The server's address; without it, the server that uses the data folder, else http://127.0.0.1:8080. The key for
+    /// it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never from the command line.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -28,12 +30,15 @@ pub(super) struct ServerArgs {
     /// How long to wait for an answer.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration_from_text)]
     pub(super) timeout: Duration,
+    /// Write each request to the server on stderr, with the status of its answer and how long it took.
+    #[arg(short, long)]
+    verbose: bool,
 }
 
 /// Where a server's data is: its address and first key are found there.
 #[derive(Debug, Args)]
 pub(super) struct FolderArgs {
-    /// The server's data folder; its admin key is used for that server unless FIRSTCOME_KEY is set.
+    /// The server's data folder; the admin key in it is used for that server, unless the environment has a key.
     #[arg(long, env = "FIRSTCOME_DATA", default_value = "./firstcome-data", value_name = "FOLDER")]
     pub(super) data: PathBuf,
 }
@@ -69,7 +74,8 @@ impl ServerArgs {
             None => self.folder.server()?,
         };
         let key = self.folder.key([&server])?;
-        Ok(Client::new(server, key, self.timeout))
+        let client = Client::new(server, key, self.timeout);
+        Ok(if self.verbose { client.watched_by(tell) } else { client })
     }
 }
 
@@ -88,37 +94,17 @@ impl FolderArgs {
         &self,
         servers: impl IntoIterator<Item = &'a Server>,
     ) -> Result<Option<Secret>, Complaint> {
-        if let Ok(key) = std::env::var("FIRSTCOME_KEY") {
-            let secret = Secret::new(&key);
-            return secret
-                .map(Some)
-                .map_err(|why| Complaint::usage(format!("FIRSTCOME_KEY {why}")));
-        }
-        let path = self.data.join("admin-key");
-        let own = address_of_owner(&self.data).and_then(|address| Server::parse(&address).ok());
-        let is_own = |server: &Server| own.as_ref().is_some_and(|own| is_same(own, server));
-        match std::fs::read_to_string(&path) {
-            Ok(_) if !servers.into_iter().all(is_own) => {
-                out::talk(format!(
-                    "note: the key in {} is for the server that has this folder, and not sent to another; set \
-                     FIRSTCOME_KEY to ask with a key",
-                    path.display()
-                ));
-                Ok(None)
-            }
-            Ok(key) => {
-                let wrong = |why| Complaint::usage(format!("the key in {} {why}", path.display()));
-                Secret::new(&key).map(Some).map_err(wrong)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => {
-                out::talk(format!(
-                    "note: cannot read {}: {error}; asking without a key",
-                    path.display()
-                ));
-                Ok(None)
-            }
-        }
+        key::find(self, servers)
+    }
+}
+
+/// Says what was asked and answered.
+fn tell(exchange: &Exchange<'_>) {
+    let Exchange { server, method, path, status, took } = exchange;
+    let took = terminal::short(*took);
+    match status {
+        Some(status) => out::talk(format!("{method} {server}{path}: {status} after {took}")),
+        None => out::talk(format!("{method} {server}{path}: no answer after {took}")),
     }
 }
 
@@ -161,15 +147,4 @@ pub(super) fn yes<T>(reply: Reply<T>) -> Result<(T, Value), Complaint> {
         Reply::Yes(read, raw) => Ok((read, raw)),
         Reply::No(problem) => Err(problem.into()),
     }
-}
-
-pub(super) fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(if terminal::speaks_unicode() {
-        comfy_table::presets::UTF8_FULL_CONDENSED
-    } else {
-        comfy_table::presets::ASCII_FULL_CONDENSED
-    });
-    table.set_header(header.to_vec());
-    table
 }

@@ -34,7 +34,7 @@ Examples:
   firstcome demo
   firstcome demo --seats
   firstcome demo --seats 600 --seed 7
-  firstcome demo --places 5000 --requests 500000 --subjects 200000
+  firstcome demo --places 5000 --requests 50000 --subjects 20000
   firstcome demo --seed 7 --json")]
 pub(super) struct DemoArgs {
     /// Places to give out.

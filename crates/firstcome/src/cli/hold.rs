@@ -1,14 +1,18 @@
 //! `hold`: sets units aside, pays for them, gives them back, by hand.
 
+mod which;
+
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use self::which::WhichArgs;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use crate::config::duration_from_text;
-use firstcome_client::{Ask, HeldUnit, Hold, HoldAnswer, HoldStep, Picks};
+use super::table::seconds;
+use crate::config::{duration_from_text, text_from_duration};
+use firstcome_client::{Ask, Campaign, Client, HeldUnit, Hold, HoldAnswer, Picks};
 
 /// What can be done with holds.
 #[derive(Debug, Subcommand)]
@@ -84,17 +88,6 @@ pub(super) struct NamedArgs {
     count: CountArgs,
 }
 
-/// A hold and whose it is.
-#[derive(Debug, Args)]
-pub(super) struct StepArgs {
-    /// The campaign.
-    campaign: String,
-    /// The hold's id.
-    hold: String,
-    /// Whose hold it is.
-    subject: String,
-}
-
 /// Options of `hold take`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -103,8 +96,8 @@ drawn and printed.
 
 Examples:
   firstcome hold take gala ann A1 A2
-  firstcome hold take gala ann --best 2 --grade R --id order-4711
-  firstcome hold take gala ann --area lawn --quantity 3 --wait 3s --json")]
+  firstcome hold take gala bob --best 2 --grade R --id order-4711
+  firstcome hold take gala cyd --area lawn --quantity 3 --wait 3s --json")]
 pub(super) struct TakeArgs {
     /// The campaign.
     campaign: String,
@@ -124,23 +117,26 @@ pub(super) struct TakeArgs {
 
 /// Options of `hold show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstcome hold show gala order-4711
+  firstcome hold show order-4711 --json")]
 pub(super) struct ShowArgs {
-    /// The campaign.
-    campaign: String,
-    /// The hold's id.
-    hold: String,
-    /// Refuse the hold of anybody else.
-    #[arg(long, value_name = "SUBJECT")]
-    subject: Option<String>,
+    #[command(flatten)]
+    which: WhichArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
 
 /// Options of `hold add`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstcome hold add gala order-4711 A3
+  firstcome hold add gala order-4711 --best 1 --grade R")]
 pub(super) struct AddArgs {
     #[command(flatten)]
-    step: StepArgs,
+    which: WhichArgs,
     #[command(flatten)]
     picks: PickArgs,
     #[command(flatten)]
@@ -149,9 +145,12 @@ pub(super) struct AddArgs {
 
 /// Options of `hold drop`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  firstcome hold drop gala order-4711 A2")]
 pub(super) struct DropArgs {
     #[command(flatten)]
-    step: StepArgs,
+    which: WhichArgs,
     #[command(flatten)]
     named: NamedArgs,
     #[command(flatten)]
@@ -160,11 +159,20 @@ pub(super) struct DropArgs {
 
 /// Options of `hold extend`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+A campaign says how long a hold may last in all. An extension beyond that ends there, and a note says so.
+
+Examples:
+  firstcome hold extend gala order-4711
+  firstcome hold extend order-4711 --for 5m")]
 pub(super) struct ExtendArgs {
     #[command(flatten)]
-    step: StepArgs,
-    /// From now; the campaign's time for a hold, if left out.
-    #[arg(long = "for", value_name = "TIME", value_parser = duration_from_text)]
+    which: WhichArgs,
+    /// Whose hold it is, as it was written before there was --subject.
+    #[arg(value_name = "SUBJECT", hide = true)]
+    owner: Option<String>,
+    /// From now, up to 1d; the campaign's time for a hold, if left out.
+    #[arg(long = "for", value_name = "TIME", value_parser = extension_from_text)]
     by: Option<Duration>,
     #[command(flatten)]
     server: ServerArgs,
@@ -187,11 +195,12 @@ same units again if all of them are free; otherwise `refund_due` says that what 
 code 1), once and for all.
 
 Examples:
-  firstcome hold confirm gala order-4711 ann
-  firstcome hold confirm gala order-4711 ann A1 --late retake")]
+  firstcome hold confirm gala order-4711
+  firstcome hold confirm gala order-4711 A1 --late retake
+  firstcome hold confirm order-4711")]
 pub(super) struct ConfirmArgs {
     #[command(flatten)]
-    step: StepArgs,
+    which: WhichArgs,
     #[command(flatten)]
     named: NamedArgs,
     /// What becomes of it if the hold expired.
@@ -203,9 +212,13 @@ pub(super) struct ConfirmArgs {
 
 /// Options of `hold release`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  firstcome hold release gala order-4711 A1
+  firstcome hold release gala order-4711")]
 pub(super) struct ReleaseArgs {
     #[command(flatten)]
-    step: StepArgs,
+    which: WhichArgs,
     #[command(flatten)]
     named: NamedArgs,
     #[command(flatten)]
@@ -246,39 +259,55 @@ impl NamedArgs {
     }
 }
 
-impl StepArgs {
-    fn step(self) -> HoldStep {
-        HoldStep { campaign: self.campaign, hold: self.hold, subject: self.subject }
+/// The longest time that one extension can name, as the server has it.
+const LONGEST: Duration = Duration::from_micros(firstcome_core::limits::HOLD_MOST_US as u64);
+
+fn extension_from_text(text: &str) -> Result<Duration, String> {
+    let by = duration_from_text(text)?;
+    if by.is_zero() || by > LONGEST {
+        return Err(format!("must be 1ms to {}, not `{text}`", text_from_duration(LONGEST)));
     }
+    Ok(by)
 }
 
 pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
-    let (server, ask) = match verb {
+    let (mut client, ask) = match verb {
         HoldVerb::Take(args) => {
             let id = args.id.unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)));
             let picks = args.picks.picks()?;
             let wait_ms = u64::try_from(args.wait.as_millis()).unwrap_or(u64::MAX);
             let ask = Ask::hold(&args.campaign, &id, &args.subject, picks.requests(), wait_ms);
-            (args.server, ask)
+            (args.server.client()?, ask)
         }
         HoldVerb::Show(args) => return show(args, json).await,
-        HoldVerb::Add(args) => (args.server, args.step.step().add(&args.picks.picks()?)),
-        HoldVerb::Drop(args) => {
+        HoldVerb::Extend(args) => return extend(args, json).await,
+        HoldVerb::Add(mut args) => {
+            let mut client = args.server.client()?;
+            let step = args.which.step(&mut client, &mut args.picks.units).await?;
+            (client, step.add(&args.picks.picks()?))
+        }
+        HoldVerb::Drop(mut args) => {
+            let mut client = args.server.client()?;
+            let step = args.which.step(&mut client, &mut args.named.units).await?;
             let picks = args.named.picks();
             if picks.is_empty() {
                 let complaint = Complaint::usage("no units are named");
                 return Err(complaint.hint("`firstcome hold release` gives all of them back"));
             }
-            (args.server, args.step.step().drop(&picks))
+            (client, step.drop(&picks))
         }
-        HoldVerb::Extend(args) => (args.server, args.step.step().extend(args.by)),
-        HoldVerb::Confirm(args) => {
-            let retake = args.late == Late::Retake;
-            (args.server, args.step.step().confirm(&args.named.picks(), retake))
+        HoldVerb::Confirm(mut args) => {
+            let mut client = args.server.client()?;
+            let step = args.which.step(&mut client, &mut args.named.units).await?;
+            (client, step.confirm(&args.named.picks(), args.late == Late::Retake))
         }
-        HoldVerb::Release(args) => (args.server, args.step.step().release(&args.named.picks())),
+        HoldVerb::Release(mut args) => {
+            let mut client = args.server.client()?;
+            let step = args.which.step(&mut client, &mut args.named.units).await?;
+            (client, step.release(&args.named.picks()))
+        }
     };
-    let (answer, raw) = yes(server.client()?.ask::<HoldAnswer>(ask).await?)?;
+    let (answer, raw) = yes(client.ask::<HoldAnswer>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
@@ -287,14 +316,45 @@ pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
     Ok(Exit::Yes)
 }
 
+async fn extend(args: ExtendArgs, json: bool) -> Result<Exit, Complaint> {
+    let mut client = args.server.client()?;
+    let mut which = args.which;
+    which.subject = which.subject.or(args.owner);
+    let step = which.step(&mut client, &mut Vec::new()).await?;
+    let (answer, raw) = yes(client.ask::<HoldAnswer>(step.extend(args.by)).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        out::line(sentence(&answer));
+    }
+    if let Some(most) = longest(&mut client, &step.campaign, &answer).await {
+        let most = text_from_duration(most);
+        out::talk(format!(
+            "note: that is as long as it can be: in {} a hold lasts at most {most} in all (hold_max_ms)",
+            step.campaign
+        ));
+    }
+    Ok(Exit::Yes)
+}
+
+/// How long a hold may last in all, where this one was extended to the end of that; `None`, too, where that cannot be read.
+async fn longest(client: &mut Client, campaign: &str, answer: &HoldAnswer) -> Option<Duration> {
+    let expires: jiff::Timestamp = answer.expires_at.as_deref()?.parse().ok()?;
+    let (hold, _) =
+        yes(client.ask::<Hold>(Ask::hold_of(campaign, &answer.hold, None)).await.ok()?).ok()?;
+    let (campaign, _) = yes(client.ask::<Campaign>(Ask::campaign(campaign)).await.ok()?).ok()?;
+    let most = Duration::from_millis(u64::try_from(campaign.hold_max_ms).ok()?);
+    let started: jiff::Timestamp = hold.started_at.parse().ok()?;
+    (Duration::try_from(expires.duration_since(started)).ok()? >= most).then_some(most)
+}
+
 async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
-    let ask = Ask::hold_of(&args.campaign, &args.hold, args.subject.as_deref());
-    let (shown, raw) = yes(args.server.client()?.ask::<Hold>(ask).await?)?;
+    let (shown, raw) = args.which.find(&mut args.server.client()?).await?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let until = shown.expires_at.map_or(String::new(), |at| format!(", until {at}"));
+    let until = shown.expires_at.map_or(String::new(), |at| format!(", until {}", seconds(&at)));
     out::line(format!("hold {} of {}: {}{until}", shown.hold, shown.subject, shown.state));
     for unit in &shown.units {
         let state = unit.state.as_deref().unwrap_or("held");
@@ -306,7 +366,7 @@ async fn show(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
 
 fn sentence(answer: &HoldAnswer) -> String {
     let HoldAnswer { outcome, hold, subject, units, expires_at, retaken, left, .. } = answer;
-    let until = expires_at.as_deref().unwrap_or("its end");
+    let until = expires_at.as_deref().map_or_else(|| "its end".to_owned(), seconds);
     let names = || units.iter().map(words).collect::<Vec<_>>().join(", ");
     let rest = match left {
         Some(left @ 1..) => format!("; {left} are held still"),

@@ -41,7 +41,8 @@ pub(super) enum JournalVerb {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   firstcome journal verify
-  firstcome journal verify --store redis://10.0.0.5:6379 --archive /var/lib/firstcome/archive")]
+  firstcome journal verify --store redis://10.0.0.5:6379 \\
+    --archive /var/lib/firstcome/archive")]
 pub(super) struct VerifyArgs {
     #[command(flatten)]
     source: SourceArgs,

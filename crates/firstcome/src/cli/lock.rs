@@ -25,7 +25,7 @@ use self::signals::Signals;
 use self::store::StoreArgs;
 use super::complaint::{Complaint, Exit};
 use super::out;
-use crate::config::duration_from_text;
+use crate::config::{duration_from_text, text_from_duration};
 
 /// The lease of a lock that is renewed, as the lock library has it.
 const RENEWED: Duration = Duration::from_secs(30);
@@ -63,7 +63,8 @@ Exit code: the command's own, 128 and the signal that ended it, or
 Examples:
   firstcome lock nightly-report --store redis://127.0.0.1:6379 -- ./report.sh
   firstcome lock deploy --wait 0s -- ./deploy.sh || echo 'somebody else deploys'
-  firstcome lock import --lease 10m --grace 1m -- sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
+  firstcome lock import --lease 10m --grace 1m -- \\
+    sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
 pub(super) struct LockArgs {
     /// The lock's name.
     name: String,
@@ -102,7 +103,11 @@ async fn under_lock(args: &LockArgs, locks: &Locks) -> Result<Exit, Complaint> {
     };
     let lease = match tried {
         TryLock::Acquired(lease) => lease,
-        TryLock::Held { remaining, .. } => return Err(not_acquired(args, remaining)),
+        TryLock::Held { remaining, .. } => {
+            // Only to say who it is: where it cannot be asked, or is free by now, the refusal stands without.
+            let holder = locks.inspect(&args.name).await.ok().flatten();
+            return Err(not_acquired(args, remaining, holder.map(|holder| holder.owner)));
+        }
     };
 
     let fence = lease.fence().to_string();
@@ -125,17 +130,21 @@ async fn acquire(lock: &Lock, wait: Option<Duration>) -> Result<TryLock, firstco
     }
 }
 
-fn not_acquired(args: &LockArgs, remaining: Remaining) -> Complaint {
+fn not_acquired(args: &LockArgs, remaining: Remaining, owner: Option<String>) -> Complaint {
     let rest = match remaining {
-        Remaining::AtMost(rest) => format!("unless it is renewed, for at most {rest:?} more"),
+        Remaining::AtMost(rest) => {
+            format!("for up to {} s more unless it is renewed", rest.as_secs_f64().ceil())
+        }
         Remaining::Endless => "without an end".to_owned(),
         Remaining::Unknown => "nobody knows for how long".to_owned(),
     };
-    let (name, waited) = (&args.name, args.wait.unwrap_or_default());
-    let sentence =
-        format!("the lock {name} was somebody else's for all of {waited:?}, and is, {rest}");
-    Complaint::new(Exit::NotAcquired, sentence)
-        .hint(format!("`firstcome locks inspect {name}` tells who has it; --wait waits longer"))
+    let (name, owner) = (&args.name, owner.as_deref().unwrap_or("somebody else"));
+    let waited = match args.wait.filter(|wait| !wait.is_zero()) {
+        Some(wait) => format!("after {} ", text_from_duration(wait)),
+        None => String::new(),
+    };
+    Complaint::new(Exit::NotAcquired, format!("{waited}{name} is held by {owner}, {rest}"))
+        .hint(format!("`firstcome locks inspect {name}` tells more; --wait waits longer"))
 }
 
 /// Gives the lock back, and the exit code: a command that may not have been alone to its end has lost the lock.

@@ -1,14 +1,15 @@
 //! `nodes`: which servers share the space, what they found out about forks, and a store that was emptied.
 
-use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
 use firstcome_api::node::{Forks, Node, Nodes, Raised, Reseed};
 
+use super::ask::confirmed;
 use super::complaint::{Complaint, Exit};
-use super::connect::{ServerArgs, table, yes};
+use super::connect::{ServerArgs, yes};
 use super::out;
+use super::table::{Column, Table, TableArgs};
 use firstcome_client::{Ask, Client};
 
 /// Options of `nodes`.
@@ -20,12 +21,11 @@ Any server of the space tells about all of them. A server that is gone leaves th
 
 Examples:
   firstcome nodes
-  firstcome nodes --url http://10.0.0.7:8080 --json
-  firstcome nodes forks
-  firstcome nodes raise-level
-  firstcome nodes reseed --url http://10.0.0.7:8080"
+  firstcome nodes --url http://10.0.0.7:8080 --json"
 )]
 pub(super) struct NodesArgs {
+    #[command(flatten)]
+    table: TableArgs,
     #[command(flatten)]
     server: ServerArgs,
     #[command(subcommand)]
@@ -39,6 +39,7 @@ enum NodesVerb {
     /// Have a server write its own state into a store that has nothing of the space any more.
     Reseed(ReseedArgs),
     /// Print what servers found out about forks of the journal: who kept, changed or lost a rank.
+    #[command(after_help = "Example:\n  firstcome nodes forks")]
     Forks(ServerArgs),
 }
 
@@ -76,43 +77,60 @@ struct ReseedArgs {
 
 pub(super) async fn run(args: NodesArgs, json: bool) -> Result<Exit, Complaint> {
     match args.verb {
-        None => show(&args.server, json).await,
+        None => show(&args.server, args.table, json).await,
         Some(NodesVerb::RaiseLevel(args)) => raise_level(&args, json).await,
         Some(NodesVerb::Reseed(args)) => reseed(&args, json).await,
         Some(NodesVerb::Forks(server)) => forks(&server, json).await,
     }
 }
 
-async fn show(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
+/// What is told of each server: all of it takes about 110 columns.
+const TABLE: [Column; 8] = [
+    Column::new("node"),
+    Column::new("role"),
+    Column::new("address").least(16),
+    Column::number("position"),
+    Column::number("lag"),
+    Column::number("durable").spare(1),
+    Column::new("seen").spare(2),
+    Column::new("since").spare(3),
+];
+
+async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit, Complaint> {
     let (space, raw) = yes(server.client()?.ask::<Nodes>(Ask::nodes()).await?)?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let mut table = table(&["", "node", "address", "since", "position", "lag", "durable", "seen"]);
+    let mut table = Table::new(table, &TABLE);
     for node in space.nodes {
-        let role = if node.leader { "leader" } else { "" };
-        let name = if node.this { format!("{} (this)", node.node) } else { node.node };
-        table.add_row([
+        let role = match (node.leader, node.this) {
+            (true, true) => "leader, this one",
+            (true, false) => "leader",
+            (false, true) => "this one",
+            (false, false) => "",
+        };
+        table.row([
+            table.id(&node.node),
             role.to_owned(),
-            name,
             node.address,
-            node.since,
             node.position.to_string(),
             node.lag.to_string(),
             node.durable.to_string(),
-            node.seen,
+            table.time(&node.seen),
+            table.time(&node.since),
         ]);
     }
-    out::line(table);
-    out::line(match space.leader {
+    let leader = space.leader.map(|leader| (table.id(&leader.node), leader.term));
+    table.print();
+    out::line(match leader {
         None => "leader      nobody: results wait, claims go on".to_owned(),
-        Some(leader) => format!("leader      {}, term {}", leader.node, leader.term),
+        Some((node, term)) => format!("leader      {node}, term {term}"),
     });
     let stale = if space.stale { ", may be out of date" } else { "" };
     out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
     out::line(format!("settled     {} of {} results", space.settled, space.last_result));
-    out::line(format!("durability  {}", space.durability));
+    out::paragraph("durability  ", &space.durability);
     out::line(format!("level       {}", space.level));
     Ok(Exit::Yes)
 }
@@ -197,18 +215,6 @@ fn explain(before: &Nodes) {
             "note: the server {address} was at {position}, further than this one: if it runs, ask it"
         ));
     }
-}
-
-fn confirmed() -> Result<bool, Complaint> {
-    if !std::io::stdin().is_terminal() {
-        let complaint = Complaint::usage("nobody is there to confirm it");
-        return Err(complaint.hint("say --yes to do it without asking"));
-    }
-    drop(write!(std::io::stderr(), "Type yes to go on: "));
-    let mut answer = String::new();
-    let read = std::io::stdin().read_line(&mut answer);
-    read.map_err(|why| Complaint::own(format!("cannot read the answer: {why}")))?;
-    Ok(answer.trim() == "yes")
 }
 
 /// Waits until the server's state rests on the store again.

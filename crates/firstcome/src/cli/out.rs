@@ -6,6 +6,8 @@ use std::io::Write as _;
 use firstcome_api::unseen::seen;
 use serde_json::Value;
 
+use super::screen::{columns, width};
+
 /// Writes a line of the result for people: characters that nobody sees are written as `\u{200b}`.
 pub(super) fn line(text: impl Display) {
     data(seen(&text.to_string()));
@@ -18,6 +20,42 @@ pub(super) fn data(text: impl Display) {
     if writeln!(std::io::stdout(), "{text}").is_err() {
         std::process::exit(0);
     }
+}
+
+/// Writes a line of words that go on in the next line where the screen ends.
+pub(super) fn list(head: &str, words: impl IntoIterator<Item = String>) {
+    let most = width(std::io::stdout());
+    let (mut now, mut first) = (head.to_owned(), true);
+    for word in words {
+        let word = seen(&word).into_owned();
+        let apart = if first { "" } else { ", " };
+        if !first && columns(&now) + columns(apart) + columns(&word) + 1 > most {
+            data(format!("{now},"));
+            now = format!("  {word}");
+        } else {
+            now.push_str(apart);
+            now.push_str(&word);
+        }
+        first = false;
+    }
+    data(now);
+}
+
+/// Writes words behind a head; where the screen ends they go on in the next line, indented as far as the head.
+pub(super) fn paragraph(head: &str, text: &str) {
+    let (most, indent) = (width(std::io::stdout()), columns(head));
+    let (text, mut now) = (seen(text), head.to_owned());
+    for word in text.split_whitespace() {
+        let is_first = columns(&now) == indent;
+        if !is_first && columns(&now) + 1 + columns(word) > most {
+            data(&now);
+            now = " ".repeat(indent);
+        } else if !is_first {
+            now.push(' ');
+        }
+        now.push_str(word);
+    }
+    data(now);
 }
 
 /// Writes the result as one line of JSON.

@@ -9,6 +9,50 @@ use super::out;
 use firstcome_rush::claims::{Kind, Progress};
 use firstcome_rush::terminal::{self, thousands};
 
+/// One line that says how far something is: it moves on a terminal, cut to its width, and is said every second elsewhere.
+pub(super) struct Status {
+    meter: Option<ProgressBar>,
+    said: Duration,
+}
+
+impl Status {
+    pub(super) fn new() -> Self {
+        let meter = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("{wide_msg}");
+            ProgressBar::no_length()
+                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+        });
+        Self { meter, said: Duration::ZERO }
+    }
+
+    /// Shows a line, so long after the beginning.
+    pub(super) fn show(&mut self, elapsed: Duration, line: impl FnOnce() -> String) {
+        let timed = || format!("{:>5.1} s  {}", elapsed.as_secs_f64(), line());
+        match &self.meter {
+            Some(meter) => meter.set_message(timed()),
+            None if elapsed >= self.said + Duration::from_secs(1) => {
+                self.said = elapsed;
+                out::talk(timed());
+            }
+            None => {}
+        }
+    }
+
+    /// A line of its own, above what moves.
+    pub(super) fn say(&self, text: impl std::fmt::Display) {
+        match &self.meter {
+            Some(meter) => meter.println(text.to_string()),
+            None => out::talk(text),
+        }
+    }
+
+    pub(super) fn end(&self) {
+        if let Some(meter) = &self.meter {
+            meter.finish_and_clear();
+        }
+    }
+}
+
 /// Shows how a load test is going.
 pub(super) struct LoadProgress {
     meter: Option<ProgressBar>,

@@ -4,20 +4,22 @@ use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 
 use super::complaint::{Complaint, Exit};
-use super::connect::{ServerArgs, table, yes};
+use super::connect::{ServerArgs, yes};
 use super::out;
+use super::table::{Column, Table, TableArgs};
 use firstcome_api::result::without_formula;
 use firstcome_client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
 
 /// Options of `results`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+What happened in a campaign, in order: claims, and also cancels, moves and refunds. \
 Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps; \
 ranks have none.
 
 Examples:
   firstcome results spring
-  firstcome results spring --all --format csv > winners.csv
+  firstcome results spring --all --format csv > results.csv
   firstcome results spring --after 1000 --limit 100 --json")]
 pub(super) struct ResultsArgs {
     /// The campaign.
@@ -38,6 +40,8 @@ pub(super) struct ResultsArgs {
     #[arg(long)]
     raw: bool,
     #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
     server: ServerArgs,
 }
 
@@ -57,7 +61,7 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
     let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
     let mut client = args.server.client()?;
     let mut after = args.after;
-    let mut paper = Paper::new(shape, args.raw);
+    let mut paper = Paper::new(shape, args.raw, args.table);
     let limit = if args.all { 10_000 } else { args.limit };
     let next = loop {
         let ask = Ask::results(&args.campaign, ResultRange { after, limit }, ResultFormat::Json);
@@ -82,24 +86,42 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
 struct Paper {
     shape: Shape,
     raw: bool,
-    table: comfy_table::Table,
+    table: Table,
     documents: Vec<Value>,
 }
 
 const COLUMNS: [&str; 10] =
     ["number", "kind", "pool", "rank", "subject", "at", "by", "reason", "unit", "hold"];
 
+/// The same columns as people read them: what is missing most of the time stands last.
+const TABLE: [Column; 10] = [
+    Column::number("number"),
+    Column::new("kind"),
+    Column::new("pool").least(6).spare(3),
+    Column::number("rank"),
+    Column::new("subject").least(10),
+    Column::new("at").spare(2),
+    Column::new("by").spare(5),
+    Column::new("reason").least(8).spare(4),
+    Column::new("unit").least(6).spare(1),
+    Column::new("hold").least(8).spare(6),
+];
+
 impl Paper {
-    fn new(shape: Shape, raw: bool) -> Self {
+    fn new(shape: Shape, raw: bool, table: TableArgs) -> Self {
         if shape == Shape::Csv {
             out::data(COLUMNS.join(","));
         }
-        Self { shape, raw, table: table(&COLUMNS), documents: Vec::new() }
+        Self { shape, raw, table: Table::new(table, &TABLE), documents: Vec::new() }
     }
 
     fn put(&mut self, line: &ResultLine, raw: Value) {
         match self.shape {
-            Shape::Table => drop(self.table.add_row(cells(line))),
+            Shape::Table => {
+                let mut cells = cells(line);
+                cells[5] = self.table.time(&cells[5]);
+                self.table.row(cells);
+            }
             Shape::Csv => {
                 let cell = |cell| if self.raw { cell } else { without_formula(cell) };
                 out::data(cells(line).map(|text| csv_cell(&cell(text))).join(","));
@@ -111,7 +133,7 @@ impl Paper {
 
     fn end(self, next: Option<u64>) {
         match self.shape {
-            Shape::Table => out::line(self.table),
+            Shape::Table => self.table.print(),
             Shape::Json => out::json(&json!({"results": self.documents, "next": next})),
             Shape::Csv | Shape::Ndjson => {}
         }

@@ -1,13 +1,15 @@
 //! `rush`: load against running servers that checks the promises.
 
+mod interrupt;
 mod seats;
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
 
+use self::interrupt::Interrupt;
 use super::complaint::{Complaint, Exit};
 use super::connect::{FolderArgs, yes};
 use super::out;
@@ -37,11 +39,15 @@ With --seats people look at the map, hold the best seats or those they choose, a
 seat is two people's, no half basket, what was confirmed stays, every seat named as taken was, limits are kept, who \
 pays too late has the same seats or is owed a refund. --subjects is how many people come, --rate how many in a second.
 
+Ctrl-C ends it early: what was measured is checked and printed, and the exit code is 130. A second Ctrl-C does not \
+wait for the check.
+
 Examples:
   firstcome rush --create 500
-  firstcome rush --create 100000 --requests 1000000 --subjects 500000 --rate 20000
+  firstcome rush --create 10000 --requests 50000 --subjects 20000 --rate 5000
   firstcome rush --seats --create 1000 --subjects 3000 --rate 300
-  firstcome rush --campaign spring --url http://10.0.0.1:8080 --url http://10.0.0.2:8080 --cut 0.01")]
+  firstcome rush --campaign spring --cut 0.01 \\
+    --url http://10.0.0.7:8080 --url http://10.0.0.8:8080")]
 pub(super) struct RushArgs {
     /// A server of the space; may be given several times, then a lost connection goes on to the next.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL", value_delimiter = ',')]
@@ -153,22 +159,29 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     let places = campaign.left;
     let plan = plan(&args, servers, key, &campaign.campaign, seed);
     out::talk(format!(
-        "rush on campaign {}: {} requests of {} subjects on {} connections, seed {seed}",
+        "rush on campaign {}:\n{} requests of {} subjects on {} connections, seed {seed}",
         plan.campaign,
         thousands(plan.requests),
         thousands(u64::from(plan.subjects)),
         plan.connections
     ));
+    let (pace, tally) = (Arc::clone(&plan.pace), Arc::clone(&plan.tally));
     let mut watching = Watching { progress: LoadProgress::new(plan.requests, Some(places)) };
-    let report = claims::run(plan, &mut watching).await;
+    let (mut interrupt, began) = (Interrupt::listen()?, Instant::now());
+    // Dropping the rush is what stops it at once.
+    let report = interrupt.during(claims::run(plan, &mut watching), || pace.finish()).await;
     watching.progress.end();
+    let Some(report) = report else {
+        print_counts(&tally.progress(began.elapsed(), None));
+        return Ok(Exit::Interrupted);
+    };
     let report = report?;
     if json {
         out::json(&report.json());
     } else {
         print(&report);
     }
-    Ok(if report.kept() { Exit::Yes } else { Exit::Refused })
+    Ok(interrupt.exit(report.kept()))
 }
 
 /// Makes or checks the campaign, and waits for its opening.
@@ -283,17 +296,22 @@ fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
 
 /// Prints what was asked and answered, and how long it took.
 pub(super) fn print_load(report: &Report) {
-    let counts = &report.counts;
+    print_counts(&report.counts);
+    print_waiting(&report.outages, &report.latency);
+}
+
+fn print_counts(counts: &Progress) {
+    let seconds = counts.elapsed.as_secs_f64();
+    let rate = counts.answered as f64 / seconds.max(1e-9);
     let answers = Kind::ALL.into_iter().filter(|&kind| counts.of(kind) > 0);
-    let answers: Vec<String> =
-        answers.map(|kind| format!("{} {}", kind.as_str(), thousands(counts.of(kind)))).collect();
-    out::line(format!(
-        "{} requests answered in {:.1} s, {}/s: {}",
+    let answers = answers.map(|kind| format!("{} {}", kind.as_str(), thousands(counts.of(kind))));
+    let head = format!(
+        "{} requests answered in {:.1} s, {}/s: ",
         thousands(counts.answered),
-        counts.elapsed.as_secs_f64(),
-        thousands(report.rate() as u64),
-        answers.join(", ")
-    ));
+        seconds,
+        thousands(rate as u64),
+    );
+    out::list(&head, answers);
     let again = [
         (counts.cut, "cut off on purpose"),
         (counts.unknown, "answered unknown"),
@@ -306,9 +324,8 @@ pub(super) fn print_load(report: &Report) {
         .map(|(count, why)| format!("{} {why}", thousands(count)))
         .collect();
     if !again.is_empty() {
-        out::line(format!("sent again until answered: {}", again.join(", ")));
+        out::list("sent again until answered: ", again);
     }
-    print_waiting(&report.outages, &report.latency);
 }
 
 /// Prints how long servers were away, and how long answers took.

@@ -6,6 +6,7 @@ mod show;
 
 use clap::{Args, Subcommand};
 
+use super::campaign::id_from_text;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::hold::CountArgs;
@@ -21,8 +22,19 @@ pub(super) enum SeatsVerb {
     /// Draw the hall as it stands.
     Show(show::ShowArgs),
     /// Take free units out of sale: all of them or none.
+    #[command(override_usage = "firstcome seats block [OPTIONS] --reason <TEXT>
+       <CAMPAIGN> <POOL> [UNIT]...")]
+    #[command(after_help = "\
+Examples:
+  firstcome seats block gala main A1 A2 --reason 'camera'
+  firstcome seats block gala main --area lawn --quantity 20 --reason 'too wet'")]
     Block(BlockArgs),
     /// Put blocked units back: all of them or none.
+    #[command(override_usage = "firstcome seats unblock [OPTIONS] --reason <TEXT>
+       <CAMPAIGN> <POOL> [UNIT]...")]
+    #[command(after_help = "\
+Example:
+  firstcome seats unblock gala main A1 A2 --reason 'no camera today'")]
     Unblock(BlockArgs),
     /// Exchange a seat that is held or confirmed for a free one.
     Move(MoveArgs),
@@ -44,7 +56,7 @@ pub(super) struct WhyArgs {
     #[arg(long, value_name = "TEXT")]
     reason: String,
     /// Names this command, so that the same one sent again happens once; drawn if left out.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = id_from_text)]
     id: Option<String>,
 }
 
@@ -56,10 +68,6 @@ impl WhyArgs {
 
 /// Options of `seats block` and `seats unblock`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  firstcome seats block gala main A1 A2 --reason 'camera'
-  firstcome seats block gala main --area lawn --quantity 20 --reason 'too wet'")]
 pub(super) struct BlockArgs {
     #[command(flatten)]
     pool: PoolArgs,
@@ -76,6 +84,11 @@ pub(super) struct BlockArgs {
 
 /// Options of `seats move`.
 #[derive(Debug, Args)]
+#[command(override_usage = "firstcome seats move [OPTIONS] --reason <TEXT>
+       <CAMPAIGN> <POOL> <FROM> <TO>")]
+#[command(after_help = "\
+Example:
+  firstcome seats move gala main A1 A4 --reason 'broken seat'")]
 pub(super) struct MoveArgs {
     #[command(flatten)]
     pool: PoolArgs,

@@ -28,8 +28,10 @@ any request; one of them, elected, settles results and writes snapshots.
 
 Examples:
   firstcome serve
-  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve --store redis://10.0.0.5:6379 --listen 0.0.0.0:8080
-  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve --data /var/lib/firstcome --listen 0.0.0.0:8080
+  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve \\
+    --data /var/lib/firstcome --listen 0.0.0.0:8080
+  FIRSTCOME_ADMIN_KEY=a-long-enough-secret firstcome serve \\
+    --store redis://10.0.0.5:6379 --listen 0.0.0.0:8080
   firstcome serve --config firstcome.toml --print-config")]
 pub(super) struct ServeArgs {
     /// Configuration file (TOML); also FIRSTCOME_CONFIG.
@@ -38,116 +40,119 @@ pub(super) struct ServeArgs {
     /// Print what applies and where each value came from, and end.
     #[arg(long)]
     print_config: bool,
+    /// Log every request, too: the same as --log-level debug.
+    #[arg(short, long, conflicts_with = "log_level")]
+    verbose: bool,
     /// Folder of journal, ledger, archive and generated admin key [default: ./firstcome-data].
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", help_heading = "Data and store")]
     data: Option<String>,
     /// URL of the Redis or Valkey that several servers share, instead of the embedded store; with a password in it
     /// set it as FIRSTCOME_STORE, since a command line can be read by everybody on the machine.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Data and store")]
     store: Option<String>,
     /// PEM file with the authorities that a rediss:// store is trusted by [default: the system's].
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Data and store")]
     store_ca: Option<String>,
     /// What an answer from a shared store has survived: auto, memory, copies=N or fsync [default: auto].
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Data and store")]
     durability: Option<String>,
     /// Milliseconds after which another server leads when the leader is killed [default: 3000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Data and store")]
     leader_lease_ms: Option<String>,
     /// URL of this server, for the others [default: the address it listens on].
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", help_heading = "Addresses")]
     advertise: Option<String>,
     /// Name of this deployment in its store [default: main].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Data and store")]
     space: Option<String>,
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     listen: Option<String>,
     /// Address and port of /livez, /readyz and /metrics, which are then only there, without a key [default: none].
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     ops_listen: Option<String>,
     /// Where results are settled: sqlite, sqlite:FILE, none or postgres://…; a password belongs into FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
-    #[arg(long, value_name = "KIND")]
+    #[arg(long, value_name = "KIND", help_heading = "Ledger and journal")]
     ledger: Option<String>,
     /// Commands that may wait for the journal; more are answered `busy` [default: 16384].
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     queue: Option<String>,
     /// Milliseconds a command may wait for its answer [default: 5000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     command_wait_ms: Option<String>,
     /// Connections at one time [default: 10000].
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     connections: Option<String>,
     /// Largest request body in bytes [default: 65536].
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", help_heading = "Limits")]
     body_bytes: Option<String>,
     /// Milliseconds a client may take to send a request's header [default: 10000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     header_ms: Option<String>,
     /// Milliseconds a connection may be idle, and an answer unread [default: 75000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     idle_ms: Option<String>,
     /// Milliseconds a stream of events may last [default: 600000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     stream_max_ms: Option<String>,
     /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     hold_wait_ms: Option<String>,
     /// Milliseconds a stopping server finishes its work [default: 10000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     drain_ms: Option<String>,
     /// Milliseconds between two rounds of settling results [default: 200].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Ledger and journal")]
     settle_interval_ms: Option<String>,
     /// Time a closed and settled campaign stays in memory, or `never` to keep it [default: 30d].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Ledger and journal")]
     keep_for: Option<String>,
     /// MiB of journal after which a snapshot is due [default: 64].
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Ledger and journal")]
     snapshot_mib: Option<String>,
     /// Time after which a snapshot is due [default: 5m].
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = "Ledger and journal")]
     snapshot_every: Option<String>,
     /// Whether trimmed journal entries go to DATA/archive [default: true].
-    #[arg(long, value_name = "BOOL")]
+    #[arg(long, value_name = "BOOL", help_heading = "Ledger and journal")]
     archive: Option<String>,
     /// MiB that campaigns may take [default: half of the memory of the machine or its container].
-    #[arg(long, value_name = "MIB")]
+    #[arg(long, value_name = "MIB", help_heading = "Limits")]
     memory_limit_mib: Option<String>,
     /// Results that may wait for the ledger [default: 10000000].
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = "Ledger and journal")]
     outbox_max: Option<String>,
     /// Form of the log on standard error: text or json [default: text on a terminal, else json].
-    #[arg(long, value_name = "FORM")]
+    #[arg(long, value_name = "FORM", help_heading = "Log")]
     log_format: Option<String>,
     /// Least important lines of the log: error, warn, info or debug [default: info].
-    #[arg(long, value_name = "LEVEL")]
+    #[arg(long, value_name = "LEVEL", help_heading = "Log")]
     log_level: Option<String>,
     /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none; 20/s burst 40 with subject
     /// tokens].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_subject: Option<String>,
     /// How often a key without a rate of its own may ask, or none [default: none].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_key: Option<String>,
     /// How often an address may ask, or none [default: none].
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_address: Option<String>,
     /// Subjects, and addresses, whose asking is remembered [default: 65536].
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     rate_entries: Option<String>,
     /// Which subjects are taken: any, or strict: no white space at an end, no characters that nobody sees [default: any].
-    #[arg(long, value_name = "WHICH")]
+    #[arg(long, value_name = "WHICH", help_heading = "Limits")]
     subjects: Option<String>,
     /// Proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas [default: none].
-    #[arg(long, value_name = "ADDRESSES")]
+    #[arg(long, value_name = "ADDRESSES", help_heading = "Addresses")]
     trusted_proxies: Option<String>,
     /// The header they write it in: x-forwarded-for or forwarded [default: x-forwarded-for].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = "Addresses")]
     proxy_header: Option<String>,
     /// Origins of pages that a browser may call from, by commas, or * [default: none].
-    #[arg(long, value_name = "ORIGINS")]
+    #[arg(long, value_name = "ORIGINS", help_heading = "Addresses")]
     cors_origins: Option<String>,
     /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
     #[arg(long, hide = true)]
@@ -194,8 +199,11 @@ impl ServeArgs {
             ("proxy_header", &self.proxy_header),
             ("cors_origins", &self.cors_origins),
         ];
-        let flags: BTreeMap<_, _> =
+        let mut flags: BTreeMap<_, _> =
             given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect();
+        if self.verbose {
+            flags.insert("log_level", "debug".to_owned());
+        }
         Overrides { file: self.config.clone(), flags }
     }
 }
@@ -219,7 +227,7 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
     if args.until_stdin_ends {
         stop_when_stdin_ends();
     }
-    crate::serve::run(resolved.config)?;
+    crate::serve::run(resolved.config, json)?;
     Ok(Exit::Yes)
 }
 

@@ -20,24 +20,31 @@ use firstcome_rush::terminal;
 #[derive(Debug, Subcommand)]
 pub(super) enum SettleVerb {
     /// Show how far results are in the ledger, and what keeps the others.
+    #[command(after_help = "Example:\n  firstcome settle status")]
     Status(ServerArgs),
     /// Write what the ledger lacks, from the journal and its archive; no server may run meanwhile.
+    #[command(after_help = "\
+Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is \
+deleted. Where several servers share a store, name it with --store, the ledger with --ledger, and the archives of \
+those who led with --archive.
+
+Examples:
+  firstcome settle rebuild --data /var/lib/firstcome
+  firstcome settle rebuild --store redis://10.0.0.5:6379 \\
+    --ledger sqlite:/var/lib/firstcome/ledger.sqlite")]
     Rebuild(MendArgs),
     /// Put the ledger out of the way by renaming it; no server may run meanwhile.
+    #[command(after_help = "\
+Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is \
+deleted: the ledger gets another name, and `firstcome settle rebuild`, or the server, makes a new one.
+
+Example:
+  firstcome settle set-aside --data /var/lib/firstcome")]
     SetAside(MendArgs),
 }
 
 /// Options of the verbs that mend.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is ever \
-deleted: `set-aside` renames the ledger, `rebuild` adds to it. Where several servers share a store, name it with \
---store, the ledger with --ledger, and the archives of those who led with --archive.
-
-Examples:
-  firstcome settle rebuild --data /var/lib/firstcome
-  firstcome settle rebuild --store redis://10.0.0.5:6379 --ledger sqlite:/var/lib/firstcome/ledger.sqlite
-  FIRSTCOME_LEDGER=postgres://ann:secret@db/shop firstcome settle set-aside")]
 pub(super) struct MendArgs {
     #[command(flatten)]
     source: SourceArgs,

@@ -7,6 +7,7 @@ use clap::Args;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
+use super::table::seconds;
 use crate::config::duration_from_text;
 use firstcome_client::{Ask, Minted};
 
@@ -25,7 +26,7 @@ pub(super) struct TokenArgs {
     /// Whom it acts for.
     subject: String,
     /// How long it is good for, up to 31d.
-    #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = duration_from_text)]
+    #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = good_for_from_text)]
     good_for: Duration,
     /// Its bearer may cancel, too.
     #[arg(long)]
@@ -34,16 +35,26 @@ pub(super) struct TokenArgs {
     server: ServerArgs,
 }
 
+/// The longest a token is good for, as the server has it.
+const LONGEST: Duration = Duration::from_secs(31 * 86_400);
+
+fn good_for_from_text(text: &str) -> Result<Duration, String> {
+    let length = duration_from_text(text)?;
+    if length < Duration::from_secs(1) || length > LONGEST {
+        return Err(format!("must be 1s to 31d, not `{text}`"));
+    }
+    Ok(length)
+}
+
 pub(super) async fn run(args: TokenArgs, json: bool) -> Result<Exit, Complaint> {
-    // A time beyond what fits is refused by the server like any that is too long.
-    let seconds = u32::try_from(args.good_for.as_secs()).unwrap_or(u32::MAX);
-    let ask = Ask::mint(&args.campaign, &args.subject, seconds, args.cancel);
+    let good_for = u32::try_from(args.good_for.as_secs()).unwrap_or(u32::MAX);
+    let ask = Ask::mint(&args.campaign, &args.subject, good_for, args.cancel);
     let (minted, raw) = yes(args.server.client()?.ask::<Minted>(ask).await?)?;
     if json {
         out::json(&raw);
     } else {
         out::line(&minted.token);
-        out::talk(format!("good until {}", minted.expires_at));
+        out::talk(format!("good until {}", seconds(&minted.expires_at)));
     }
     Ok(Exit::Yes)
 }

@@ -76,7 +76,7 @@ fn an_operator_runs_a_campaign_from_its_creation_to_its_archive() {
     assert_eq!(said.ends(0), "archived campaign spring\n");
     let said = ask(&["claim", "spring", "ann"]);
     assert!(said.code == 1 && said.talk.starts_with("error: archived: "), "{said:?}");
-    assert!(ask(&["campaign", "list"]).ends(0).contains("archived 20"));
+    assert!(ask(&["campaign", "list"]).ends(0).contains("spring    archived  "));
 }
 
 #[test]

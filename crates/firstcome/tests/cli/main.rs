@@ -4,8 +4,13 @@
 
 mod campaigns;
 mod configuration;
+mod examples;
 mod floods;
+mod help;
+mod holds;
+mod refusals;
 mod scene;
+mod screens;
 mod seats;
 #[cfg(feature = "redis")]
 mod stores;

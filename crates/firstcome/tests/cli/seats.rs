@@ -105,7 +105,7 @@ fn seats_are_imported_held_paid_for_and_given_back() {
     assert_eq!(ask(&["hold", "show", "gala", "h1", "--subject", "bob"]).code, 1);
     let said = ask(&["hold", "extend", "gala", "h1", "ann", "--for", "9m"]).ends(0);
     assert!(said.starts_with("hold h1 of ann lasts until "), "{said}");
-    let said = ask(&["hold", "confirm", "gala", "h1", "bob"]);
+    let said = ask(&["hold", "confirm", "gala", "h1", "--subject", "bob"]);
     assert!(said.code == 1 && said.talk.contains("not_yours"), "{said:?}");
     let said = ask(&["hold", "confirm", "gala", "h1", "ann", "A1", "A2"]).ends(0);
     assert_eq!(said, "ann has A1 (rank 1), A2 (rank 2); 2 are held still\n");

@@ -50,9 +50,9 @@ fn a_refusal_is_one_sentence_and_a_document() {
         &scene,
         &["campaign", "create", "x", "--places", "1", "--opens", "2027-03-01T10:00:00"],
     );
-    assert_eq!(said.code, 1, "a time without a zone: {said:?}");
+    assert_eq!(said.code, 2, "a time without a zone: {said:?}");
     let said = server.ask(&scene, &["claim", "autumn", ""]);
-    assert_eq!(said.code, 1, "{said:?}");
+    assert_eq!(said.code, 2, "a subject that is none: {said:?}");
 }
 
 #[test]

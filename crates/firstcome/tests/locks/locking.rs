@@ -18,7 +18,7 @@ fn two_shells_exclude_each_other_and_the_fence_grows() {
 
     let bob = scene.run(&["lock", "seat", "--wait", "0s", "--", "echo", "in"]);
     assert_eq!(bob.out, "");
-    bob.complains(120, "the lock seat was somebody else's", "locks inspect seat");
+    bob.complains(120, "seat is held by ", "locks inspect seat");
     let began = Instant::now();
     scene.run(&["lock", "seat", "--wait", "300ms", "--", "echo", "in"]).ends(120);
     assert!(began.elapsed() >= Duration::from_millis(300));

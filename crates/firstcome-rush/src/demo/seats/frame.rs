@@ -20,6 +20,11 @@ impl Counts {
         self.free + self.held + self.confirmed + self.blocked
     }
 
+    /// Seats that can be sold: all but the blocked ones.
+    pub fn for_sale(&self) -> u64 {
+        self.all() - self.blocked
+    }
+
     /// Whether nobody can get a seat any more.
     pub fn sold_out(&self) -> bool {
         self.free == 0 && self.held == 0

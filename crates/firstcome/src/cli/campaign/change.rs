@@ -3,7 +3,8 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::{IdArgs, pool_from_text, print_put, time_from_text};
+use super::time::{self, PastArgs};
+use super::{IdArgs, pool_from_text, print_put};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone};
@@ -36,6 +37,8 @@ pub(in crate::cli) struct ChangeArgs {
     /// When it closes; none leaves it open.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
+    #[command(flatten)]
+    past: PastArgs,
     /// Units a subject may have over all pools, held and claimed together; none lifts the limit.
     #[arg(long, value_name = "COUNT", value_parser = limit_from_text)]
     limit: Option<Limit>,
@@ -73,11 +76,11 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
 impl ChangeArgs {
     async fn settings(&self, client: &mut Client, now: &Campaign) -> Result<Value, Complaint> {
         let opens_at = match &self.opens {
-            Some(text) => time_from_text(client, text).await?,
+            Some(text) => time::opening(client, text, &self.past).await?,
             None => json!(now.opens_at),
         };
         let closes_at = match &self.closes {
-            Some(text) => time_from_text(client, text).await?,
+            Some(text) => time::from_text(client, "--closes", text).await?,
             None => json!(now.closes_at),
         };
         let limit = match self.limit {

@@ -4,37 +4,48 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
-use super::{IdArgs, pool_from_text, print_put, time_from_text};
+use super::time::{self, PastArgs};
+use super::{IdArgs, name_from_text, pool_from_text, print_put};
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::connect::{ServerArgs, yes};
+use crate::cli::connect::ServerArgs;
 use crate::config::duration_from_text;
-use firstcome_client::{Ask, Client, Match, OperatorDone};
+use firstcome_client::{Ask, Client, Match, OperatorDone, Problem, Reply};
 
 /// Options of `campaign create`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("pools").required(true).multiple(true).args(["places", "pool", "seated", "file"])))]
+#[command(override_usage = "firstcome campaign create [OPTIONS] <NAME>
+       <--places <COUNT>|--pool <NAME=COUNT>|--seated <NAME>|--file <FILE>>")]
 #[command(after_help = "\
-Times: now, +10s (from now, by the server's clock), 2027-03-01T10:00:00+09:00, or local time with a zone:
-2027-03-01T10:00:00[Asia/Seoul]. Without --opens the campaign is a draft: nobody can claim until it has a time.
+Times:
+  now                               at once (for --opens)
+  +10s                              from now, by the server's clock
+  2027-03-01T10:00:00+09:00         with an offset, or Z
+  2027-03-01T10:00:00[Asia/Seoul]   local time with its zone
+Without --opens the campaign is a draft: nobody can claim until it has a time.
 
 Examples:
   firstcome campaign create spring --places 500 --opens now
-  firstcome campaign create gig --pool stalls=300 --pool balcony=120 --limit 1 --opens '2027-03-01T10:00:00[Asia/Seoul]'
-  firstcome campaign create gala --seated main --hold-ttl 8m --limit 4 --opens now
-  firstcome campaign create spring --file spring.json")]
+  firstcome campaign create gig --pool stalls=300 --pool balcony=120 --limit 1 \\
+    --opens '2040-03-01T10:00:00[Asia/Seoul]'
+  firstcome campaign create gala --seated main --hold-ttl 8m --limit 4 \\
+    --opens now
+  firstcome campaign create summer --file summer.json")]
 pub(in crate::cli) struct CreateArgs {
     /// Its name: a-z, 0-9, `_` and `-`, at most 64, beginning with a letter or digit.
+    #[arg(value_parser = name_from_text)]
     name: String,
     /// Places, in one pool named main.
-    #[arg(long, value_name = "COUNT", conflicts_with = "pool", required_unless_present_any = ["pool", "seated", "file"])]
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool")]
     places: Option<u64>,
     /// A pool and its places; may be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
     pool: Vec<(String, u64)>,
     /// A pool of seats, which `firstcome seats import` adds; may be given several times.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = name_from_text)]
     seated: Vec<String>,
     /// How long a hold lasts [default: 8m].
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
@@ -45,6 +56,8 @@ pub(in crate::cli) struct CreateArgs {
     /// When it closes.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
+    #[command(flatten)]
+    past: PastArgs,
     /// What people read.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
@@ -73,7 +86,10 @@ pub(super) async fn run(args: CreateArgs, json: bool) -> Result<Exit, Complaint>
         None => args.settings(&mut client).await?,
     };
     let ask = Ask::put_campaign(&args.name, settings, Match::Nothing, &args.id.get());
-    let (answer, raw) = yes(client.ask::<OperatorDone>(ask).await?)?;
+    let (answer, raw) = match client.ask::<OperatorDone>(ask).await? {
+        Reply::Yes(answer, raw) => (answer, raw),
+        Reply::No(problem) => return Err(refused(problem, args.file.as_deref())),
+    };
     print_put(&args.name, &answer, &raw, json);
     Ok(Exit::Yes)
 }
@@ -103,12 +119,20 @@ impl CreateArgs {
             settings["title"] = title.as_str().into();
         }
         if let Some(opens) = &self.opens {
-            settings["opens_at"] = time_from_text(client, opens).await?;
+            settings["opens_at"] = time::opening(client, opens, &self.past).await?;
         }
         if let Some(closes) = &self.closes {
-            settings["closes_at"] = time_from_text(client, closes).await?;
+            settings["closes_at"] = time::from_text(client, "--closes", closes).await?;
         }
         Ok(settings)
+    }
+}
+
+/// What is wrong with settings from a file is said of the file.
+fn refused(problem: Problem, file: Option<&Path>) -> Complaint {
+    match (file, problem.detail.strip_prefix("the body is not right: ")) {
+        (Some(file), Some(why)) => Complaint::usage(format!("{}: {why}", file.display())),
+        _ => problem.into(),
     }
 }
 

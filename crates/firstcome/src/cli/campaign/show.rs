@@ -3,13 +3,15 @@
 use clap::Args;
 
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::connect::{ServerArgs, table, yes};
+use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::out;
+use crate::cli::table::{Column, Table, TableArgs, seconds};
 use firstcome_client::{Ask, Campaign, CampaignList};
 use firstcome_rush::terminal;
 
 /// Options of `campaign show`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  firstcome campaign show spring")]
 pub(in crate::cli) struct ShowArgs {
     /// The campaign.
     name: String,
@@ -18,7 +20,7 @@ pub(in crate::cli) struct ShowArgs {
 }
 
 /// How wide a bar of places is, in characters.
-const BAR: usize = 40;
+const BAR: usize = 24;
 
 pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     let (campaign, raw) =
@@ -37,7 +39,7 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         if campaign.stale { " (this may be old)" } else { "" }
     ));
     if let Some(closes_at) = &campaign.closes_at {
-        out::line(format!("  closes at {closes_at}"));
+        out::line(format!("  closes at {}", seconds(closes_at)));
     }
     if let Some(limit) = campaign.limits.campaign {
         out::line(format!("  at most {limit} per subject"));
@@ -66,37 +68,60 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
 fn state(campaign: &Campaign) -> String {
     match (&*campaign.state, campaign.opens_in_ms, &campaign.opens_at) {
         ("scheduled", Some(wait), Some(opens_at)) => {
-            format!("opens in {:.1} s, at {opens_at}", wait as f64 / 1_000.0)
+            format!("opens in {:.1} s, at {}", wait as f64 / 1_000.0, seconds(opens_at))
         }
         ("draft", ..) => "draft: it has no opening time yet".to_owned(),
-        (state, _, Some(opens_at)) => format!("{state}, since its opening at {opens_at}"),
+        (state, _, Some(opens_at)) => {
+            format!("{state}, since its opening at {}", seconds(opens_at))
+        }
         (state, _, None) => state.to_owned(),
     }
 }
 
-pub(super) async fn list(server: ServerArgs, json: bool) -> Result<Exit, Complaint> {
-    let (list, raw) = yes(server.client()?.ask::<CampaignList>(Ask::campaigns()).await?)?;
+/// Options of `campaign list`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  firstcome campaign list\n  firstcome campaign list --wide")]
+pub(in crate::cli) struct ListArgs {
+    #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+const TABLE: [Column; 7] = [
+    Column::new("campaign").least(12),
+    Column::new("state"),
+    Column::number("left"),
+    Column::number("places"),
+    Column::new("opens at").spare(1),
+    Column::new("archived at").spare(2),
+    Column::new("title").least(10).spare(3),
+];
+
+pub(super) async fn list(args: ListArgs, json: bool) -> Result<Exit, Complaint> {
+    let (list, raw) = yes(args.server.client()?.ask::<CampaignList>(Ask::campaigns()).await?)?;
     if json {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let mut table = table(&["campaign", "state", "left", "places", "opens at", "title"]);
+    let mut table = Table::new(args.table, &TABLE);
     for campaign in &list.campaigns {
         let places: u64 = campaign.pools.iter().map(|pool| u64::from(pool.capacity)).sum();
-        table.add_row([
+        table.row([
             campaign.campaign.clone(),
             campaign.state.to_string(),
             campaign.left.to_string(),
             places.to_string(),
-            campaign.opens_at.clone().unwrap_or_default(),
+            table.time(campaign.opens_at.as_deref().unwrap_or_default()),
+            String::new(),
             campaign.title.clone(),
         ]);
     }
     for gone in list.archived {
-        let archived = format!("archived {}", gone.archived_at);
-        let none = String::new;
-        table.add_row([gone.campaign, archived, none(), none(), none(), gone.title]);
+        let (archived, none) = ("archived".to_owned(), String::new);
+        let at = table.time(&gone.archived_at);
+        table.row([gone.campaign, archived, none(), none(), none(), at, gone.title]);
     }
-    out::line(table);
+    table.print();
     Ok(Exit::Yes)
 }

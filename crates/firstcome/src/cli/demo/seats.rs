@@ -6,6 +6,7 @@ use std::sync::Mutex;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::out;
+use crate::cli::screen::{cut, height, width};
 use firstcome_rush::demo::CAMPAIGN;
 use firstcome_rush::demo::seats::{self, Frame, Observer, Plan, Shown};
 use firstcome_rush::terminal::{self, Style, thousands};
@@ -32,7 +33,7 @@ impl Painter {
     fn new(json: bool) -> Self {
         let terminal = std::io::stdout().is_terminal();
         Self {
-            style: Style::of_terminal(terminal),
+            style: Style::of_terminal(terminal, width(std::io::stdout())),
             terminal,
             silent: json,
             drawn: Mutex::default(),
@@ -40,13 +41,15 @@ impl Painter {
     }
 
     fn draw(&self, now: &Frame, drawn: &mut Drawn) {
-        let mut lines = terminal::seat_map(&now.rows, self.style);
-        let counts = &now.counts;
-        lines.push(String::new());
-        lines.push(format!("{}   {}", self.legend(now), terminal::short(now.elapsed)));
-        let share = counts.confirmed as f64 / counts.all().max(1) as f64;
-        lines.push(format!("{} {:>3.0} % paid", terminal::bar(share, 40), share * 100.0));
+        let mut lines = picture(now, self.style);
         let mut text = String::new();
+        if self.terminal {
+            // The next picture goes up by as many lines as this one has, so none of them may wrap or scroll away.
+            let (most, high) = (width(std::io::stdout()), height(std::io::stdout()));
+            lines = lines.into_iter().map(|line| cut(&line, most)).collect();
+            let beyond = high.map_or(0, |high| (lines.len() + 1).saturating_sub(high));
+            lines.drain(..beyond.min(lines.len()));
+        }
         if self.terminal && drawn.lines > 0 {
             write!(text, "\u{1b}[{}A", drawn.lines).expect("writing to memory cannot fail");
         }
@@ -62,20 +65,30 @@ impl Painter {
         let mut out = std::io::stdout().lock();
         drop(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
+}
 
-    fn legend(&self, now: &Frame) -> String {
-        let counts = &now.counts;
-        let guests = thousands(u64::from(now.guests));
-        format!(
-            "{}   |  {} free, {} held by {}, {} paid, {} guests",
-            terminal::legend(self.style),
-            counts.free,
-            counts.held,
-            now.holds,
-            counts.confirmed,
-            guests
-        )
-    }
+/// The map, what its characters mean, the counts, and the share of the seats for sale that is paid.
+fn picture(now: &Frame, style: Style) -> Vec<String> {
+    let counts = &now.counts;
+    let mut lines = terminal::seat_map(&now.rows, style);
+    lines.push(String::new());
+    lines.push(terminal::legend(style));
+    lines.push(format!(
+        "{:>6}  {} free, {} held by {}, {} paid, {} guests",
+        terminal::short(now.elapsed),
+        counts.free,
+        counts.held,
+        now.holds,
+        counts.confirmed,
+        thousands(u64::from(now.guests))
+    ));
+    let share = counts.confirmed as f64 / counts.for_sale().max(1) as f64;
+    // Not everything is paid until it is: 99.6 % is 99 %.
+    let percent = (share * 100.0).floor();
+    // The words stand behind the bar on narrow terminals, too.
+    let bar = terminal::bar(share, style.width.saturating_sub(14).min(40));
+    lines.push(format!("{bar} {percent:>3.0} % paid"));
+    lines
 }
 
 impl Observer for Painter {
@@ -93,7 +106,7 @@ impl Observer for Painter {
         let mut drawn = self.drawn.lock().expect("drawing does not panic");
         let sold = now.counts.sold_out();
         let quarters =
-            if sold { 4 } else { (now.counts.confirmed * 4 / now.counts.all().max(1)).min(3) };
+            if sold { 4 } else { (now.counts.confirmed * 4 / now.counts.for_sale().max(1)).min(3) };
         if self.terminal || drawn.quarters != Some(quarters) {
             drawn.quarters = Some(quarters);
             self.draw(now, &mut drawn);
@@ -118,7 +131,7 @@ fn ended(shown: &Shown) -> Exit {
 fn print(shown: &Shown) {
     let (report, totals) = (&shown.report, &shown.report.totals);
     out::line(format!(
-        "\nsold out after {}: {} people came, {} left without a word, {} paid too late: {} of them have their seats, {} get their money back",
+        "\nsold out after {}: {} people came, {} left without a word,\n{} paid too late: {} of them have their seats, {} get their money back",
         terminal::short(shown.took),
         thousands(u64::from(report.people)),
         totals.abandoned,
@@ -127,7 +140,7 @@ fn print(shown: &Shown) {
         totals.late_with_refund
     ));
     let answers = report.answers.iter().map(|(answer, count)| format!("{answer} {count}"));
-    out::line(format!("answers: {}", answers.collect::<Vec<_>>().join(", ")));
+    out::list("answers: ", answers);
     super::proofs(&shown.proofs).into_iter().for_each(out::line);
     out::line(format!("\nseed {}", report.seed));
     if let Some(folder) = &shown.folder {
@@ -146,6 +159,21 @@ mod tests {
     use super::*;
     use firstcome_rush::demo::Proof;
     use firstcome_rush::seats::Report;
+
+    #[test]
+    fn the_share_that_is_paid_is_of_the_seats_for_sale() {
+        let style = Style { unicode: false, colour: false, width: 80 };
+        let counts = |free, confirmed, blocked| firstcome_rush::demo::seats::Counts {
+            free,
+            held: 0,
+            confirmed,
+            blocked,
+        };
+        let sold = Frame { counts: counts(0, 296, 4), ..Frame::default() };
+        assert!(picture(&sold, style).last().unwrap().ends_with(" 100 % paid"));
+        let nearly = Frame { counts: counts(1, 295, 4), ..Frame::default() };
+        assert!(picture(&nearly, style).last().unwrap().ends_with(" 99 % paid"));
+    }
 
     fn shown(broken: Option<&'static str>) -> Shown {
         let names = ["sold_out", "counts", "repeats", "digest", "ledger"];

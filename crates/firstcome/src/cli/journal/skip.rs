@@ -36,7 +36,8 @@ With a data folder, stop the server first. With a store, servers go on by themse
 
 Examples:
   firstcome journal skip 4 --reason 'areas overflow, issue 15'
-  firstcome journal skip 4 --reason 'areas overflow' --store redis://10.0.0.5:6379")]
+  firstcome journal skip 4 --reason 'areas overflow' \\
+    --store redis://10.0.0.5:6379")]
 pub(in crate::cli) struct SkipArgs {
     /// The position of the entry.
     #[arg(value_name = "POSITION")]

@@ -63,7 +63,8 @@ Exit code: the command's own, 128 and the signal that ended it or this candidate
 Examples:
   firstcome elect scheduler --store redis://127.0.0.1:6379 -- ./scheduler
   firstcome elect settle --every 1s -- ./settle-one-batch
-  firstcome elect mailer --lease 30s --grace 10s -- sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
+  firstcome elect mailer --lease 30s --grace 10s -- \\
+    sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
 pub(in crate::cli) struct ElectArgs {
     /// The election's name, which is the name of a lock.
     name: String,

@@ -9,8 +9,8 @@ use firstcome_store::{Command, Redis};
 use serde_json::{Value, json};
 
 use super::super::complaint::{Complaint, Exit};
-use super::super::connect::table;
 use super::super::out;
+use super::super::table::{Column, Table, TableArgs};
 use super::store::StoreArgs;
 
 /// Keys that begin so belong to a lock whose name is the rest, in braces where the name has none.
@@ -72,6 +72,8 @@ Examples:
   FIRSTCOME_STORE=redis://127.0.0.1:6379 firstcome locks list --json")]
 pub(in crate::cli) struct ListArgs {
     #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
@@ -131,11 +133,20 @@ fn ddl(args: &DdlArgs, json: bool) -> Exit {
     Exit::Yes
 }
 
+/// The owner is a UUID and a number: whole where there is room.
+const TABLE: [Column; 5] = [
+    Column::new("lock").least(16),
+    Column::new("owner").least(12),
+    Column::number("holds").spare(1),
+    Column::number("ends in"),
+    Column::number("fence"),
+];
+
 async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
     let held = if args.store.is_redis() {
         held_in_redis(args).await?
     } else {
-        let locks = args.store.locks().await?;
+        let locks = args.store.look().await?;
         let held = locks.held().await;
         locks.close().await;
         held?.unwrap_or_default()
@@ -145,15 +156,15 @@ async fn list(args: &ListArgs, json: bool) -> Result<Exit, Complaint> {
         out::json(&json!({"locks": held}));
         return Ok(Exit::Yes);
     }
-    let mut table = table(&["lock", "owner", "holds", "ends in", "fence"]);
+    let mut table = Table::new(args.table, &TABLE);
     for (name, holder) in &held {
         let (holds, fence) = (holder.holds.to_string(), fence_text(holder));
-        table.add_row([name.clone(), holder.owner.clone(), holds, rest_text(holder), fence]);
+        table.row([name.clone(), holder.owner.clone(), holds, rest_text(holder), fence]);
     }
     if held.is_empty() {
         out::talk("no lock is held");
     } else {
-        out::line(table);
+        table.print();
     }
     Ok(Exit::Yes)
 }
@@ -164,7 +175,7 @@ async fn held_in_redis(args: &ListArgs) -> Result<Vec<(String, Holder)>, Complai
     let names = names(&keys).await;
     keys.close().await;
     let names = names.map_err(Error::from)?;
-    let locks = args.store.locks().await?;
+    let locks = args.store.look().await?;
     let mut held = Vec::new();
     for name in names {
         match locks.inspect(&name).await {
@@ -216,7 +227,7 @@ fn names_of(rest: &str) -> Vec<String> {
 }
 
 async fn inspect(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
-    let locks = args.store.locks().await?;
+    let locks = args.store.look().await?;
     let found = look(&locks, args).await;
     locks.close().await;
     let name = &args.name;
@@ -258,7 +269,7 @@ async fn look(locks: &Locks, args: &NameArgs) -> Result<Option<(Holder, Option<L
 }
 
 async fn release(args: &NameArgs, json: bool) -> Result<Exit, Complaint> {
-    let locks = args.store.locks().await?;
+    let locks = args.store.look().await?;
     let freed = match args.token {
         true => locks.token(&args.name)?.force_release().await,
         false => locks.force_release(&args.name).await,

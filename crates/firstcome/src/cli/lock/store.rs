@@ -1,7 +1,7 @@
 //! Which store the locks are in.
 
 use clap::Args;
-use firstcome_lock::{Effect, Error, Locks};
+use firstcome_lock::{Effect, Error, Locks, SqliteOptions};
 use firstcome_store::{Options, Redis};
 
 use super::super::complaint::{Complaint, Exit};
@@ -49,6 +49,23 @@ impl StoreArgs {
             );
         }
         Ok(locks)
+    }
+
+    /// Connects to look: a SQLite file that is not there is not made.
+    pub(super) async fn look(&self) -> Result<Locks, Complaint> {
+        let url = self.url()?;
+        if has_scheme(url, &["sqlite"]) {
+            let options = SqliteOptions::from_url(url).map_err(Error::from)?;
+            if !options.path().exists() {
+                let file = options.path().display();
+                let complaint =
+                    Complaint::usage(format!("there is no file {file}, so no lock is in it"));
+                return Err(
+                    complaint.hint("see whether the path in --store or FIRSTCOME_STORE is right")
+                );
+            }
+        }
+        self.locks().await
     }
 
     /// Tells whether the store is a Redis, which keeps no list of locks.

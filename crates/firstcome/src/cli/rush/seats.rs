@@ -1,14 +1,17 @@
 //! `rush --seats`: people on seats.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::json;
 
 use super::RushArgs;
+use super::interrupt::Interrupt;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
 use crate::cli::out;
+use crate::cli::progress::Status;
 use firstcome_api::key::Secret;
 use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, SeatMap, Server};
 use firstcome_rush::seats::{self, Plan, Progress, Report, Shares};
@@ -74,7 +77,7 @@ pub(super) async fn run(
         alone: args.create.is_some(),
     };
     out::talk(format!(
-        "rush on the {} seats of {}/{}: {} people on {} connections, a hold lasts {}, seed {seed}",
+        "rush on the {} seats of {}/{}:\n{} people on {} connections, a hold lasts {}, seed {seed}",
         thousands(map.standing.len() as u64),
         plan.campaign,
         plan.pool,
@@ -87,41 +90,50 @@ pub(super) async fn run(
             "late payers come when their hold is over, so it takes that long; --late 0 does without them",
         );
     }
-    let (mut said, mut outage) = (Duration::ZERO, None);
-    let report = seats::run(plan, &mut |now: &Progress| {
+    let mut interrupt = Interrupt::listen()?;
+    let stopped = interrupt.was_heard();
+    let mut status = Status::new();
+    let (mut outage, mut last) = (None, None);
+    let mut observer = |now: &Progress| {
         if let (Some(length), None) = (outage, now.outage) {
-            out::talk(format!("server back after {}", terminal::short(length)));
+            status.say(format!("server back after {}", terminal::short(length)));
         }
         outage = now.outage;
-        if now.elapsed >= said + Duration::from_secs(1) {
-            said = now.elapsed;
-            show(now);
+        status.show(now.elapsed, || line(now));
+        last = Some(now.clone());
+        match stopped.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
         }
-        ControlFlow::Continue(())
-    })
-    .await?;
+    };
+    let report = interrupt.during(seats::run(plan, &mut observer), || {}).await;
+    status.end();
+    let Some(report) = report else {
+        out::line(last.as_ref().map(line).unwrap_or_default());
+        return Ok(Exit::Interrupted);
+    };
+    let report = report?;
     if json {
         out::json(&report.json());
     } else {
         print(&report);
     }
-    Ok(if report.kept() && report.cut_short.is_none() { Exit::Yes } else { Exit::Refused })
+    Ok(interrupt.exit(report.kept() && report.cut_short.is_none()))
 }
 
-fn show(now: &Progress) {
+fn line(now: &Progress) -> String {
     let answers =
         now.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
     let away = now.outage.map_or_else(String::new, |length| {
         format!("server away for {:.1} s, ", length.as_secs_f64())
     });
-    out::talk(format!(
-        "{:>5.1} s  {away}{} of {} people gone, {} seats confirmed: {}",
-        now.elapsed.as_secs_f64(),
+    format!(
+        "{away}{} of {} people gone, {} seats confirmed: {}",
         thousands(u64::from(now.gone)),
         thousands(u64::from(now.people)),
         thousands(now.confirmed),
         answers.collect::<Vec<_>>().join(", ")
-    ));
+    )
 }
 
 /// Creates a sample venue of so many seats.
@@ -183,17 +195,17 @@ fn print(report: &Report) {
     let seconds = report.elapsed.as_secs_f64().max(1e-9);
     let answers =
         report.answers.iter().map(|(answer, count)| format!("{answer} {}", thousands(*count)));
-    out::line(format!(
-        "{} people, {} requests answered in {:.1} s, {}/s: {}",
+    let head = format!(
+        "{} people, {} requests answered in {:.1} s, {}/s: ",
         thousands(u64::from(report.people)),
         thousands(report.answered()),
         seconds,
         thousands((report.answered() as f64 / seconds) as u64),
-        answers.collect::<Vec<_>>().join(", ")
-    ));
+    );
+    out::list(&head, answers);
     if !report.again.is_empty() {
         let again = report.again.iter().map(|(why, count)| format!("{} {why}", thousands(*count)));
-        out::line(format!("sent again until answered: {}", again.collect::<Vec<_>>().join(", ")));
+        out::list("sent again until answered: ", again);
     }
     super::print_waiting(&report.outages, &report.latency);
     out::line("");

@@ -25,8 +25,9 @@ one row are next to each other in the order of the file.
 The whole file is read first: if lines are wrong, the first twenty are told of and nothing is sent. Then seats go in \
 parts, each of them whole or not at all. Importing the same file again adds nothing.
 
+The pool is made by `firstcome campaign create gala --seated main`.
+
 Examples:
-  firstcome campaign create gala --seated main --opens now
   firstcome seats import gala main hall.csv
   make-seats | firstcome seats import gala main - --format ndjson")]
 pub(in crate::cli) struct ImportArgs {
@@ -116,7 +117,7 @@ fn meter(seats: u64) -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} seats, {eta} left");
+    let style = ProgressStyle::with_template("{bar:30} {pos} of {len} seats, {eta} left");
     let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(seats).with_style(style)
 }

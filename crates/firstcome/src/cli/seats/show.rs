@@ -6,11 +6,13 @@ use super::PoolArgs;
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
 use crate::cli::out;
+use crate::cli::screen::width;
 use firstcome_client::{Ask, SeatMap};
 use firstcome_rush::terminal::{self, RowOfSeats, Style, thousands};
 
 /// Options of `seats show`.
 #[derive(Debug, Args)]
+#[command(after_help = "Example:\n  firstcome seats show gala main")]
 pub(in crate::cli) struct ShowArgs {
     #[command(flatten)]
     pool: PoolArgs,
@@ -26,7 +28,8 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
         out::json(&raw);
         return Ok(Exit::Yes);
     }
-    let style = Style::of_terminal(std::io::IsTerminal::is_terminal(&std::io::stdout()));
+    let stdout = std::io::stdout();
+    let style = Style::of_terminal(std::io::IsTerminal::is_terminal(&stdout), width(&stdout));
     let rows = map.rows.iter().map(|row| RowOfSeats {
         section: row.section.clone(),
         row: row.row.clone(),

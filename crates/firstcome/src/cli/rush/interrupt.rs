@@ -1,0 +1,60 @@
+//! Ctrl-C in a rush: the first ends the load and lets it be checked and printed, the second ends everything.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use crate::cli::complaint::{Complaint, Exit};
+use crate::cli::out;
+
+/// Hears Ctrl-C from the moment it exists.
+pub(super) struct Interrupt {
+    signal: Signal,
+    was_heard: Arc<AtomicBool>,
+}
+
+impl Interrupt {
+    pub(super) fn listen() -> Result<Self, Complaint> {
+        let signal = signal(SignalKind::interrupt())
+            .map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))?;
+        Ok(Self { signal, was_heard: Arc::default() })
+    }
+
+    /// Is true from the first Ctrl-C on.
+    pub(super) fn was_heard(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.was_heard)
+    }
+
+    /// Waits for a load test; `None` where a second Ctrl-C ended it. `stop` is called at the first.
+    pub(super) async fn during<T>(
+        &mut self,
+        load: impl Future<Output = T>,
+        stop: impl Fn(),
+    ) -> Option<T> {
+        let mut load = std::pin::pin!(load);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut load => return Some(ended),
+                _ = self.signal.recv() => {
+                    if self.was_heard.swap(true, Ordering::Relaxed) {
+                        out::talk("stopped; nothing was checked");
+                        return None;
+                    }
+                    out::talk("stopping: what is under way is finished and checked; Ctrl-C again ends at once");
+                    stop();
+                }
+            }
+        }
+    }
+
+    /// The exit code after a report: a broken promise counts for more than who ended it.
+    pub(super) fn exit(&self, kept: bool) -> Exit {
+        match (kept, self.was_heard.load(Ordering::Relaxed)) {
+            (false, _) => Exit::Refused,
+            (true, true) => Exit::Interrupted,
+            (true, false) => Exit::Yes,
+        }
+    }
+}
