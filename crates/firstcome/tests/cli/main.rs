@@ -4,6 +4,7 @@
 
 mod campaigns;
 mod configuration;
+mod first_hour;
 mod floods;
 mod scene;
 mod seats;
