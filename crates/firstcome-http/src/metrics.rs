@@ -62,7 +62,7 @@ pub struct RateLimited {
 }
 
 /// Gauges that are set when the counts are read: name, help.
-const SET_ON_READ: [(&str, &str); 21] = [
+const SET_ON_READ: [(&str, &str); 23] = [
     ("queue_waiting", "Commands that wait for the journal"),
     ("queue_limit", "Commands that may wait for the journal"),
     ("connections_limit", "Connections that may be open"),
@@ -82,7 +82,12 @@ const SET_ON_READ: [(&str, &str); 21] = [
     ("is_leader", "1 while this node leads"),
     ("leader_term", "Term of the leader this node sees; 0 without an election or a leader"),
     ("leaderless_seconds", "How long this node has seen nobody lead; 0 while somebody does"),
-    ("ledger_trouble", "1 while this node leads and the ledger takes no results"),
+    ("settings_differing", "Settings in which live servers of the space differ from this one"),
+    (
+        "nodes_gone",
+        "Servers that stopped without leaving in the last 24 hours and did not come back",
+    ),
+    ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];
 

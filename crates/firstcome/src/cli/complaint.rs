@@ -121,7 +121,7 @@ impl Complaint {
 
 impl From<Problem> for Complaint {
     fn from(problem: Problem) -> Self {
-        let hint = advice(&problem.outcome);
+        let hint = advice_on(&problem);
         let mut complaint = Self::new(Exit::Refused, problem.sentence());
         complaint.hint = hint.map(str::to_owned);
         complaint.document = Some(problem.raw);
@@ -133,7 +133,7 @@ impl From<Failure> for Complaint {
     fn from(failure: Failure) -> Self {
         let exit = if failure.may_have_happened() { Exit::Unknown } else { Exit::Unchanged };
         let said = failure.problem();
-        let hint = match said.and_then(|problem| advice(&problem.outcome)) {
+        let hint = match said.and_then(advice_on) {
             Some(hint) => hint,
             None if exit == Exit::Unknown => {
                 "ask again: the same command with the same names (and --id, where there is one) does not happen twice"
@@ -177,6 +177,15 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
     let hint = away.then_some("see that it runs and can be reached from here").or(failure.hint());
     hint.map(str::to_owned)
+}
+
+/// The advice that goes with a problem: asking again does not help where its sentence names another cure.
+fn advice_on(problem: &Problem) -> Option<&'static str> {
+    let waits = matches!(&*problem.outcome, "unavailable" | "store_full");
+    if waits && problem.sentence().contains("`firstcome ") {
+        return Some("nothing changed; asking again does not help until an operator has done that");
+    }
+    advice(&problem.outcome)
 }
 
 /// The advice that goes with an outcome, where there is some.

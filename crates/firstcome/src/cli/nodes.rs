@@ -16,7 +16,9 @@ use firstcome_client::{Ask, Client};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Any server of the space tells about all of them. A server that is gone leaves the list within ten seconds.
+Any server of the space tells about all of them. One that said nothing for 3 seconds is silent, for 10 seconds gone; it \
+stays listed as gone for 24 hours, or until one is started under its address. One that was stopped is not listed. \
+`servers` counts who is here and who should be: those here and those gone.
 
 Examples:
   firstcome nodes
@@ -90,8 +92,19 @@ async fn show(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
         return Ok(Exit::Yes);
     }
     let mut table = table(&["", "node", "address", "since", "position", "lag", "durable", "seen"]);
-    for node in space.nodes {
-        let role = if node.leader { "leader" } else { "" };
+    let (here, gone) = (space.nodes.len(), space.gone.len());
+    let differing: Vec<String> = space
+        .nodes
+        .iter()
+        .filter(|node| !node.differs.is_empty())
+        .map(|node| format!("{} of {}", node.differs.join(", "), node.address))
+        .collect();
+    for node in space.nodes.into_iter().chain(space.gone) {
+        let role = match &*node.state {
+            "here" if node.leader => "leader",
+            "here" => "",
+            state => state,
+        };
         let name = if node.this { format!("{} (this)", node.node) } else { node.node };
         table.add_row([
             role.to_owned(),
@@ -105,6 +118,16 @@ async fn show(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
         ]);
     }
     out::line(table);
+    out::line(match gone {
+        0 => format!("servers     {here}, as many as were seen in the last 24 hours"),
+        _ => format!(
+            "servers     {here} of {}: {gone} gone without being stopped. Start them again; they are forgotten after 24 hours",
+            here + gone
+        ),
+    });
+    for differs in differing {
+        out::line(format!("differs     {differs}: /readyz says how and what to do"));
+    }
     out::line(match space.leader {
         None => "leader      nobody: results wait, claims go on".to_owned(),
         Some(leader) => format!("leader      {}, term {}", leader.node, leader.term),
@@ -158,6 +181,13 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
 async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     let mut client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
+    if !before.shared {
+        let complaint = Complaint::new(
+            Exit::Refused,
+            "this server has no shared store: its journal is in its own data folder, and there is nothing to write anew",
+        );
+        return Err(complaint.hint("a data folder that was lost comes back from a backup only"));
+    }
     explain(&before);
     if !args.yes && !confirmed()? {
         return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));

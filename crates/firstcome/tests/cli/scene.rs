@@ -64,7 +64,7 @@ impl Scene {
     /// Starts a server with further arguments and waits for its first line.
     pub(crate) fn serve_with(&self, more: &[&str]) -> Server {
         let mut command = self.program(&["serve", "--listen", "127.0.0.1:0"]);
-        command.args(more);
+        command.args(more).env("FIRSTCOME_LEAVE_MS", "0");
         command.env("FIRSTCOME_ADMIN_KEY", KEY).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap());
