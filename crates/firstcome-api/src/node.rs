@@ -15,6 +15,10 @@ pub struct Alive {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ReadyView))]
 pub struct Ready {
+    /// Settings in which live servers of the space differ from this one, each with the cure; without a key their names
+    /// only. Empty if all agree. A server that differs is ready all the same.
+    #[serde(default)]
+    pub differs: Vec<String>,
     /// Age of the oldest result that waits for the ledger, in milliseconds; 0 if none waits.
     pub lag_ms: u64,
     /// Results that wait for the ledger.
@@ -71,6 +75,25 @@ pub struct Node {
     pub leader: bool,
     /// Whether it is the one that answers this.
     pub this: bool,
+    /// `here`; `silent` where it has said nothing for 3 seconds; `leaving` before it stops; `gone` where it stopped
+    /// without leaving, 10 seconds after it last said so.
+    #[serde(default = "here")]
+    pub state: Cow<'static, str>,
+    /// The id of its ledger, `none`, or `unknown` where it has not reached it or is of an older build.
+    #[serde(default = "unknown")]
+    pub ledger: Cow<'static, str>,
+    /// The settings in which it differs from the one that answers this.
+    #[serde(default)]
+    pub differs: Vec<String>,
+}
+
+/// Of a server of an older build.
+fn here() -> Cow<'static, str> {
+    "here".into()
+}
+
+fn unknown() -> Cow<'static, str> {
+    "unknown".into()
 }
 
 /// Who leads.
@@ -103,10 +126,20 @@ pub struct Nodes {
     pub durability: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
+    /// Whether the store can be shared by several servers; else the journal is in this one's data folder.
+    #[serde(default)]
+    pub shared: bool,
     /// The level of the space, at which everything is written.
     pub level: u32,
     /// The nodes.
     pub nodes: Vec<Node>,
+    /// The nodes that stopped without leaving in the last 24 hours, the last seen first; 64 at most. One that is
+    /// started again under the same address takes the place of the one before.
+    #[serde(default)]
+    pub gone: Vec<Node>,
+    /// How many nodes should be there by what was seen: those that are, and those that are gone.
+    #[serde(default)]
+    pub expected: u64,
 }
 
 /// That a node will write its state into a store that has nothing of the space any more.

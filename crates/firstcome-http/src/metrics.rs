@@ -87,7 +87,12 @@ const SET_ON_READ: [(&str, &str); 23] = [
         "How long the lock's store has not answered; 0 while it does",
     ),
     ("election_healthy", "1 while this node does its part in the election, or there is none"),
-    ("ledger_trouble", "1 while this node leads and the ledger takes no results"),
+    ("settings_differing", "Settings in which live servers of the space differ from this one"),
+    (
+        "nodes_gone",
+        "Servers that stopped without leaving in the last 24 hours and did not come back",
+    ),
+    ("ledger_trouble", "1 while this node leads and no results are settled"),
     ("durable_lag_entries", "Entries applied that are not known to be durable"),
 ];
 

@@ -9,10 +9,15 @@ use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
-use firstcome_core::{NodeId, State};
+use firstcome_core::{NodeId, State, Timestamp};
+use firstcome_journal::shared::{Membership, NodeStatus};
 use firstcome_node::Failure;
+use firstcome_node::agreement::Announcement;
 use firstcome_node::raise::CannotRaise;
 use std::sync::Arc;
+
+/// How long a node has said nothing before it is called silent, in microseconds: three heartbeats.
+const SILENT_AFTER: i64 = 3_000_000;
 
 /// Gives the nodes of the space.
 #[utoipa::path(get, path = "/v1/nodes", tag = "operation", responses((status = 200, body = Nodes)))]
@@ -31,28 +36,47 @@ pub(super) async fn nodes(
         None => None,
     };
     let leads = |node: &str| leader.as_ref().is_some_and(|leader| leader.node == node);
-    let nodes = match app.node.intake.membership() {
-        Some(membership) => membership
-            .nodes
-            .iter()
-            .map(|(node, seen)| Node {
-                address: node.address.to_string(),
-                since: clock_text::rfc3339(node.since),
-                position: node.position,
-                lag: membership.head.position.saturating_sub(node.position),
-                durable: node.durable,
-                level: node.level,
-                memory_limit: node.memory,
-                seen: clock_text::rfc3339(*seen),
-                leader: leads(&node.node.to_string()),
-                this: node.node == app.node.id,
-                node: node.node.to_string(),
-            })
-            .collect(),
+    let differences = app.node.intake.agreement.differences();
+    let view = |status: &NodeStatus, seen: Timestamp, head: (u64, Timestamp), is_gone: bool| {
+        let said = Announcement::read(&status.words);
+        let is_silent = head.1.micros_since(seen) >= SILENT_AFTER;
+        let state = match &said {
+            _ if is_gone => "gone",
+            _ if is_silent => "silent",
+            Some(said) if said.leaving => "leaving",
+            Some(_) | None => "here",
+        };
+        let here = differences.iter().filter(|found| found.address == *status.address && !is_gone);
+        Node {
+            address: status.address.to_string(),
+            since: clock_text::rfc3339(status.since),
+            position: status.position,
+            lag: head.0.saturating_sub(status.position),
+            durable: status.durable,
+            level: status.level,
+            memory_limit: status.memory,
+            seen: clock_text::rfc3339(seen),
+            leader: !is_gone && leads(&status.node.to_string()),
+            this: status.node == app.node.id,
+            node: status.node.to_string(),
+            state: state.into(),
+            ledger: said.map_or("unknown".to_owned(), |said| said.ledger.to_string()).into(),
+            differs: here.map(|found| found.setting.clone()).collect(),
+        }
+    };
+    let (nodes, gone) = match app.node.intake.membership() {
+        Some(Membership { head, nodes, gone }) => {
+            let head = (head.position, head.now);
+            let views = |of: &[(NodeStatus, Timestamp)], is_gone: bool| -> Vec<Node> {
+                of.iter().map(|(node, seen)| view(node, *seen, head, is_gone)).collect()
+            };
+            (views(&nodes, false), views(&gone, true))
+        }
         // The only node there can be, or one that has not heard of the others yet.
         None => {
-            let position = app.node.replica.look(State::position);
-            vec![Node {
+            let (position, now) = (app.node.replica.look(State::position), app.node.intake.now());
+            let own = app.node.intake.agreement.own();
+            let node = Node {
                 address: app.node.address.to_string(),
                 since: clock_text::rfc3339(app.node.since),
                 position,
@@ -60,11 +84,15 @@ pub(super) async fn nodes(
                 durable: position,
                 level: firstcome_core::LEVEL,
                 memory_limit: app.node.intake.memory_limit(),
-                seen: clock_text::rfc3339(app.node.intake.now()),
+                seen: clock_text::rfc3339(now),
                 leader: leads(&this),
                 this: true,
                 node: this.clone(),
-            }]
+                state: if own.leaving { "leaving" } else { "here" }.into(),
+                ledger: own.ledger.to_string().into(),
+                differs: Vec::new(),
+            };
+            (vec![node], Vec::new())
         }
     };
     let stale = app.is_stale();
@@ -77,8 +105,11 @@ pub(super) async fn nodes(
         last_result: state.last_result(),
         durability: app.options.durability.clone(),
         stale,
+        shared: app.node.journal.shared().is_some(),
         level: state.level(),
+        expected: (nodes.len() + gone.len()) as u64,
         nodes,
+        gone,
     });
     Ok(json(StatusCode::OK, &nodes))
 }
@@ -110,6 +141,10 @@ pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
     responses((status = 202, description = "it will, at the next look at the store", body = Reseed)))]
 pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
+    if app.node.journal.shared().is_none() {
+        let detail = "this server keeps its journal in its own data folder: there is no shared store to seed";
+        return Err(Problem::new(Code::NothingLost, detail));
+    }
     if !app.node.is_without_store() {
         let detail = "the store has this space: there is nothing to seed";
         return Err(Problem::new(Code::NothingLost, detail));

@@ -34,7 +34,15 @@ pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -
     let trouble = settling.trouble.map(|why| if in_full { why } else { word_of(&why).to_owned() });
     let position = app.node.replica.look(State::token).to_string();
     let status = if reasons.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let differences = app.node.intake.agreement.differences();
+    let mut differs: Vec<String> = if in_full {
+        differences.iter().map(ToString::to_string).collect()
+    } else {
+        differences.into_iter().map(|found| found.setting).collect()
+    };
+    differs.dedup();
     let ready = Ready {
+        differs,
         lag: settling.lag,
         lag_ms: settling.lag_ms,
         last_result: settling.last_result,
@@ -136,6 +144,11 @@ pub(super) async fn metrics(
     metrics.set("outbox_limit", limits.outbox.unwrap_or(0) as u64);
     metrics.set("connections_limit", app.options.connections as u64);
     metrics.set("body_limit_bytes", app.options.body_bytes as u64);
+    let mut settings: Vec<_> = app.node.intake.agreement.differences();
+    settings.dedup_by(|one, other| one.setting == other.setting);
+    metrics.set("settings_differing", settings.len() as u64);
+    let gone = app.node.intake.membership().map_or(0, |membership| membership.gone.len());
+    metrics.set("nodes_gone", gone as u64);
     metrics.set("leaderless_seconds", app.leader.leaderless().as_secs());
     metrics.set("election_store_silent_seconds", app.leader.store_silent().as_secs());
     metrics.set("election_healthy", u64::from(app.leader.is_healthy()));
@@ -198,7 +211,7 @@ impl App {
         if let Some(stuck) = self.node.replica.stuck() {
             reasons.push(format!("stuck at entry {}", stuck.broke.position));
         }
-        if *self.draining.borrow() {
+        if *self.draining.borrow() || self.node.intake.agreement.is_leaving() {
             reasons.push("shutting down".to_owned());
         }
         reasons
@@ -208,6 +221,9 @@ impl App {
 /// Gives the word that a sentence about the ledger begins with; one that has none is about a ledger out of reach.
 fn word_of(why: &str) -> &str {
     let word = why.split_once(": ").map(|(word, _)| word);
-    let known = |word: &&str| ["ledger_ahead", "ledger_behind", "ledger_other"].contains(word);
+    let known = |word: &&str| {
+        ["ledger_ahead", "ledger_behind", "ledger_other", "ledger_differs", "no_ledger"]
+            .contains(word)
+    };
     word.filter(known).unwrap_or("ledger_unavailable")
 }

@@ -4,6 +4,7 @@
 mod seen;
 
 use crate::app::App;
+use firstcome_node::agreement::Difference;
 use firstcome_node::{Condition, log, stopped_within};
 use seen::{Counted, Debounced};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ pub async fn watch(app: Arc<App>, mut stop: Receiver<bool>) {
         watch.leader(&app);
         watch.store(&app);
         watch.ledger(&app);
+        watch.settings(&app);
         watch.counts(&app, false);
     }
     watch.counts(&app, true);
@@ -49,6 +51,7 @@ struct Watch {
     refuses: bool,
     is_without_store: bool,
     ledger: Debounced,
+    differences: Vec<Difference>,
     keys: Counted,
     refused: Counted,
     cut: Counted,
@@ -64,6 +67,7 @@ impl Watch {
             refuses: false,
             is_without_store: false,
             ledger: Debounced::new(GOOD_FOR),
+            differences: Vec::new(),
             keys: counted(),
             refused: counted(),
             cut: counted(),
@@ -143,6 +147,22 @@ impl Watch {
             (Some(false), _) => log!(SettlingResumed, "results are settled again"),
             (Some(true) | None, _) => {}
         }
+    }
+
+    /// Says each setting in which a live server differs from this one, once, and that all agree again.
+    fn settings(&mut self, app: &App) {
+        let found = app.node.intake.agreement.differences();
+        if found == self.differences {
+            return;
+        }
+        for new in found.iter().filter(|new| !self.differences.contains(new)) {
+            let (setting, server) = (new.setting.as_str(), new.address.as_str());
+            log!(SettingsDiffer, setting, server, "{new}");
+        }
+        if found.is_empty() {
+            log!(SettingsAgree, "all live servers have the same settings again");
+        }
+        self.differences = found;
     }
 
     fn counts(&mut self, app: &App, at_end: bool) {

@@ -65,11 +65,11 @@ pub fn parts(folder: &Path) -> Result<Vec<Part>, Failure> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(trouble(folder, &error)),
+        Err(error) => return Err(unreadable(folder, &error)),
     };
     let mut parts = Vec::new();
     for found in listing {
-        let path = found.map_err(|error| trouble(folder, &error))?.path();
+        let path = found.map_err(|error| unreadable(folder, &error))?.path();
         let ours = path.extension().is_some_and(|extension| extension == EXTENSION);
         let first = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         if let (true, Some(first)) = (ours, first) {
@@ -154,6 +154,10 @@ fn trouble(path: &Path, error: &io::Error) -> Failure {
         return Failure::ReadOnly(text);
     }
     Failure::Unavailable(text)
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Failure {
+    Failure::Unreadable(format!("cannot read {}: {error}", path.display()))
 }
 
 /// The longest body a file may hold: what is longer was not written by this program.

@@ -33,9 +33,19 @@ pub struct NodeStatus {
     pub memory: u64,
     /// Since when it runs.
     pub since: Timestamp,
-    /// Where it can be reached, 0 to 255 bytes.
+    /// Where it can be reached, 0 to 255 bytes without a blank.
     pub address: Box<str>,
+    /// What else it says, 0 to 1,024 bytes: words with blanks between, the first of which is their version. Nothing, of
+    /// a build that knows none.
+    pub words: Box<str>,
 }
+
+/// How long a node is a member after its last heartbeat, in microseconds.
+pub(crate) const MEMBER_FOR: i64 = 10_000_000;
+/// How long one that went without a word is remembered after its last heartbeat, in microseconds: a day.
+pub(crate) const GONE_FOR: i64 = 86_400_000_000;
+/// How many of those are remembered at most; the oldest are forgotten.
+pub(crate) const GONE_NODES: usize = 64;
 
 /// The membership: which nodes are alive, and where the journal stands.
 #[derive(Clone, Debug)]
@@ -44,6 +54,9 @@ pub struct Membership {
     pub head: Head,
     /// The nodes that sent a heartbeat in the last ten seconds, each with when it last did.
     pub nodes: Vec<(NodeStatus, Timestamp)>,
+    /// The nodes that stopped sending them without leaving, in the last day, each with when it last did: the last 64 at
+    /// most, and none whose address another one has since.
+    pub gone: Vec<(NodeStatus, Timestamp)>,
 }
 
 /// A state to go on from where a store lost more than the nodes' entries can backfill.

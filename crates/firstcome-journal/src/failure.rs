@@ -15,8 +15,11 @@ pub enum Failure {
     #[error("the journal did not answer, so it may have happened: {0}")]
     Unknown(String),
     /// It did not happen, and may succeed later.
-    #[error("the journal did not take it: {0}")]
+    #[error("the journal is out of reach: {0}")]
     Unavailable(String),
+    /// What was to be read is not there, or the operating system does not let it be read.
+    #[error("{0}")]
+    Unreadable(String),
     /// There is no room to write. It did not happen, and may succeed once there is room.
     #[error("the journal's store is full: {0}")]
     Full(String),
@@ -138,12 +141,29 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Says what went wrong for a running server, and the cure.
+    pub fn with_cure(&self) -> String {
+        let cure = match self {
+            Self::Unavailable(_) | Self::Unknown(_) => {
+                "see that the store runs and can be reached from this server: it goes on by itself"
+            }
+            Self::Behind { .. } | Self::Forked { .. } | Self::Changed | Self::Moved { .. } => {
+                "this server looks and mends it by itself"
+            }
+            other => match other.hint() {
+                Some(hint) => hint,
+                None => return other.to_string(),
+            },
+        };
+        format!("{self}; {cure}")
+    }
+
     /// Says what somebody can do about it, where there is something.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::Unfit { fix, .. } => Some(fix),
             Self::Gone(_) => Some(
-                "bring its data back; if they are lost, `firstcome nodes reseed` has a running node write its own state there",
+                "bring its data back; if it is lost, `firstcome nodes reseed` has a running server write its own state there",
             ),
             Self::NoSpace { .. } => Some(
                 "name its space with --space; a server makes the one it is started with, and nobody else does",
@@ -164,6 +184,10 @@ impl Failure {
                 "if that server can apply it, start its build everywhere; one that has just ended counts for ten seconds",
             ),
             Self::OtherSpace { .. } => Some("give the store that belongs to this space"),
+            Self::Unreadable(_) => Some(
+                "name a server's data folder with --data or FIRSTCOME_DATA, or a store with --store; and run this as a \
+                 user who may read it, such as the server's own",
+            ),
             Self::Unknown(_)
             | Self::Unavailable(_)
             | Self::Behind { .. }

@@ -127,6 +127,11 @@ pub fn archive_folder(folder: &Path) -> PathBuf {
     folder.join("archive")
 }
 
+/// Says whether a server has used a folder, whether it runs or not.
+pub fn is_a_servers(path: impl AsRef<Path>) -> bool {
+    lock_file(path.as_ref()).exists()
+}
+
 /// Says who has a folder right now; nobody if its lock is free.
 pub fn owner(path: impl AsRef<Path>) -> Option<Owner> {
     let path = path.as_ref();

@@ -158,9 +158,9 @@ impl Applier {
         let failure = if let Broken::Full(_) = broken {
             Failure::StoreFull
         } else {
-            Failure::Unavailable(broken.to_string())
+            Failure::Unavailable(broken.with_cure())
         };
-        self.health.trouble(failure.clone(), broken.to_string());
+        self.health.trouble(failure.clone(), broken.with_cure());
         Ok(failure)
     }
 

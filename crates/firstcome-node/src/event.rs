@@ -22,6 +22,7 @@ pub enum Event {
     StoreWarning,
     LedgerUnavailable,
     HangupSignal,
+    Leaving,
     Draining,
     DrainCut,
     HandedOver,
@@ -37,6 +38,8 @@ pub enum Event {
     LeaderSeen,
     NobodyLeads,
     LeaderFailed,
+    SettingsDiffer,
+    SettingsAgree,
     StoreLost,
     StoreBack,
     StoreEmpty,
@@ -70,7 +73,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 53] = [
+    pub const ALL: [Self; 56] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -80,6 +83,7 @@ impl Event {
         Self::StoreWarning,
         Self::LedgerUnavailable,
         Self::HangupSignal,
+        Self::Leaving,
         Self::Draining,
         Self::DrainCut,
         Self::HandedOver,
@@ -95,6 +99,8 @@ impl Event {
         Self::LeaderSeen,
         Self::NobodyLeads,
         Self::LeaderFailed,
+        Self::SettingsDiffer,
+        Self::SettingsAgree,
         Self::StoreLost,
         Self::StoreBack,
         Self::StoreEmpty,
@@ -137,6 +143,7 @@ impl Event {
             Self::StoreWarning => ("store_warning", Level::WARN),
             Self::LedgerUnavailable => ("ledger_unavailable", Level::WARN),
             Self::HangupSignal => ("hangup_signal", Level::INFO),
+            Self::Leaving => ("leaving", Level::INFO),
             Self::Draining => ("draining", Level::INFO),
             Self::DrainCut => ("drain_cut", Level::WARN),
             Self::HandedOver => ("handed_over", Level::INFO),
@@ -152,6 +159,8 @@ impl Event {
             Self::LeaderSeen => ("leader_seen", Level::INFO),
             Self::NobodyLeads => ("nobody_leads", Level::WARN),
             Self::LeaderFailed => ("leader_failed", Level::ERROR),
+            Self::SettingsDiffer => ("settings_differ", Level::WARN),
+            Self::SettingsAgree => ("settings_agree", Level::INFO),
             Self::StoreLost => ("store_lost", Level::WARN),
             Self::StoreBack => ("store_back", Level::INFO),
             Self::StoreEmpty => ("store_empty", Level::ERROR),

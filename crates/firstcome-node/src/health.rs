@@ -75,7 +75,10 @@ impl Health {
             Some(caught_up) => caught_up.borrow().elapsed(),
             None => observed.sent.map_or(Duration::ZERO, |sent| sent.elapsed()),
         };
-        let why = || "the journal does not answer".to_owned();
+        let why = || {
+            "the journal does not answer: see that its store, or the disk of the data folder, works; it goes on by itself"
+                .to_owned()
+        };
         if silence >= FRESH + GRACE {
             return Condition::Lost(Failure::Unavailable(why()), why());
         }

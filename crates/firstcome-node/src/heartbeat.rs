@@ -1,5 +1,6 @@
 //! Heartbeats: tells the other nodes of this one once a second, and learns which there are.
 
+use crate::agreement::Agreement;
 use crate::clock::StoreClock;
 use crate::divergence::DivergenceCheck;
 use crate::replica::{Difference, Replica};
@@ -42,6 +43,7 @@ pub(crate) struct Heartbeat {
     pub(crate) replica: Arc<Replica>,
     pub(crate) signals: Arc<Signals>,
     pub(crate) clock: Arc<StoreClock>,
+    pub(crate) agreement: Arc<Agreement>,
     pub(crate) seen: watch::Sender<Option<Membership>>,
 }
 
@@ -101,6 +103,7 @@ impl Heartbeat {
             memory: self.memory,
             since: self.since,
             address: self.address.clone(),
+            words: self.agreement.words(),
         };
         let asked = Instant::now();
         match self.shared.announce(me, level).await {

@@ -5,6 +5,7 @@
 
 mod in_line;
 
+use crate::agreement::Agreement;
 use crate::clock::StoreClock;
 use crate::failure::Failure;
 use crate::from_memory::{When, from_memory};
@@ -61,6 +62,8 @@ pub struct Intake {
     pub(crate) signals: Arc<Signals>,
     /// How much this node takes on.
     pub limits: Limits,
+    /// The settings this node announces, and those of the others.
+    pub agreement: Arc<Agreement>,
     /// The nodes that send heartbeats, where several share the journal.
     pub(crate) membership: watch::Receiver<Option<Membership>>,
 }

@@ -4,6 +4,9 @@
 //! On the embedded store this process is the only node and so the leader; several nodes elect one of
 //! them with a lock. Nothing rests on that lock: the ledger and the head of the journal each mint the
 //! term they enforce, so a leader that does not know yet that it was replaced changes nothing.
+//!
+//! A node without the ledger that a live node has does not stand for election while that one does, and hands over when
+//! such a node comes. Where nobody else can lead it writes snapshots and trims, and settles nothing.
 
 mod housekeeping;
 mod leaderless;
@@ -11,7 +14,9 @@ mod settle;
 mod snapshots;
 #[cfg(feature = "redis")]
 mod told;
+mod without_ledger;
 
+use crate::agreement::{Agreement, LedgerMark};
 use crate::event::Event;
 use crate::ledger::Ledger;
 use crate::metrics::Metrics;
@@ -137,6 +142,7 @@ pub struct Leader {
     #[cfg(feature = "redis")]
     #[expect(dead_code, reason = "it ends when it is dropped")]
     told: Option<Task<()>>,
+    looking: Task<()>,
 }
 
 /// What the leader does.
@@ -188,16 +194,20 @@ impl Leader {
                 node.speaker.clone(),
             ))),
         };
+        let agreement = Arc::clone(&node.intake.agreement);
+        let looking = Task::spawn(look_at_ledger(work.ledger.clone(), agreement));
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
+        let seat = Task::spawn(seat);
         Self {
-            seat: Task::spawn(seat),
+            seat,
             stopping,
             work,
             leads,
             election,
             leaderless,
             watching,
+            looking,
             #[cfg(feature = "redis")]
             told,
         }
@@ -240,9 +250,30 @@ impl Leader {
 
     /// Settles what is there if it leads, as far as the ledger takes it, hands over, and ends.
     pub async fn stop(self) {
-        drop(self.watching);
+        drop((self.watching, self.looking));
         self.stopping.send_replace(true);
         self.seat.ended().await;
+    }
+}
+
+/// How often the id of the ledger is looked at: another one may have taken its place.
+const LOOK_AT_LEDGER_EVERY: Duration = Duration::from_secs(10);
+
+/// Keeps announced which ledger this node has, as far as it was reached.
+async fn look_at_ledger(ledger: Option<Ledger>, agreement: Arc<Agreement>) {
+    let Some(ledger) = ledger else { return agreement.has_ledger(LedgerMark::None) };
+    let mut is_ready = ledger.keeps_its_id();
+    loop {
+        // Where it was out of reach at the start its tables may have to be made first.
+        is_ready = is_ready || ledger.ready().await.is_ok();
+        // What cannot be looked at now is as it was.
+        if is_ready && let Ok(Some(id)) = ledger.id().await {
+            agreement.has_ledger(LedgerMark::Known(id));
+        }
+        if ledger.keeps_its_id() {
+            return;
+        }
+        tokio::time::sleep(LOOK_AT_LEDGER_EVERY).await;
     }
 }
 
@@ -294,6 +325,7 @@ async fn sit(
         let begun = Instant::now();
         let mut terms = 0;
         let ended = stand(&election, &work, &leading, stop.clone(), &node, &mut terms).await;
+        work.intake.agreement.stands(false);
         let Err(broken) = ended else { return };
         #[cfg(feature = "redis")]
         if matches!(broken, Broken::Election(_)) && inject(Mistake::LeaderEndsOnRefusal) {
@@ -332,37 +364,72 @@ async fn stand(
         }
         #[cfg(feature = "redis")]
         Election::Among { candidate, .. } => {
-            let term = |term: firstcome_lock::Term| {
-                *terms += 1;
-                let (work, stop) = (Arc::clone(work), stop.clone());
-                let leads = Leads { node: node.to_owned(), term: term.fence().get() };
-                let leading = Flag::raise(leading, leads);
-                async move {
-                    let ended = work.lead(stop).await;
-                    drop(leading);
-                    ended
-                }
-            };
+            let agreement = &work.intake.agreement;
             let mut stop_signal = stop.clone();
-            let mut led = leading.subscribe();
-            let stopped_in_line = async {
-                stopped(&mut stop_signal).await;
-                // A leader ends by itself and hands over; one who only waits is dropped.
-                if led.borrow().is_some() {
-                    drop(led.wait_for(Option::is_none).await);
-                    tokio::time::sleep(HAND_OVER).await;
+            while !*stop.borrow() {
+                tokio::select! {
+                    () = gives_way(agreement, false) => {}
+                    () = stopped(&mut stop_signal) => break,
                 }
-            };
-            tokio::select! {
-                biased;
-                ended = candidate.run(term) => {
-                    ended.unwrap_or_else(|why| Err(Broken::Election(why.to_string())))
+                let (end, ends) = watch::channel(false);
+                let term = |term: firstcome_lock::Term| {
+                    *terms += 1;
+                    let (work, ends) = (Arc::clone(work), ends.clone());
+                    let leads = Leads { node: node.to_owned(), term: term.fence().get() };
+                    let leading = Flag::raise(leading, leads);
+                    async move {
+                        let ended = work.lead(ends).await;
+                        drop(leading);
+                        ended
+                    }
+                };
+                let mut led = leading.subscribe();
+                let stopped_in_line = async {
+                    tokio::select! {
+                        () = stopped(&mut stop_signal) => {}
+                        () = gives_way(agreement, true) => {}
+                    }
+                    end.send_replace(true);
+                    // A leader ends by itself and hands over; one who only waits is dropped.
+                    if led.borrow().is_some() {
+                        drop(led.wait_for(Option::is_none).await);
+                        tokio::time::sleep(HAND_OVER).await;
+                    }
+                };
+                tokio::select! {
+                    biased;
+                    ended = candidate.run(term) => {
+                        ended.unwrap_or_else(|why| Err(Broken::Election(why.to_string())))?;
+                    }
+                    () = announces(agreement, candidate) => {}
+                    () = stopped_in_line => {}
                 }
-                () = stopped_in_line => Ok(()),
             }
+            Ok(())
         }
     }
 }
+
+/// Waits until this node leaves leading to others, or until it does not any more.
+#[cfg(feature = "redis")]
+async fn gives_way(agreement: &Agreement, wanted: bool) {
+    while agreement.gives_way() != wanted {
+        agreement.changed().await;
+    }
+}
+
+/// Keeps announced, while it is polled, whether this node can be elected as far as the lock's store says.
+#[cfg(feature = "redis")]
+async fn announces(agreement: &Agreement, candidate: &firstcome_lock::Election) {
+    loop {
+        agreement.stands(candidate.trouble().is_none());
+        tokio::time::sleep(LOOK_AT_STANDING_EVERY).await;
+    }
+}
+
+/// How often it is looked whether this node can be elected.
+#[cfg(feature = "redis")]
+const LOOK_AT_STANDING_EVERY: Duration = Duration::from_secs(1);
 
 impl Work {
     /// Does everything a leader does until told to stop; dropped, it stops where it stands.
@@ -379,6 +446,9 @@ impl Work {
                 standing: Arc::clone(&self.standing),
             };
             tasks.spawn(settle.run(stop.clone()));
+        } else {
+            let standing = Arc::clone(&self.standing);
+            tasks.spawn(without_ledger::run(Arc::clone(&self.intake), standing, stop.clone()));
         }
         let snapshots = snapshots::Snapshots {
             replica: Arc::clone(&self.intake.replica),
@@ -390,7 +460,7 @@ impl Work {
         tasks.spawn(snapshots.run(stop.clone()));
         if let Some(keep_for) = self.pace.keep_for {
             let intake = Arc::clone(&self.intake);
-            tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_none(), stop));
+            tasks.spawn(housekeeping::run(intake, keep_for, self.ledger.is_some(), stop));
         }
         while let Some(ended) = tasks.join_next().await {
             ended.map_err(|_| Broken::Task)?;

@@ -39,8 +39,14 @@ use std::path::Path;
 /// The newest level of a space of which the tables have a place for everything that results say.
 pub const READS: u32 = 2;
 
-/// The version of the tables this build writes and the highest it reads.
+/// The highest `version` in `meta` with which this build can use tables: what a build must know at least to use them.
+///
+/// Apart from [`LAYOUT`], so that an older build goes on using tables that only had something added.
 const VERSION: u32 = 1;
+
+/// The `layout` of the tables this build makes, and brings older ones to: 1 as they were first, 2 with `id` and `layout`
+/// in `meta`.
+const LAYOUT: u32 = 2;
 
 /// One result as a ledger keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -291,6 +297,26 @@ impl Ledger {
             Self::Postgres(postgres) => postgres.ready().await,
             Self::Memory(memory) => memory.standing().await.map(drop),
         }
+    }
+
+    /// Gives its id, drawn when its tables were made or first opened by a build that knows ids; nothing where its
+    /// database does not let this server add one.
+    ///
+    /// # Errors
+    ///
+    /// Those of the database.
+    pub async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+        match self {
+            Self::Sqlite(sqlite) => sqlite.id().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(postgres) => postgres.id().await,
+            Self::Memory(memory) => Ok(Some(memory.id())),
+        }
+    }
+
+    /// Says whether its id is the same for as long as it is open.
+    pub(crate) fn keeps_its_id(&self) -> bool {
+        matches!(self, Self::Memory(_))
     }
 
     /// Gives the word for the kind of database: `sqlite`, `postgres` or `memory`.

@@ -6,6 +6,7 @@
 //!
 //! Nothing here knows HTTP. Time, randomness and the store come from what a node is [`Given`].
 
+pub mod agreement;
 mod appender;
 mod applier;
 mod batch;

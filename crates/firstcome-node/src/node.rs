@@ -1,5 +1,6 @@
 //! A node: its tasks, from the first look at the journal to a clean end.
 
+use crate::agreement::Agreement;
 use crate::appender::{Appender, Several};
 use crate::applier::Applier;
 use crate::clock::StoreClock;
@@ -134,6 +135,9 @@ impl Node {
         let health = Arc::new(Health::new(several, asked));
         let signals = Arc::new(Signals::default());
         let (seen, membership) = watch::channel(None);
+        let since = clock.now();
+        let agreement = Agreement::new((id, since), Arc::clone(&signals), membership.clone());
+        let agreement = Arc::new(agreement);
         let intake = Arc::new(Intake {
             replica: Arc::clone(&replica),
             queue: Arc::clone(&queue),
@@ -142,9 +146,9 @@ impl Node {
             clock: Arc::clone(&clock),
             signals: Arc::clone(&signals),
             limits: given.limits,
+            agreement: Arc::clone(&agreement),
             membership: membership.clone(),
         });
-        let since = clock.now();
         let (stopping, stop) = watch::channel(false);
         let heartbeat = shared.clone().map(|shared| {
             let heartbeat = Heartbeat {
@@ -156,6 +160,7 @@ impl Node {
                 replica: Arc::clone(&replica),
                 signals: Arc::clone(&signals),
                 clock: Arc::clone(&clock),
+                agreement,
                 seen,
             };
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));

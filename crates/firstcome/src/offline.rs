@@ -4,5 +4,6 @@
 pub mod audit;
 pub mod breaking;
 pub mod entry_text;
+pub mod outcomes;
 pub mod raise_level;
 pub mod rebuild;

@@ -1,8 +1,10 @@
 //! One server process, from its settings to a clean end.
 
+mod alike;
 mod announce;
 mod files;
 mod listen;
+mod signals;
 mod store;
 
 use crate::config::{Config, EligibilitySetting, GuardSettings};
@@ -28,6 +30,7 @@ use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 use sha2::{Digest, Sha256};
+use signals::StopSignals;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
@@ -35,7 +38,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 /// The file a generated admin key is kept in.
@@ -76,7 +78,8 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let mut registry = Registry::with_prefix("firstcome");
     let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
     let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
-    let keys = keys(&config, folder.as_ref(), &metrics)?;
+    let admin_key = admin_key(&config, folder.as_ref())?;
+    let keys = keys(&config, &admin_key, &metrics)?;
     let listener = listen("--listen", &config.listen).await?;
     let operations = match &config.ops_listen {
         Some(address) => Some(listen("--ops-listen", address).await?),
@@ -108,6 +111,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         says: firstcome_node::in_log(),
     };
     let node = Node::start(given, progress()).await?;
+    node.intake.agreement.announce(alike::settings(&config, &admin_key, head.space));
     let election = store.election(&config, node.id).await?;
     let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
 
@@ -125,7 +129,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         draining: stop.clone(),
     });
     // Before the address is announced: a caller that knows it may stop this server.
-    let signals = StopSignals::listen()?;
+    let mut signals = StopSignals::listen()?;
     if let Some(folder) = &folder {
         folder.announce(&format!("http://{address}"))?;
     }
@@ -144,7 +148,20 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         let listener = (listener, Serves::Operations);
         tokio::spawn(server::serve(Arc::clone(&app), listener, end, Duration::ZERO))
     });
-    signals.received().await;
+    let leave = if signals.stop().await { config.leave } else { Duration::ZERO };
+    app.node.intake.agreement.leave();
+    if !leave.is_zero() {
+        let leave_ms = leave.as_millis() as u64;
+        log!(
+            Leaving,
+            leave_ms,
+            "leaving: /readyz answers 503 from now on, requests are answered for leave_ms; another signal ends the wait"
+        );
+        tokio::select! {
+            () = tokio::time::sleep(leave) => {}
+            _ = signals.stop() => {}
+        }
+    }
     let drain_ms = config.drain.as_millis() as u64;
     log!(Draining, drain_ms, "draining: no new connections, open requests finish");
     stopping.send_replace(true);
@@ -203,34 +220,6 @@ fn progress() -> impl FnMut(u64, u64) {
         if last.elapsed() >= std::time::Duration::from_secs(1) {
             last = std::time::Instant::now();
             log!(JournalReplaying, applied, head, "applying the journal");
-        }
-    }
-}
-
-/// SIGTERM and SIGINT, received from the moment this exists; SIGHUP, which stops nothing.
-struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-    hangup: Signal,
-}
-
-impl StopSignals {
-    fn listen() -> std::io::Result<Self> {
-        let terminate = signal(SignalKind::terminate())?;
-        let (interrupt, hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
-        Ok(Self { terminate, interrupt, hangup })
-    }
-
-    async fn received(mut self) {
-        loop {
-            tokio::select! {
-                _ = self.terminate.recv() => return,
-                _ = self.interrupt.recv() => return,
-                // A terminal that was closed, or a reload: the settings are read at the start only.
-                _ = self.hangup.recv() => {
-                    log!(HangupSignal, "SIGHUP: nothing to do, settings are read at the start; SIGTERM stops");
-                }
-            }
         }
     }
 }
@@ -299,19 +288,22 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards>
     })
 }
 
-fn keys(config: &Config, folder: Option<&DataFolder>, metrics: &Metrics) -> anyhow::Result<Keys> {
-    let mut keys = Keys::default();
-    let admin = match (&config.admin_key, folder) {
-        (Some(key), _) => key.reveal().to_owned(),
-        (None, Some(folder)) => generated_key(&folder.path().join(ADMIN_KEY_FILE))?,
+fn admin_key(config: &Config, folder: Option<&DataFolder>) -> anyhow::Result<String> {
+    match (&config.admin_key, folder) {
+        (Some(key), _) => Ok(key.reveal().to_owned()),
+        (None, Some(folder)) => generated_key(&folder.path().join(ADMIN_KEY_FILE)),
         (None, None) => bail!(
             "there is no admin key: set FIRSTCOME_ADMIN_KEY (16 characters or more), \
              the same for every server of the space"
         ),
-    };
-    keys.add_text(&admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
+    }
+}
+
+fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys> {
+    let mut keys = Keys::default();
+    keys.add_text(admin, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
     let pace = |rate| Pace::new(rate, metrics.rate_limited.key.clone());
-    let admin_hash = Sha256::digest(&admin).into();
+    let admin_hash = Sha256::digest(admin).into();
     if let Some(rate) = config.guards.rate_key {
         keys.pace(admin_hash, pace(rate));
     }

@@ -140,8 +140,11 @@ impl State {
         Mark { position: self.position(), digest: self.digest() }
     }
 
-    /// Gives the digest as it was at a position, if that is among the last 4,096.
+    /// Gives the digest as it was at a position, if that is among the last 4,096; before the first entry it is 0.
     pub fn digest_at(&self, position: u64) -> Option<u64> {
+        if position == 0 {
+            return Some(0);
+        }
         let back = usize::try_from(self.position().checked_sub(position)?).ok()?;
         let index = self.digests.len().checked_sub(back + 1)?;
         self.digests.get(index).copied()

@@ -51,6 +51,7 @@ fn the_last_4096_digests_can_be_asked_for() {
         let kept = world.state.position() - mark.position < 4_096;
         assert_eq!(world.state.digest_at(mark.position), kept.then_some(mark.digest));
     }
+    assert_eq!(world.state.digest_at(0), Some(0), "what an empty journal has is always known");
     assert_eq!(world.state.digest_at(5_001), None);
     assert_eq!(world.state.digest_at(u64::MAX), None);
 }

@@ -2,7 +2,7 @@
 
 use super::{
     BODY_BYTES, FRONT_BYTES, HEADER_BYTES, Part, SEAL_BYTES, parts, read_front, refuse_header,
-    trouble,
+    unreadable,
 };
 use crate::entry::{Entry, Sealer};
 use crate::failure::Failure;
@@ -30,12 +30,12 @@ impl Frames {
     /// [`Failure::Damaged`] with the position of the first entry, when the head is not the one it
     /// should have.
     pub fn open(part: &Part, sealer: Sealer) -> Result<Self, Failure> {
-        let file = File::open(&part.path).map_err(|error| trouble(&part.path, &error))?;
+        let file = File::open(&part.path).map_err(|error| unreadable(&part.path, &error))?;
         let mut file = BufReader::with_capacity(64 << 10, file);
         let mut head = [0; HEADER_BYTES];
         if let Err(error) = file.read_exact(&mut head) {
             if error.kind() != ErrorKind::UnexpectedEof {
-                return Err(trouble(&part.path, &error));
+                return Err(unreadable(&part.path, &error));
             }
             let why = "its archive file ends within its head".into();
             return Err(Failure::Damaged { position: part.first, why });
@@ -78,7 +78,7 @@ impl Frames {
         // No more is kept ready than there is: a length may be anything.
         let mut body = Vec::new();
         let mut taken = (&mut self.file).take(length as u64);
-        taken.read_to_end(&mut body).map_err(|error| trouble(&self.part.path, &error))?;
+        taken.read_to_end(&mut body).map_err(|error| unreadable(&self.part.path, &error))?;
         let mut seal = [0; SEAL_BYTES];
         if body.len() != length || self.fill(&mut seal)? != SEAL_BYTES {
             return Err(self.torn());
@@ -113,7 +113,7 @@ impl Frames {
                 Ok(0) => break,
                 Ok(n) => filled += n,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(trouble(&self.part.path, &error)),
+                Err(error) => return Err(unreadable(&self.part.path, &error)),
             }
         }
         Ok(filled)

@@ -1,6 +1,6 @@
 //! Skipped entries in the archive: a file `POSITION.skip` for each, beside the files of entries.
 
-use super::{Archive, trouble};
+use super::{Archive, trouble, unreadable};
 use crate::failure::Failure;
 use crate::folder::sync_folder;
 use firstcome_core::state::Skip;
@@ -19,15 +19,15 @@ pub fn skips(folder: &Path) -> Result<Vec<Skip>, Failure> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(trouble(folder, &error)),
+        Err(error) => return Err(unreadable(folder, &error)),
     };
     let mut skips = Vec::new();
     for found in listing {
-        let path = found.map_err(|error| trouble(folder, &error))?.path();
+        let path = found.map_err(|error| unreadable(folder, &error))?.path();
         let ours = path.extension().is_some_and(|extension| extension == EXTENSION);
         let position = path.file_stem().and_then(|stem| stem.to_str()?.parse().ok());
         let (true, Some(position)) = (ours, position) else { continue };
-        let bytes = std::fs::read(&path).map_err(|error| trouble(&path, &error))?;
+        let bytes = std::fs::read(&path).map_err(|error| unreadable(&path, &error))?;
         let why = |why: String| Failure::Damaged { position, why };
         let skip = Skip::decode(&bytes)
             .map_err(|bad| why(format!("the record in the archive that it is skipped: {bad}")))?;

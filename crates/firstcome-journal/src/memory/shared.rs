@@ -2,18 +2,16 @@
 
 use super::Memory;
 use super::state::{Manifest, State};
+use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR};
 use crate::entry::{Entry, Head};
 use crate::failure::Failure;
 use crate::name::Name;
 use crate::shared::{Membership, News, NodeStatus, Seed};
-use firstcome_core::NodeId;
+use firstcome_core::{NodeId, Timestamp};
 use firstcome_inject::{Mistake, inject};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::watch;
-
-/// How long a node counts as a member after its last heartbeat, in microseconds.
-pub(super) const MEMBER_FOR: i64 = 10_000_000;
 
 impl Memory {
     pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
@@ -37,9 +35,21 @@ impl Memory {
         self.with(|state| {
             state.check_there()?;
             state.level = state.level.max(level);
+            let own = me.address.clone();
             state.nodes.insert(me.node, (me, now));
-            state.nodes.retain(|_, (_, seen)| now.micros_since(*seen) < MEMBER_FOR);
-            Ok(Membership { head: state.head(now), nodes: state.nodes.values().cloned().collect() })
+            state.nodes.retain(|_, (node, seen)| {
+                let age = now.micros_since(*seen);
+                age < MEMBER_FOR || age < GONE_FOR && node.address != own
+            });
+            let is_live =
+                |(_, seen): &(NodeStatus, Timestamp)| now.micros_since(*seen) < MEMBER_FOR;
+            let (nodes, mut gone): (Vec<_>, Vec<_>) =
+                state.nodes.values().cloned().partition(is_live);
+            gone.sort_by_key(|(_, seen)| std::cmp::Reverse(*seen));
+            for (forgotten, _) in gone.drain(gone.len().min(GONE_NODES)..) {
+                state.nodes.remove(&forgotten.node);
+            }
+            Ok(Membership { head: state.head(now), nodes, gone })
         })
     }
 

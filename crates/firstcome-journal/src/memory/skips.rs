@@ -1,6 +1,7 @@
 //! Skipped entries of a journal in memory.
 
 use super::Memory;
+use crate::cluster::MEMBER_FOR;
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::state::Skip;
@@ -22,7 +23,7 @@ impl Memory {
                 return Err(Failure::Forked { position, found, applied });
             }
             let node = state.nodes.values().find(|(node, seen)| {
-                node.position >= position && now.micros_since(*seen) < super::shared::MEMBER_FOR
+                node.position >= position && now.micros_since(*seen) < MEMBER_FOR
             });
             let newest = state.manifests.first().filter(|newest| newest.position >= position);
             let who = match (node, newest) {

@@ -2,7 +2,9 @@
 --
 -- KEYS  1 head  2 nodes  3 skips
 -- ARGV  1 space  2 node  3 what it says of itself  4 for how long it counts, µs  5 the level of the space as it knows it
--- Gives {0, now, {the head's fields}, {node, when and what it said, …}, how many entries are skipped};
+--       6 for how long one that is gone is remembered, µs  7 how many of those
+-- Gives {0, now, {the head's fields}, {node, when and what it said, …}, how many entries are skipped,
+--        {gone node, when and what it said, …}, the last seen first};
 --       {1} no head  {2, space} another space
 
 local call = redis.call
@@ -24,13 +26,29 @@ local now = time[1] * 1000000 + time[2]
 -- A server without memory to spare lets a script write that began by removing something.
 call('HDEL', KEYS[2], ARGV[2])
 call('HSET', KEYS[2], ARGV[2], struct.pack('<i8', now) .. ARGV[3])
-local all, live = call('HGETALL', KEYS[2]), {}
+-- What a node says of itself ends with its address, and behind a blank its words.
+local address = function(text, from) return string.match(string.sub(text, from), '^[^ ]*') end
+local own = address(ARGV[3], 49)
+local all, live, missed = call('HGETALL', KEYS[2]), {}, {}
 for n = 1, #all, 2 do
-    if now - struct.unpack('<i8', all[n + 1]) < tonumber(ARGV[4]) then
+    local age = now - struct.unpack('<i8', all[n + 1])
+    if age < tonumber(ARGV[4]) then
         live[#live + 1] = all[n]
         live[#live + 1] = all[n + 1]
+    elseif age < tonumber(ARGV[6]) and address(all[n + 1], 57) ~= own then
+        missed[#missed + 1] = {age, all[n], all[n + 1]}
     else
         call('HDEL', KEYS[2], all[n])
     end
 end
-return {0, now, head, live, call('HLEN', KEYS[3])}
+table.sort(missed, function(one, other) return one[1] < other[1] end)
+local gone = {}
+for n, node in ipairs(missed) do
+    if n <= tonumber(ARGV[7]) then
+        gone[#gone + 1] = node[2]
+        gone[#gone + 1] = node[3]
+    else
+        call('HDEL', KEYS[2], node[2])
+    end
+end
+return {0, now, head, live, call('HLEN', KEYS[3]), gone}

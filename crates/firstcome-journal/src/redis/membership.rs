@@ -3,19 +3,18 @@
 use super::Redis;
 use super::scripts::{bytes, signed};
 use super::trouble::{looked, trouble, unexpected};
+use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR};
 use crate::failure::Failure;
 use crate::shared::{Membership, NodeStatus};
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_store::{Command, Reply};
 use tokio::time::Instant;
 
-/// How long a node counts as a member after its last heartbeat, in microseconds.
-pub(super) const MEMBER_FOR: i64 = 10_000_000;
 /// How many reports are kept; beyond it those of the oldest epochs go.
 const REPORTS: u32 = 64;
 /// The longest report, in bytes.
 const REPORT_BYTES: usize = 1 << 20;
-/// Bytes of what a node says of itself, without its address and with when it last did.
+/// Bytes of what a node says of itself, without the text at the end and with when it last did.
 const FRONT_BYTES: usize = 56;
 
 impl Redis {
@@ -26,18 +25,23 @@ impl Redis {
             .arg(&me.node.0[..])
             .arg(write(&me))
             .arg(MEMBER_FOR)
-            .arg(level);
+            .arg(level)
+            .arg(GONE_FOR)
+            .arg(GONE_NODES);
         let asked = Instant::now();
         let parts = self.run(step, command).await?;
-        let [now, fields, live, skips] = &parts[..] else {
+        let [now, fields, live, skips, gone] = &parts[..] else {
             return Err(unexpected(&Reply::List(parts), "a roll"));
         };
         let head = self.read_head(fields, skips, Timestamp::from_micros(signed(now)?))?;
         self.inner.first_kept.note(head.first, asked);
-        let live = live.list().map_err(|_| unexpected(live, "nodes"))?;
-        let mut nodes: Vec<_> = live.chunks(2).filter_map(read).collect();
+        let nodes = |pairs: &Reply| {
+            let pairs = pairs.list().map_err(|_| unexpected(pairs, "nodes"))?;
+            Ok::<Vec<_>, Failure>(pairs.chunks(2).filter_map(read).collect())
+        };
+        let (mut nodes, gone) = (nodes(live)?, nodes(gone)?);
         nodes.sort_by_key(|(node, _)| node.node);
-        Ok(Membership { head, nodes })
+        Ok(Membership { head, nodes, gone })
     }
 
     pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
@@ -85,7 +89,7 @@ impl Redis {
 
 /// Gives the bytes of what a node says of itself; when it does is put before them.
 fn write(me: &NodeStatus) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len());
+    let mut bytes = Vec::with_capacity(FRONT_BYTES + me.address.len() + 1 + me.words.len());
     bytes.extend_from_slice(&me.position.to_le_bytes());
     bytes.extend_from_slice(&me.durable.to_le_bytes());
     bytes.extend_from_slice(&me.epoch.to_le_bytes());
@@ -94,6 +98,11 @@ fn write(me: &NodeStatus) -> Vec<u8> {
     bytes.extend_from_slice(&me.since.as_micros().to_le_bytes());
     bytes.extend_from_slice(&me.digest.to_le_bytes());
     bytes.extend_from_slice(me.address.as_bytes());
+    // A build that knows no words shows them behind the address.
+    if !me.words.is_empty() {
+        bytes.push(b' ');
+        bytes.extend_from_slice(me.words.as_bytes());
+    }
     bytes
 }
 
@@ -101,7 +110,9 @@ fn write(me: &NodeStatus) -> Vec<u8> {
 fn read(pair: &[Reply]) -> Option<(NodeStatus, Timestamp)> {
     let [node, said] = pair else { return None };
     let node = NodeId(bytes(node).ok()?.try_into().ok()?);
-    let (front, address) = bytes(said).ok()?.split_first_chunk::<FRONT_BYTES>()?;
+    let (front, text) = bytes(said).ok()?.split_first_chunk::<FRONT_BYTES>()?;
+    let text = String::from_utf8_lossy(text);
+    let (address, words) = text.split_once(' ').unwrap_or((&text, ""));
     let u64_at =
         |from: usize| Some(u64::from_le_bytes(front.get(from..from + 8)?.try_into().ok()?));
     let me = NodeStatus {
@@ -113,7 +124,8 @@ fn read(pair: &[Reply]) -> Option<(NodeStatus, Timestamp)> {
         memory: u64_at(32)?,
         since: Timestamp::from_micros(u64_at(40)?.cast_signed()),
         digest: u64_at(48)?,
-        address: String::from_utf8_lossy(address).into(),
+        address: address.into(),
+        words: words.into(),
     };
     Some((me, Timestamp::from_micros(u64_at(0)?.cast_signed())))
 }

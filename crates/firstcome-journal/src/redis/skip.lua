@@ -36,7 +36,7 @@ local all = call('HGETALL', KEYS[2])
 for n = 2, #all, 2 do
     local seen, applied = struct.unpack('<i8i8', all[n])
     if now - seen < tonumber(ARGV[5]) and applied >= position then
-        return {11, 'the server at ' .. string.sub(all[n], 57)}
+        return {11, 'the server at ' .. string.match(string.sub(all[n], 57), '^[^ ]*')}
     end
 end
 if tonumber(call('HGET', KEYS[3], 'position') or 0) >= position then

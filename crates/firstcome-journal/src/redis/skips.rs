@@ -2,9 +2,9 @@
 
 use super::Redis;
 use super::keys::Keys;
-use super::membership::MEMBER_FOR;
 use super::scripts::{bytes, name_bytes};
 use super::trouble::{looked, unexpected};
+use crate::cluster::MEMBER_FOR;
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::state::Skip;

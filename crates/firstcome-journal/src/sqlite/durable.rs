@@ -188,8 +188,13 @@ pub fn open_read_only(path: &Path, form: Form) -> Result<Connection, Trouble> {
             Err(error) => Err(error),
         }
     };
-    if !path.exists() {
-        return Err(Trouble::Missing(path.display().to_string()));
+    match std::fs::File::open(path) {
+        Ok(_) => {}
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Trouble::Missing(path.display().to_string()));
+        }
+        // SQLite would only say that it cannot open the file.
+        Err(why) => return Err(Trouble::Unreadable(why.to_string()).about(path)),
     }
     match open() {
         Ok((connection, id)) if id == form.application_id => Ok(connection),

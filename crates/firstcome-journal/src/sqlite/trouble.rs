@@ -13,6 +13,9 @@ pub enum Trouble {
     /// There is no such file.
     #[error("{0} is not there")]
     Missing(String),
+    /// The operating system does not let it be read.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
     /// No room to write.
     #[error("there is no room: {0}")]
     Full(String),
@@ -37,6 +40,7 @@ impl Trouble {
         let with = |text: String| format!("{}: {text}", path.display());
         match self {
             Self::Missing(text) => Self::Missing(text),
+            Self::Unreadable(text) => Self::Unreadable(with(text)),
             Self::Full(text) => Self::Full(with(text)),
             Self::ReadOnly(text) => Self::ReadOnly(with(text)),
             Self::Broken(text) => Self::Broken(with(text)),
@@ -94,7 +98,8 @@ impl From<Trouble> for Failure {
             Trouble::Broken(text) => Self::Broken(text),
             Trouble::Unavailable(text) => Self::Unavailable(text),
             Trouble::Unknown(text) => Self::Unknown(text),
-            Trouble::Missing(text) => Self::Unavailable(format!("{text} is not there")),
+            Trouble::Missing(text) => Self::Unreadable(format!("{text} is not there")),
+            Trouble::Unreadable(text) => Self::Unreadable(text),
         }
     }
 }

@@ -80,6 +80,8 @@ macro_rules! sharing {
                 following_sees_everything_in_order,
                 the_roll_has_who_announced_lately,
                 who_leaves_is_off_the_roll,
+                who_went_without_a_word_is_remembered_for_a_day,
+                only_the_last_64_that_went_are_remembered,
                 the_level_of_the_head_follows_the_nodes_and_never_goes_down,
                 entries_are_put_back_whole,
                 entries_are_put_back_in_parts_and_once,

@@ -68,6 +68,7 @@ pub(crate) fn announcement(letter: u8, position: u64) -> NodeStatus {
         memory: 1 << 33,
         since: Timestamp::from_micros(NOON - MINUTE),
         address: format!("10.0.0.{letter}:8080").into(),
+        words: format!("1 said-by={letter}").into(),
     }
 }
 
@@ -88,6 +89,45 @@ pub(crate) async fn the_roll_has_who_announced_lately(stage: &Stage) {
     let roll = shared.announce(announcement(b'b', 2), 1).await.unwrap();
     assert_eq!(roll.nodes.len(), 1, "ten seconds are too long");
     assert_eq!(roll.head.now.as_micros(), NOON + 10 * second);
+    assert_eq!(roll.gone, [(announcement(b'a', 1), Timestamp::from_micros(NOON))]);
+}
+
+pub(crate) async fn who_went_without_a_word_is_remembered_for_a_day(stage: &Stage) {
+    let (shared, second) = (stage.shared(), 1_000_000);
+    for letter in [b'a', b'b'] {
+        shared.announce(announcement(letter, 1), 1).await.unwrap();
+    }
+    shared.announce(announcement(b'l', 1), 1).await.unwrap();
+    shared.leave(node(b'l')).await.unwrap();
+    stage.hands.turn(10 * second);
+    let gone = async || {
+        let roll = shared.announce(announcement(b'z', 1), 1).await.unwrap();
+        roll.gone.iter().map(|(who, _)| who.node).collect::<Vec<_>>()
+    };
+    assert_eq!(gone().await.len(), 2, "who left is not missed");
+    // Started again: another node under the same address takes its place.
+    let again = NodeStatus { node: node(b'A'), ..announcement(b'a', 1) };
+    shared.announce(again, 1).await.unwrap();
+    assert_eq!(gone().await, [node(b'b')]);
+    // Whoever is told to forget it: it is as if it had left.
+    stage.hands.turn(86_400 * second - 10 * second - 1);
+    assert_eq!(gone().await.len(), 2, "the one that took its place went too");
+    stage.hands.turn(1);
+    assert_eq!(gone().await, [node(b'A')], "a day is over");
+    shared.leave(node(b'A')).await.unwrap();
+    assert_eq!(gone().await, []);
+}
+
+pub(crate) async fn only_the_last_64_that_went_are_remembered(stage: &Stage) {
+    let (shared, second) = (stage.shared(), 1_000_000);
+    for letter in 0..70 {
+        shared.announce(announcement(letter, 1), 1).await.unwrap();
+        stage.hands.turn(1);
+    }
+    stage.hands.turn(10 * second);
+    let roll = shared.announce(announcement(b'z', 1), 1).await.unwrap();
+    let last: Vec<_> = (6..70).rev().map(node).collect();
+    assert_eq!(roll.gone.iter().map(|(who, _)| who.node).collect::<Vec<_>>(), last);
 }
 
 pub(crate) async fn who_leaves_is_off_the_roll(stage: &Stage) {

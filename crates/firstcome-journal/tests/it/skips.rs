@@ -77,6 +77,7 @@ pub(crate) async fn an_entry_that_a_node_applied_is_not_skipped(stage: &Stage) {
         memory: 0,
         since: Timestamp::from_micros(NOON),
         address: "http://10.0.0.7:8080".into(),
+        words: "".into(),
     };
     assert_eq!(shared.announce(says(b'x', 2), 1).await.unwrap().head.skips, 0);
     shared.announce(says(b'y', 3), 1).await.unwrap();

@@ -1,5 +1,6 @@
 //! Finished campaigns leave memory.
 
+use super::without_ledger;
 use crate::{Intake, stopped_within};
 use firstcome_core::command::{Order, Steer};
 use firstcome_core::{Command, State};
@@ -14,17 +15,18 @@ const WHO: &str = "keep_for";
 
 /// Archives campaigns that have been closed for `keep_for` of journal time, are settled and have no live hold.
 ///
-/// Without a ledger nothing is ever settled: then what was not settled goes too. A live hold never goes: its subject
-/// may still confirm it, also after the campaign closed.
+/// Without a ledger nothing is ever settled: then what was not settled goes too, unless another server of the space has a
+/// ledger or had one. A live hold never goes: its subject may still confirm it, also after the campaign closed.
 pub(super) async fn run(
     intake: Arc<Intake>,
     keep_for: Duration,
-    drop_unsettled: bool,
+    has_ledger: bool,
     mut stop: watch::Receiver<bool>,
 ) {
     let keep_for = i64::try_from(keep_for.as_micros()).unwrap_or(i64::MAX);
     while !stopped_within(&mut stop, LOOK_EVERY.min(Duration::from_micros(keep_for as u64))).await {
         let now = intake.clock.now();
+        let drop_unsettled = !has_ledger && without_ledger::reason(&intake).is_none();
         let finished: Vec<Box<str>> = intake.replica.look(|state: &State| {
             let finished = |campaign: &&firstcome_core::campaign::Campaign| {
                 let closed = campaign.closed_since(state.at());

@@ -5,6 +5,7 @@
 //! another `through` or another term, and writes nothing.
 
 use super::Standing;
+use crate::agreement::LedgerMark;
 use crate::ledger::{Batch, Ledger, LedgerFailure, Row};
 use crate::metrics::Metrics;
 use crate::{Intake, stopped, stopped_within};
@@ -68,6 +69,13 @@ impl Settle {
     ///
     /// It goes on from where the ledger is. `believed` is set without [`Mistake::SettleWithoutReread`] only.
     async fn lead(&self, stop: &mut watch::Receiver<bool>, believed: &mut Option<u64>) -> End {
+        // Before anything is written: which one it is.
+        if let Ok(Some(id)) = self.ledger.id().await {
+            self.intake.agreement.has_ledger(LedgerMark::Known(id));
+        }
+        if let Some(why) = self.elsewhere() {
+            return End::Again(why);
+        }
         let minted = match self.ledger.mint_term().await {
             Ok(minted) => minted,
             Err(failure) => return End::Again(failure.to_string()),
@@ -86,6 +94,9 @@ impl Settle {
             // Looked at after the rows: what was dropped before they were gathered shows here. A node that was
             // elected while it lagged learns only now what was settled before an older ledger came back.
             if let Some(why) = self.behind(through) {
+                return End::Again(why);
+            }
+            if let Some(why) = self.elsewhere() {
                 return End::Again(why);
             }
             let stopping = *stop.borrow();
@@ -239,6 +250,18 @@ impl Settle {
                  run `firstcome settle rebuild`, which writes what is missing from the journal and its archive"
             )
         })
+    }
+
+    /// Says that a live server has the ledger of the space and this one another, if it is so: nothing is written to two.
+    ///
+    /// One whose id cannot be known is written to, as before there were ids.
+    fn elsewhere(&self) -> Option<String> {
+        let LedgerMark::Known(_) = self.intake.agreement.own().ledger else { return None };
+        let address = self.intake.agreement.has_other_ledger()?;
+        Some(format!(
+            "ledger_differs: the server {address} has another ledger, which is that of the space as it has run for \
+             longer; nothing is written to two. Give both the same `ledger` setting and restart the wrong one"
+        ))
     }
 
     fn rows_after(&self, number: u64) -> Vec<Row> {

@@ -73,6 +73,7 @@ impl From<Trouble> for LedgerFailure {
             Trouble::Unavailable(text) => Self::Unavailable(text),
             Trouble::Unknown(text) => Self::Unknown(text),
             Trouble::Missing(text) => Self::Unavailable(format!("{text} is not there")),
+            Trouble::Unreadable(text) => Self::Unavailable(text),
         }
     }
 }

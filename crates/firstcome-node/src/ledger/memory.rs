@@ -19,6 +19,7 @@ use tokio::sync::oneshot;
 pub struct Memory {
     space: SpaceId,
     shard: u32,
+    id: u128,
     tables: Arc<Mutex<Tables>>,
     closed: Arc<AtomicBool>,
     way: Option<Arc<dyn Way>>,
@@ -38,8 +39,18 @@ impl Kept {
 impl Memory {
     /// Makes an empty ledger of a shard of a space.
     pub fn new(space: SpaceId, shard: u32) -> Self {
-        let tables = Arc::default();
-        Self { space, shard, tables, closed: Arc::default(), way: None }
+        let (tables, id) = (Arc::default(), u128::from_be_bytes(space.0));
+        Self { space, shard, id, tables, closed: Arc::default(), way: None }
+    }
+
+    /// Gives this ledger another id than one of the same space has.
+    #[must_use]
+    pub fn with_id(self, id: u128) -> Self {
+        Self { id, ..self }
+    }
+
+    pub(super) fn id(&self) -> u128 {
+        self.id
     }
 
     /// Opens the same ledger once more, as a process does that starts, for this shard or another one.
@@ -52,7 +63,8 @@ impl Memory {
             return Err(LedgerFailure::OtherSpace { found: self.space, wanted: space });
         }
         let tables = Arc::clone(&self.tables);
-        Ok(Self { space, shard, tables, closed: Arc::default(), way: self.way.clone() })
+        let (id, way) = (self.id, self.way.clone());
+        Ok(Self { space, shard, id, tables, closed: Arc::default(), way })
     }
 
     /// Gives the same ledger as it is reached over `way`, in the place of the way this one has.

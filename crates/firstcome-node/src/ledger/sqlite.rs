@@ -44,6 +44,10 @@ impl Sqlite {
         self.writer.close().await;
     }
 
+    pub(super) async fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+        ask(&self.writer, |writer| writer.id()).await
+    }
+
     pub(super) async fn mint_term(&self) -> Result<Standing, LedgerFailure> {
         ask(&self.writer, Writer::mint_term).await
     }

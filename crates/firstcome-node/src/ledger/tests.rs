@@ -4,6 +4,7 @@ mod doc;
 mod files;
 mod full_disk;
 mod memory;
+mod migration;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod settling;

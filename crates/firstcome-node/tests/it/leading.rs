@@ -4,6 +4,8 @@
 
 use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
+#[cfg(feature = "redis")]
+use firstcome_core::command::{Command, Order, Steer};
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace};
 use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
@@ -90,6 +92,50 @@ mod elected {
         let candidate = election.node(seat.node.id.to_string());
         let watch = candidate.watch().await.unwrap();
         Election::Among { candidate, watch }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_without_the_ledger_leads_only_while_no_server_has_it() {
+        let (store, locked) = (store(), Memory::starting_at(1_000));
+        let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
+        let metrics = Arc::new(Metrics::default());
+        let pace = Pace {
+            settle_interval: SECOND / 5,
+            keep_for: Some(SECOND),
+            snapshot_bytes: u64::MAX,
+            snapshot_every: Duration::MAX,
+        };
+        let stands = candidate(&one, &Locks::with_memory(&locked)).await;
+        let without = Leader::start(&one.node, None, pace, stands, &metrics);
+        sleep(3 * SECOND).await;
+        assert!(without.leads(), "nobody else is there");
+        assert_eq!(without.standing().trouble, None, "there is no ledger in this space");
+        one.opens("spring", 10).await;
+        one.claims("ann").await;
+
+        // One that has a ledger comes: it leads, though the first one does, and settles.
+        let ledger = Ledger::Memory(Tables::new(SpaceId([7; 16]), 0));
+        let stands = candidate(&two, &Locks::with_memory(&locked)).await;
+        let with = leads(&two, ledger, stands, &metrics);
+        sleep(20 * SECOND).await;
+        assert!(!without.leads() && with.leads());
+        assert!(is_settled(&two), "{:?}", with.standing());
+
+        // It ends: the first one leads again, settles nothing, keeps what is not settled, and says so.
+        with.stop().await;
+        sleep(5 * SECOND).await;
+        assert!(without.leads());
+        one.claims("bob").await;
+        let (steer, order) = (Steer::Close, Order { id: None, who: "ann" });
+        let close = Command::Steer { campaign: "spring", steer, order };
+        one.node.intake.decide(&close).await.unwrap();
+        sleep(60 * SECOND).await;
+        let kept = one.node.replica.look(|state| state.campaign("spring").is_ok());
+        assert!(kept, "a closed campaign leaves memory once its results are in the ledger");
+        let trouble = without.standing().trouble.unwrap();
+        assert!(trouble.starts_with("no_ledger: "), "{trouble}");
+        assert!(!is_settled(&one), "bob's result waits");
+        without.stop().await;
     }
 
     #[tokio::test(start_paused = true)]

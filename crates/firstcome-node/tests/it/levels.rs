@@ -94,6 +94,7 @@ async fn a_space_is_not_raised_over_a_server_that_reads_less() {
         memory: u64::MAX,
         since: at(0),
         address: "http://10.0.0.9:8080".into(),
+        words: "".into(),
     };
     let shared = Journal::Memory(store.clone()).shared().unwrap();
     shared.announce(older, 1).await.unwrap();

@@ -114,7 +114,8 @@ impl ServerProcess {
         command
             .args(["serve", "--until-stdin-ends", "--listen", listen, "--data"])
             .arg(&self.folder);
-        command.env("FIRSTCOME_ADMIN_KEY", self.key.reveal());
+        // No balancer stands before it that had to hear of its end.
+        command.env("FIRSTCOME_ADMIN_KEY", self.key.reveal()).env("FIRSTCOME_LEAVE_MS", "0");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         // Ctrl-C on the terminal is for the demo; the demo then ends the server.
         command.process_group(0).kill_on_drop(true);

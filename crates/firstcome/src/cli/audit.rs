@@ -23,8 +23,8 @@ use firstcome_rush::terminal;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Replays the journal (and its archive) through the rules and compares the digest, the ranks and the ledger with what \
-is stored, and with the servers: the one that runs on the folder, or those named with --server. It says from where it \
-began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed. \
+is stored, and with the servers: the one that runs on the folder, that of FIRSTCOME_URL with a shared store, or those \
+named with --server. It says from where it began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed. \
 Exit code 1, and the first position that differs, when something differs.
 
 Examples:
@@ -37,7 +37,8 @@ pub(super) struct AuditArgs {
     source: SourceArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
-    /// A server to compare with, asked for its digest at the last position recomputed; may be given for each of them.
+    /// A server to compare with, asked for its digest at the last position recomputed; may be given for each of them
+    /// [default: the one that has the folder; with a store that of FIRSTCOME_URL].
     #[arg(long, value_name = "URL")]
     server: Vec<String>,
 }
@@ -78,10 +79,13 @@ pub(super) fn progress_bar() -> ProgressBar {
     ProgressBar::no_length().with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-/// The servers to compare with: those that are named, else the one that has the folder.
+/// The servers to compare with: those that are named, else the one that has the folder, or that of `FIRSTCOME_URL`
+/// where the store is shared: of a folder it may be a server of something else.
 fn servers(args: &AuditArgs) -> Result<Vec<(String, Server)>, Complaint> {
     let mut addresses = args.server.clone();
-    if addresses.is_empty() && !args.source.is_shared() {
+    if addresses.is_empty() && args.source.is_shared() {
+        addresses.extend(std::env::var("FIRSTCOME_URL").ok().filter(|url| !url.is_empty()));
+    } else if addresses.is_empty() {
         let owner = firstcome_journal::folder::owner(&args.source.folder.data);
         addresses.extend(owner.and_then(|owner| owner.address));
     }
@@ -115,7 +119,13 @@ fn digests(
 
 fn print(report: &Report) {
     let (from, to) = (report.from_position + 1, report.position);
-    out::line(format!("recomputed entries {from} to {to}, from the {}", report.from));
+    out::line(match report.from {
+        _ if from <= to => format!("recomputed entries {from} to {to}, from the {}", report.from),
+        "snapshot" => {
+            format!("nothing to recompute: the journal has no entry behind the snapshot of {to}")
+        }
+        _ => "nothing to recompute: the journal has no entry yet".to_owned(),
+    });
     for pool in &report.pools {
         out::line(format!(
             "  {}/{}: ranks 1 to {}, {} of {} taken, {} cancelled",
@@ -140,7 +150,9 @@ fn print(report: &Report) {
         }
     }
     if report.servers.is_empty() {
-        out::line("- no server was asked, so there was no digest to compare");
+        out::line(
+            "- no server was asked, so there was no digest to compare: name one with --server",
+        );
     }
     match (report.ledger_equal, report.ledger_through) {
         (Some(equal), Some(through)) => {

@@ -21,8 +21,9 @@ use firstcome_rush::terminal;
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; without it, the server that uses the data folder, else http://127.0.0.1:8080. The key for
-    /// it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never from the command line.
+    /// The server's address; without it, the server that uses the data folder; where there is no such folder,
+    /// http://127.0.0.1:8080. The key for it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never
+    /// from the command line.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -80,11 +81,29 @@ impl ServerArgs {
 }
 
 impl FolderArgs {
-    /// The server that holds the data folder, else the default address.
+    /// The server that holds the data folder; the default address where there is no such folder.
+    ///
+    /// A folder whose server is gone names no other: whoever has the default address may be somebody else's.
     pub(super) fn server(&self) -> Result<Server, Complaint> {
-        let found = address_of_owner(&self.data);
-        let address = found.as_deref().unwrap_or("http://127.0.0.1:8080");
-        Server::parse(address).map_err(Complaint::usage)
+        if let Some(address) = address_of_owner(&self.data) {
+            return Server::parse(&address).map_err(Complaint::usage);
+        }
+        if !firstcome_journal::folder::is_a_servers(&self.data) {
+            return Server::parse("http://127.0.0.1:8080").map_err(Complaint::usage);
+        }
+        let folder = self.data.display();
+        let complaint = Complaint::own(match firstcome_journal::folder::owner(&self.data) {
+            None => format!("the server of {folder} is not running"),
+            Some(owner) if is_believed(&self.data) => {
+                format!("the server of {folder} ({owner}) does not say yet where it listens")
+            }
+            Some(_) => {
+                format!("who wrote {folder}/lock may be another user: its address is not believed")
+            }
+        });
+        Err(complaint.hint(format!(
+            "start it with `firstcome serve --data {folder}`, or name a server with --url or FIRSTCOME_URL"
+        )))
     }
 
     /// The key for these servers: that of the environment, else the one generated into the data folder, else none.

@@ -7,6 +7,7 @@ use std::io::{BufWriter, Write};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use firstcome_core::Outcome;
 use firstcome_core::command::BadBody;
 use firstcome_core::state::Skip;
 use firstcome_journal::{Entry, Failure, Reading};
@@ -18,6 +19,7 @@ use super::connect::FolderArgs;
 use super::out;
 use super::source::{SourceArgs, SpaceArgs};
 use crate::offline::entry_text::to_json;
+use crate::offline::outcomes::{self, Replay};
 use crate::offline::raise_level;
 use firstcome_rush::terminal;
 use skip::SkipArgs;
@@ -65,9 +67,14 @@ pub(super) struct RaiseArgs {
 
 /// Options of `journal show`.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Examples:\n  firstcome journal show --from 1 --limit 20\n  firstcome journal show --last 5 --json\n  firstcome journal show --store redis://10.0.0.5:6379 --last 5"
-)]
+#[command(after_help = "\
+Behind each command stands its outcome. The journal does not store outcomes: they are computed again, from the newest \
+snapshot before these entries, or from the first entry.
+
+Examples:
+  firstcome journal show --from 1 --limit 20
+  firstcome journal show --last 5 --json
+  firstcome journal show --store redis://10.0.0.5:6379 --last 5")]
 pub(super) struct ShowArgs {
     #[command(flatten)]
     source: SourceArgs,
@@ -82,6 +89,9 @@ pub(super) struct ShowArgs {
     /// The last so many entries.
     #[arg(long, value_name = "COUNT")]
     last: Option<u64>,
+    /// Print what is stored only, without the outcomes: they come from applying all entries before, which may take long.
+    #[arg(long)]
+    stored: bool,
 }
 
 /// Options of `journal export`.
@@ -136,8 +146,30 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
     };
     let skips = journal.skips()?;
     let limit = args.last.map_or(args.limit, |last| usize::try_from(last).unwrap_or(usize::MAX));
-    for entry in journal.entries(from).take(limit) {
-        let entry = document(&entry?.0, &skips)?;
+    let wants_outcomes = !args.stored && limit > 0;
+    let replay = wants_outcomes.then(|| Replay::before(&journal, from, skips.clone()));
+    let mut replay = replay.transpose()?.flatten();
+    if replay.is_none() && !args.stored && from > 1 {
+        out::talk("note: no outcomes: the entries before these are kept nowhere");
+    }
+    let meter = progress_bar();
+    meter.set_length(from);
+    let begin = replay.as_ref().map_or(from, Replay::next_position);
+    let mut shown = 0;
+    for entry in journal.entries(begin) {
+        if shown == limit {
+            break;
+        }
+        let (entry, _) = entry?;
+        let outcomes = replay.as_mut().and_then(|replay| replay.apply(&entry));
+        if entry.position < from {
+            meter.set_position(entry.position);
+            continue;
+        }
+        meter.finish_and_clear();
+        let mut entry = document(&entry, &skips)?;
+        add_outcomes(&mut entry, outcomes);
+        shown += 1;
         if json {
             out::json(&entry);
         } else {
@@ -145,6 +177,22 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
         }
     }
     Ok(Exit::Yes)
+}
+
+/// Puts the outcome behind each command of an entry.
+fn add_outcomes(entry: &mut Value, outcomes: Option<Vec<Outcome>>) {
+    let commands = entry["commands"].as_array_mut().into_iter().flatten();
+    for (command, outcome) in commands.zip(outcomes.into_iter().flatten()) {
+        command["answer"] = outcomes::to_json(&outcome);
+    }
+}
+
+/// A field and its value, as people read it.
+fn word((name, value): (&String, &Value)) -> String {
+    match value.as_str() {
+        Some(text) => format!("{name} {text}"),
+        None => format!("{name} {value}"),
+    }
 }
 
 /// An entry on one line, and each of its commands on one of its own.
@@ -162,15 +210,20 @@ fn print(entry: &Value) {
         out::line(format!("{:>10}skipped: {reason}", ""));
     }
     for command in commands {
-        let mut words = vec![command["command"].as_str().unwrap_or_default().to_owned()];
-        let fields = command.as_object().into_iter().flatten();
-        for (name, value) in fields.filter(|(name, value)| *name != "command" && !value.is_null()) {
-            words.push(match value.as_str() {
-                Some(text) => format!("{name} {text}"),
-                None => format!("{name} {value}"),
-            });
-        }
-        out::line(format!("{:>10}{}", "", words.join(", ")));
+        let words = |of: &Value, first: &str, without: &[&str]| {
+            let mut words = vec![of[first].as_str().unwrap_or_default().to_owned()];
+            let fields = of.as_object().into_iter().flatten();
+            let fields =
+                fields.filter(|(name, value)| !without.contains(&&***name) && !value.is_null());
+            words.extend(fields.map(word));
+            words.join(", ")
+        };
+        let asked = words(command, "command", &["command", "answer"]);
+        let answer = match &command["answer"] {
+            Value::Null => String::new(),
+            answer => format!(" -> {}", words(answer, "outcome", &["outcome"])),
+        };
+        out::line(format!("{:>10}{asked}{answer}", ""));
     }
 }
 

@@ -17,7 +17,9 @@ use firstcome_client::{Ask, Client};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Any server of the space tells about all of them. A server that is gone leaves the list within ten seconds.
+Any server of the space tells about all of them. One that said nothing for 3 seconds is silent, for 10 seconds gone; it \
+stays listed as gone for 24 hours, or until one is started under its address. One that was stopped is not listed. \
+`servers` counts who is here and who should be: those here and those gone.
 
 Examples:
   firstcome nodes
@@ -103,12 +105,20 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
         return Ok(Exit::Yes);
     }
     let mut table = Table::new(table, &TABLE);
-    for node in space.nodes {
-        let role = match (node.leader, node.this) {
-            (true, true) => "leader, this one",
-            (true, false) => "leader",
-            (false, true) => "this one",
-            (false, false) => "",
+    let (here, gone) = (space.nodes.len(), space.gone.len());
+    let differing: Vec<String> = space
+        .nodes
+        .iter()
+        .filter(|node| !node.differs.is_empty())
+        .map(|node| format!("{} of {}", node.differs.join(", "), node.address))
+        .collect();
+    for node in space.nodes.into_iter().chain(space.gone) {
+        let role = match (&*node.state, node.leader, node.this) {
+            ("here", true, true) => "leader, this one",
+            ("here", true, false) => "leader",
+            ("here", false, true) => "this one",
+            ("here", false, false) => "",
+            (state, ..) => state,
         };
         table.row([
             table.id(&node.node),
@@ -123,6 +133,17 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     }
     let leader = space.leader.map(|leader| (table.id(&leader.node), leader.term));
     table.print();
+    out::line(match gone {
+        0 => format!("servers     {here}, as many as were seen in the last 24 hours"),
+        _ => format!(
+            "servers     {here} of {}: {gone} gone without being stopped.\n            \
+             Start them again; they are forgotten after 24 hours",
+            here + gone
+        ),
+    });
+    for differs in differing {
+        out::line(format!("differs     {differs}: /readyz says how and what to do"));
+    }
     out::line(match leader {
         None => "leader      nobody: results wait, claims go on".to_owned(),
         Some((node, term)) => format!("leader      {node}, term {term}"),
@@ -176,6 +197,13 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
 async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     let mut client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
+    if !before.shared {
+        let complaint = Complaint::new(
+            Exit::Refused,
+            "this server has no shared store: its journal is in its own data folder, and there is nothing to write anew",
+        );
+        return Err(complaint.hint("a data folder that was lost comes back from a backup only"));
+    }
     explain(&before);
     if !args.yes && !confirmed()? {
         return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));

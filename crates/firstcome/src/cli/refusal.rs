@@ -116,6 +116,10 @@ fn advice(problem: &Problem) -> Option<String> {
         "nothing_lost" => {
             "there is nothing to write: `firstcome nodes` shows how the servers stand"
         }
+        // Asking again does not help where the sentence names another cure.
+        "store_full" | "unavailable" if problem.sentence().contains("`firstcome ") => {
+            "nothing changed; asking again does not help until an operator has done that"
+        }
         "busy" | "outbox_full" | "store_full" | "unavailable" => {
             "nothing changed: ask again in a moment"
         }

@@ -99,6 +99,9 @@ pub(super) struct ServeArgs {
     /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     hold_wait_ms: Option<String>,
+    /// Milliseconds a server answers still after SIGTERM, while /readyz says 503 [default: 5000].
+    #[arg(long, value_name = "MS")]
+    leave_ms: Option<String>,
     /// Milliseconds a stopping server finishes its work [default: 10000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     drain_ms: Option<String>,
@@ -180,6 +183,7 @@ impl ServeArgs {
             ("idle_ms", &self.idle_ms),
             ("stream_max_ms", &self.stream_max_ms),
             ("hold_wait_ms", &self.hold_wait_ms),
+            ("leave_ms", &self.leave_ms),
             ("drain_ms", &self.drain_ms),
             ("settle_interval_ms", &self.settle_interval_ms),
             ("keep_for", &self.keep_for),

@@ -59,7 +59,8 @@ impl SourceArgs {
         let data = self.folder.data.display();
         ReadOnly::open(&self.folder.data).map(Reading::Sqlite).map_err(|failure| {
             let complaint = Complaint::own(format!("cannot read the journal in {data}: {failure}"));
-            complaint.hint("name a server's data folder with --data or FIRSTCOME_DATA, or a store with --store")
+            let otherwise = "name a server's data folder with --data or FIRSTCOME_DATA, or a store with --store";
+            complaint.hint(failure.hint().unwrap_or(otherwise))
         })
     }
 

@@ -87,6 +87,7 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "header_ms" => config.header_wait.as_millis().to_string(),
         "hold_wait_ms" => config.hold_wait.as_millis().to_string(),
         "idle_ms" => config.idle.as_millis().to_string(),
+        "leave_ms" => config.leave.as_millis().to_string(),
         "drain_ms" => config.drain.as_millis().to_string(),
         "settle_interval_ms" => config.settle_interval.as_millis().to_string(),
         "keep_for" => quoted(&config.keep_for.map_or("never".to_owned(), text_from_duration)),

@@ -44,7 +44,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 41] = [
+pub const SETTINGS: [Setting; 42] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -118,6 +118,11 @@ pub const SETTINGS: [Setting; 41] = [
         "hold_wait_ms",
         "3000",
         "milliseconds a hold may wait at most for seats that somebody has, 0 to 60000",
+    ),
+    Setting::new(
+        "leave_ms",
+        "5000",
+        "milliseconds a server answers still after SIGTERM, with 503 from /readyz, 0 to 600000",
     ),
     Setting::new(
         "drain_ms",
@@ -244,6 +249,7 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         idle: layers.take("idle_ms", || ms(75_000), |text| wait(text, 1, 3_600_000))?,
         stream_max: layers.take("stream_max_ms", || ms(600_000), |t| wait(t, 1_000, 86_400_000))?,
         hold_wait: layers.take("hold_wait_ms", || ms(3_000), |text| wait(text, 0, 60_000))?,
+        leave: layers.take("leave_ms", || ms(5_000), |text| wait(text, 0, 600_000))?,
         drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
         settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
         keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,

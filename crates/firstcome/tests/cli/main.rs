@@ -5,6 +5,7 @@
 mod campaigns;
 mod configuration;
 mod examples;
+mod first_hour;
 mod floods;
 mod help;
 mod holds;

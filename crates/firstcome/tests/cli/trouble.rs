@@ -70,6 +70,7 @@ fn a_server_started_by_somebody_who_is_gone_ends() {
     let mut command = scene.program(&["serve", "--listen", "127.0.0.1:0", "--until-stdin-ends"]);
     command
         .env("FIRSTCOME_ADMIN_KEY", KEY)
+        .env("FIRSTCOME_LEAVE_MS", "0")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null());

@@ -24,6 +24,7 @@ mod scene;
 mod seats;
 mod server;
 mod skips;
+mod space;
 mod stores;
 mod talk;
 mod twins;

@@ -43,6 +43,7 @@ impl Server {
         command.env("FIRSTCOME_STORE", format!("redis://127.0.0.1:{}", self.store.port()));
         command.env("FIRSTCOME_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("FIRSTCOME_ADMIN_KEY", KEY).env("RUST_BACKTRACE", "0");
+        command.env("FIRSTCOME_LEAVE_MS", "0");
         for (name, value) in &self.settings {
             command.env(format!("FIRSTCOME_{name}"), value);
         }
@@ -111,9 +112,14 @@ impl Server {
         self.signal(rustix::process::Signal::CONT);
     }
 
+    /// Tells it to stop.
+    pub(crate) fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
     /// Tells it to stop, waits until it has, and gives how it ended.
     pub(crate) async fn ends(&mut self) -> ExitStatus {
-        self.signal(rustix::process::Signal::TERM);
+        self.terminate();
         let mut child = self.child.take().unwrap();
         timeout(PATIENCE, child.wait()).await.expect("it ends when told to").unwrap()
     }

@@ -71,6 +71,7 @@ async fn a_space_is_not_raised_over_a_server_of_an_older_build() {
         memory: u64::MAX,
         since: one.app.node.since,
         address: "http://10.0.0.9:8080".into(),
+        words: "".into(),
     };
     let shared = Journal::Faulty(one.journal.clone()).shared().unwrap();
     shared.announce(older, 1).await.unwrap();

@@ -74,6 +74,20 @@ fn the_page_has_every_event_with_its_level_and_no_other() {
 }
 
 #[test]
+fn the_runbook_says_what_to_do_about_every_warning_and_every_trouble() {
+    let page = include_str!("../../../../docs/runbook.md");
+    let events = Event::ALL.into_iter().filter(|event| event.level() <= tracing::Level::WARN);
+    let troubles = ["stale", "unavailable", "store_full", "shutting down", "no_ledger"];
+    let ledgers = ["ledger_ahead", "ledger_behind", "ledger_other", "ledger_differs"];
+    let words = events.map(Event::as_str).chain(troubles).chain(ledgers);
+    let first: Vec<&str> =
+        page.lines().filter_map(|line| line.strip_prefix("| ")?.split(" | ").next()).collect();
+    let has = |word: &str| first.iter().any(|cell| cell.contains(&format!("`{word}`")));
+    let missing: Vec<&str> = words.filter(|word| !has(word)).collect();
+    assert!(missing.is_empty(), "the runbook lacks {missing:?}");
+}
+
+#[test]
 fn nothing_of_a_server_is_said_beside_the_log() {
     fn files(folder: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(folder).unwrap() {

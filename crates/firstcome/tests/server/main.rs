@@ -23,6 +23,7 @@ mod inside;
 mod keys;
 mod kill;
 mod lagging;
+mod leaving;
 mod limits;
 mod logs;
 mod lost;

@@ -120,7 +120,8 @@ async fn a_node_that_hears_nothing_from_its_journal_answers_nothing_from_memory(
         assert_eq!((&claims["stale"], &claims["claims"][0]["rank"]), (&json!(true), &json!(1)));
         let reasons = node.get("/readyz").await;
         assert_eq!((reasons.status, &reasons.json()["status"]), (503, &json!("not_ready")));
-        assert_eq!(reasons.json()["reasons"], json!(["the journal does not answer"]));
+        let reasons = reasons.json()["reasons"].to_string();
+        assert!(reasons.starts_with("[\"the journal does not answer: see that"), "{reasons}");
         // Ann's repeat could be answered from memory a moment ago. Now it waits behind Bob's claim.
         let begun = Instant::now();
         node.claim("drop", "ann").await.refuses("unavailable", "nothing changed");

@@ -87,8 +87,8 @@ async fn health_and_identity_are_said_without_side_effects() {
     let digest = |view: &Value| view["digest"].as_str().map(str::to_owned);
     let now = node.get("/v1/audit").await.json();
     assert_eq!(digest(&nodes), digest(&now));
-    // The store has what it should have: there is nothing to seed.
-    node.post("/v1/reseed").await.refuses("nothing_lost", "there is nothing to seed");
+    // The journal is in memory of its own here: there is nothing to seed.
+    node.post("/v1/reseed").await.refuses("nothing_lost", "there is no shared store to seed");
     assert_eq!((&now["position"], &now["last_result"]), (&json!("0.2"), &json!(1)));
     let before = node.get("/v1/audit?position=1").await.json();
     assert!(before["digest"].is_string() && before["digest"] != now["digest"]);

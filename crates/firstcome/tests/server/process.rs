@@ -27,6 +27,7 @@ pub(crate) fn serve(folder: &Path, settings: &[(&str, &str)]) -> Command {
     command.arg("serve").env_clear();
     command.env("FIRSTCOME_DATA", folder).env("FIRSTCOME_LISTEN", "127.0.0.1:0");
     command.env("FIRSTCOME_ADMIN_KEY", KEY).env("RUST_BACKTRACE", "0");
+    command.env("FIRSTCOME_LEAVE_MS", "0");
     for (name, value) in settings {
         command.env(format!("FIRSTCOME_{name}"), value);
     }
@@ -85,6 +86,12 @@ impl Server {
     pub(crate) fn terminate(&self) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// Sends SIGINT, as Ctrl-C does.
+    pub(crate) fn interrupt(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     }
 
     /// Waits for its end; gives how it ended and what it said on standard error.

@@ -113,6 +113,23 @@ impl TokenKeys {
         hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// Gives 32 bytes that follow from all keys and a salt, and are others with other keys; nothing without a key.
+    ///
+    /// They are as secret as the keys: a few bits of them may be shown.
+    pub fn proof(&self, salt: &[u8]) -> Option<Vec<u8>> {
+        let mut hash = Sha256::new();
+        for (id, key) in &self.keys {
+            let own = match key {
+                TokenKey::Hs256(secret) => hmac::sign(secret, salt).as_ref().to_vec(),
+                TokenKey::EdDsa(public) => public.to_vec(),
+            };
+            hash.update(id.as_bytes());
+            hash.update([0]);
+            hash.update(own);
+        }
+        (!self.keys.is_empty()).then(|| hash.finalize().to_vec())
+    }
+
     /// Says whether there is no key.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()

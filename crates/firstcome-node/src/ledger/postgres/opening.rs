@@ -1,9 +1,9 @@
 //! Whose tables these are; and making them where there are none.
 
 use super::Identity;
-use crate::ledger::{LedgerFailure, VERSION};
+use crate::ledger::{LAYOUT, LedgerFailure, VERSION};
 use firstcome_core::SpaceId;
-use firstcome_store::postgres::{Access, Session, Type, Work};
+use firstcome_store::postgres::{Access, Session, ToSql, Type, Work};
 
 /// One server makes tables at a time; the others wait for it and then find them.
 const MAKING: i64 = i64::from_be_bytes(*b"FCledger");
@@ -20,6 +20,8 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
     let whole = is_there(&work, identity).await;
     work.roll_back().await;
     if whole? {
+        // It can do without: a server that may not change tables goes on with them as they are.
+        drop(migrate(session).await);
         return Ok(());
     }
     let work = session.begin(Access::Usual).await?;
@@ -29,6 +31,30 @@ pub(super) async fn open(session: &mut Session, identity: &Identity) -> Result<(
         Err(failure) => {
             work.roll_back().await;
             Err(failure)
+        }
+    }
+}
+
+/// Adds what tables of an older build lack. Such a build goes on using them.
+async fn migrate(session: &mut Session) -> Result<(), LedgerFailure> {
+    let work = session.begin(Access::Usual).await?;
+    let sql = "SELECT count(*) FROM pg_catalog.pg_attribute \
+         WHERE attrelid = 'meta'::regclass AND attname IN ('id', 'layout') AND NOT attisdropped";
+    let rows = work.query(sql, &[]).await;
+    let has_both = rows.is_ok_and(|rows| rows.first().is_some_and(|row| row.get::<_, i64>(0) == 2));
+    if has_both {
+        work.roll_back().await;
+        return Ok(());
+    }
+    let migrated = async {
+        work.query("SELECT pg_advisory_xact_lock($1)", &[(&MAKING, Type::INT8)]).await?;
+        work.batch(include_str!("migrate.sql")).await
+    };
+    match migrated.await {
+        Ok(()) => Ok(work.commit().await?),
+        Err(failure) => {
+            work.roll_back().await;
+            Err(failure.into())
         }
     }
 }
@@ -88,9 +114,13 @@ async fn make(work: &Work<'_>, identity: &Identity) -> Result<(), LedgerFailure>
             work.batch(&format!("CREATE SCHEMA \"{}\"", identity.schema)).await?;
         }
         work.batch(include_str!("schema.sql")).await?;
-        let sql = "INSERT INTO meta (one, version, space) VALUES (1, $1, $2)";
+        let sql = "INSERT INTO meta (one, version, space, id, layout) \
+             VALUES (1, $1, $2, decode(md5(random()::text || clock_timestamp()::text || $2::text), 'hex'), $3)";
         let space = &identity.space.0[..];
-        work.execute(sql, &[(&i64::from(VERSION), Type::INT8), (&space, Type::BYTEA)]).await?;
+        let (version, layout) = (i64::from(VERSION), i64::from(LAYOUT));
+        let values: [(&(dyn ToSql + Sync), Type); 3] =
+            [(&version, Type::INT8), (&space, Type::BYTEA), (&layout, Type::INT8)];
+        work.execute(sql, &values).await?;
     }
     check(work, identity).await?;
     let sql = "INSERT INTO settled (shard, through, term) VALUES ($1, 0, 0) ON CONFLICT DO NOTHING";

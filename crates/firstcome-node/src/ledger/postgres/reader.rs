@@ -94,7 +94,7 @@ impl Postgres {
     }
 
     /// Reads in a transaction of its own. Nothing that fails here changed anything.
-    async fn read(
+    pub(super) async fn read(
         &self,
         sql: &str,
         values: &[(&(dyn ToSql + Sync), Type)],

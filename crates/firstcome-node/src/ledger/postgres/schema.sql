@@ -1,8 +1,10 @@
 -- One row: whose ledger this is.
 CREATE TABLE meta (
     one     integer PRIMARY KEY CHECK (one = 1),
-    version bigint  NOT NULL,   -- of these tables; a build refuses one above its own
-    space   bytea   NOT NULL CHECK (octet_length(space) = 16)
+    version bigint  NOT NULL,   -- what a build must know to use these tables; it refuses one above its own
+    space   bytea   NOT NULL CHECK (octet_length(space) = 16),
+    id      bytea CHECK (octet_length(id) = 16),    -- drawn when the tables were made, or first opened by a build that knows it
+    layout  bigint              -- what the tables have: 2; an older build does not look at it
 );
 
 -- One row for each shard: up to where its results are here.

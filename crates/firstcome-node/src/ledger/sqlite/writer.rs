@@ -25,11 +25,24 @@ impl Writer {
     pub(super) fn open(path: &Path, space: SpaceId, shard: u32) -> Result<Self, LedgerFailure> {
         let mut file = Durable::open(path, FORM, |connection| {
             connection.execute_batch(include_str!("schema.sql"))?;
-            let sql = "INSERT INTO meta (one, version, space, retried) VALUES (1, ?1, ?2, 0)";
-            execute(connection, sql, (crate::ledger::VERSION, space.0))?;
+            let sql = "INSERT INTO meta (one, version, space, retried, id, layout) \
+                 VALUES (1, ?1, ?2, 0, randomblob(16), ?3)";
+            execute(connection, sql, (crate::ledger::VERSION, space.0, crate::ledger::LAYOUT))?;
             Ok::<_, LedgerFailure>(())
         })?;
         check_meta(file.connection(), space)?;
+        if !has_id(file.connection())? {
+            file.transaction::<(), LedgerFailure>(
+                |connection| {
+                    // Another process may have done it since.
+                    if !has_id(connection)? {
+                        connection.execute_batch(include_str!("migrate.sql"))?;
+                    }
+                    Ok(())
+                },
+                |connection, ()| has_id(connection),
+            )?;
+        }
         if !has_shard(file.connection(), shard)? {
             file.transaction::<(), LedgerFailure>(
                 |connection| {
@@ -42,6 +55,11 @@ impl Writer {
             )?;
         }
         Ok(Self { file, shard, clock: Clock::system(), untidy: true })
+    }
+
+    pub(super) fn id(&self) -> Result<Option<u128>, LedgerFailure> {
+        let id = self.file.connection().query_row("SELECT id FROM meta", [], |row| row.get(0))?;
+        Ok(Some(u128::from_be_bytes(id)))
     }
 
     pub(super) fn standing(&self) -> Result<Standing, LedgerFailure> {
@@ -89,6 +107,11 @@ fn refusal(found: Standing, after: u64, term: u64) -> LedgerFailure {
         return LedgerFailure::OldTerm { ours: term, theirs: found.term };
     }
     LedgerFailure::Moved { after, through: found.through }
+}
+
+/// Says whether the tables are of the second layout.
+fn has_id(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.prepare("SELECT 1 FROM pragma_table_info('meta') WHERE name = 'id'")?.exists([])
 }
 
 fn has_shard(connection: &Connection, shard: u32) -> rusqlite::Result<bool> {

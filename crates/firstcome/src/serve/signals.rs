@@ -1,0 +1,38 @@
+//! Signals that stop a server, received from before its address is announced.
+
+use firstcome_node::log;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// SIGTERM and SIGINT, received from the moment this exists; SIGHUP, which stops nothing.
+pub(super) struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+    hangup: Signal,
+}
+
+impl StopSignals {
+    pub(super) fn listen() -> std::io::Result<Self> {
+        let terminate = signal(SignalKind::terminate())?;
+        let (interrupt, hangup) = (signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?);
+        Ok(Self { terminate, interrupt, hangup })
+    }
+
+    /// Waits for the next signal that stops; says whether it was SIGTERM, which a service manager sends, and not SIGINT
+    /// of somebody at a terminal, for whom no balancer stands before the server.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub(super) async fn stop(&mut self) -> bool {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return true,
+                _ = self.interrupt.recv() => return false,
+                // A terminal that was closed, or a reload: the settings are read at the start only.
+                _ = self.hangup.recv() => {
+                    log!(HangupSignal, "SIGHUP: nothing to do, settings are read at the start; SIGTERM stops");
+                }
+            }
+        }
+    }
+}
