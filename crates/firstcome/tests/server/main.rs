@@ -25,6 +25,7 @@ mod keys;
 mod kill;
 mod lagging;
 mod limits;
+mod live_map;
 mod logs;
 mod lost;
 mod memory;
