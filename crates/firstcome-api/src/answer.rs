@@ -80,6 +80,8 @@ pub enum Code {
     TokenExpired,
     /// The key may not do this.
     Forbidden,
+    /// A page asked whose origin is not among those that may call.
+    OriginNotAllowed,
     /// There is no such route.
     NoSuchRoute,
     /// The route does not take this method.
@@ -151,6 +153,7 @@ impl Code {
             Self::EligibilityUnknown,
             Self::TokenExpired,
             Self::Forbidden,
+            Self::OriginNotAllowed,
             Self::NoSuchRoute,
             Self::MethodNotAllowed,
             Self::TooManyConnections,
@@ -190,6 +193,7 @@ impl Code {
             Self::EligibilityUnknown   => ("eligibility_unknown",    S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "The campaign's own check gave no answer"),
             Self::TokenExpired         => ("token_expired",          S::UNAUTHORIZED,           NO,     Nothing,      "The subject token is not good any more"),
             Self::Forbidden            => ("forbidden",              S::FORBIDDEN,              NO,     Nothing,      "The key may not do this"),
+            Self::OriginNotAllowed     => ("origin_not_allowed",     S::FORBIDDEN,              NO,     Nothing,      "Pages of this origin may not call"),
             Self::NoSuchRoute          => ("no_such_route",          S::NOT_FOUND,              NO,     Nothing,      "There is no such route"),
             Self::MethodNotAllowed     => ("method_not_allowed",     S::METHOD_NOT_ALLOWED,     NO,     Nothing,      "The route does not take this method"),
             Self::TooManyConnections   => ("too_many_connections",   S::SERVICE_UNAVAILABLE,    IN_1_S, Nothing,      "As many connections are open as may be"),

@@ -8,9 +8,10 @@ use std::borrow::Cow;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest<'a> {
-    /// Who competes: 1 to 255 bytes of UTF-8 without control characters.
-    #[serde(borrow)]
-    pub subject: Cow<'a, str>,
+    /// Who competes: 1 to 255 bytes of UTF-8 without control characters. Needed with a key; a subject token names its
+    /// subject itself.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<Cow<'a, str>>,
     /// The pool; may be left out where the campaign has one.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Cow<'a, str>>,

@@ -59,8 +59,10 @@ pub struct HoldRequest {
     /// same; drawn here, if neither is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Who competes: 1 to 255 bytes of UTF-8 without control characters.
-    pub subject: String,
+    /// Who competes: 1 to 255 bytes of UTF-8 without control characters. Needed with a key; a subject token names its
+    /// subject itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Which units: all of them or none.
     pub picks: Vec<PickRequest>,
     /// How long to wait for named seats that somebody has: 0 to 3,000, more counts as that. Not at all, if left out.
@@ -73,8 +75,9 @@ pub struct HoldRequest {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRequest {
-    /// Whose hold it is.
-    pub subject: String,
+    /// Whose hold it is. Needed with a key; a subject token names its subject itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// Names of units of the campaign's pool, or of `pool`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,
@@ -91,8 +94,9 @@ pub struct ChangeRequest {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExtendRequest {
-    /// Whose hold it is.
-    pub subject: String,
+    /// Whose hold it is. Needed with a key; a subject token names its subject itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
     /// From now; the campaign's time for a hold, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,

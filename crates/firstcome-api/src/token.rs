@@ -1,4 +1,4 @@
-//! Subject tokens, with which a browser may act for one subject.
+//! Subject tokens, with which a browser may act for one subject, and tickets, with which it follows events.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -41,5 +41,19 @@ pub struct Minted<'a> {
     /// Whether its bearer may cancel, too.
     pub cancel: bool,
     /// From when on it is not good any more.
+    pub expires_at: String,
+}
+
+/// A ticket: it opens streams of events, and nothing else, as `?ticket=` in their address.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Ticket<'a> {
+    /// `minted`.
+    pub outcome: Cow<'a, str>,
+    /// What the page puts behind `GET /v1/campaigns/{campaign}/events?ticket=`.
+    pub ticket: String,
+    /// The campaign's name, or the beginning of names with `*` behind it: that of the token.
+    pub campaign: String,
+    /// From when on it is not good any more: the end of the token.
     pub expires_at: String,
 }

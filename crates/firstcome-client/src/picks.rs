@@ -99,7 +99,7 @@ impl HoldStep {
     }
 
     fn change(&self, verb: &str, picks: &Picks) -> Ask {
-        let subject = self.subject.clone();
+        let subject = Some(self.subject.clone());
         let body = ChangeRequest { subject, picks: picks.requests(), ..ChangeRequest::default() };
         self.ask(verb, picks, &body)
     }
@@ -122,7 +122,7 @@ impl HoldStep {
     /// Moves the deadline; by the campaign's time for a hold, if no time is given.
     pub fn extend(&self, by: Option<Duration>) -> Ask {
         let ttl_ms = by.map(|by| i64::try_from(by.as_millis()).unwrap_or(i64::MAX));
-        let body = ExtendRequest { subject: self.subject.clone(), ttl_ms };
+        let body = ExtendRequest { subject: Some(self.subject.clone()), ttl_ms };
         self.ask("extend", &Picks::default(), &body)
     }
 

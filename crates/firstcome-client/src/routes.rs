@@ -134,7 +134,8 @@ impl Ask {
     /// Claims a unit for a subject.
     pub fn claim(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
         let mut ask = Self::change("POST", format!("{}/claims", campaign_path(campaign)));
-        ask.body = written(&ClaimRequest { subject: subject.into(), pool: pool.map(Into::into) });
+        ask.body =
+            written(&ClaimRequest { subject: Some(subject.into()), pool: pool.map(Into::into) });
         ask
     }
 
@@ -171,7 +172,7 @@ impl Ask {
         let mut ask = Self::change("POST", format!("{}/holds", campaign_path(campaign)));
         ask.body = written(&HoldRequest {
             id: Some(id.to_owned()),
-            subject: subject.to_owned(),
+            subject: Some(subject.to_owned()),
             picks,
             wait_ms: (wait_ms > 0).then_some(wait_ms),
         });

@@ -8,6 +8,7 @@ use crate::request;
 use axum::http::HeaderMap;
 use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
+use std::borrow::Cow;
 
 /// The bearer of a request: a key that may act for anybody, or a subject token that may act for one subject.
 #[derive(Debug)]
@@ -31,6 +32,20 @@ impl App {
             return self.keys.allow(headers, least, campaign).map(Bearer::Key);
         };
         let token = self.guards.tokens.check(token, self.node.intake.now());
+        self.subject_in(token, campaign)
+    }
+
+    /// Accepts a request for events with a ticket for this campaign, whose subject does not ask too often.
+    pub(crate) fn ticket(&self, ticket: &str, campaign: &str) -> Result<Bearer<'_>, Problem> {
+        let token = self.guards.tokens.check_ticket(ticket.as_bytes(), self.node.intake.now());
+        self.subject_in(token, campaign)
+    }
+
+    fn subject_in(
+        &self,
+        token: Result<SubjectToken, Fault>,
+        campaign: &str,
+    ) -> Result<Bearer<'_>, Problem> {
         let token = token.map_err(|fault| problem(&fault))?;
         if !token.campaign.has(campaign) {
             let detail = format!("this token is for {}, not for {campaign:?}", token.campaign);
@@ -83,6 +98,18 @@ impl Bearer<'_> {
         match self {
             Self::Key(key) => key.covers(campaign).is_ok(),
             Self::Subject(token) => token.campaign.has(campaign),
+        }
+    }
+
+    /// Gives whom a request is for: the subject that it names, or else that of the token.
+    pub(crate) fn subject<'s>(&self, named: Option<Cow<'s, str>>) -> Result<Cow<'s, str>, Problem> {
+        match (named, self) {
+            (Some(subject), _) => Ok(subject),
+            (None, Self::Subject(token)) => Ok(token.subject.to_string().into()),
+            (None, Self::Key(_)) => {
+                let detail = "the body has no `subject`: with a key, say whom it is for";
+                Err(Problem::invalid(detail))
+            }
         }
     }
 

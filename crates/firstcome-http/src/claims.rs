@@ -51,18 +51,19 @@ where
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(&app.options, headers, body).await?;
     let ask: ClaimRequest<'_> = request::json(&bytes)?;
-    app.may_act(&bearer, campaign, &ask.subject)?;
+    let asks = bearer.subject(ask.subject)?;
+    app.may_act(&bearer, campaign, &asks)?;
     if let Some(pool) = &ask.pool {
         request::pool(campaign, pool)?;
     }
     let min = Query::parse(query, &[])?.min_position()?;
     let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
     let mut only = None;
-    let answer = match intake.claim_early(campaign, pool, &ask.subject, min).await.transpose() {
+    let answer = match intake.claim_early(campaign, pool, &asks, min).await.transpose() {
         Some(answer) => answer,
         None => {
-            let limit = app.eligible(campaign, pool, &ask.subject).await?;
-            let subject = &*ask.subject;
+            let limit = app.eligible(campaign, pool, &asks).await?;
+            let subject = &*asks;
             if pool.is_none() {
                 // Once it is decided the campaign may leave memory, and its pools with it.
                 only = first_pool(app, campaign);
@@ -87,7 +88,7 @@ where
         outcome: answer.outcome.as_str().into(),
         campaign: campaign.into(),
         pool,
-        subject: ask.subject,
+        subject: asks,
         rank,
         at: clock_text::rfc3339(at),
         position: answer.position.to_string(),

@@ -17,6 +17,7 @@ use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
 use firstcome_node::Answer;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,12 +55,13 @@ where
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(&app.options, headers, body).await?;
     let ask: HoldRequest = request::json(&bytes)?;
-    app.may_act(&bearer, campaign, &ask.subject)?;
+    let subject = bearer.subject(ask.subject.as_deref().map(Cow::from))?;
+    let subject = &*subject;
+    app.may_act(&bearer, campaign, subject)?;
     let picks = picks::read(&ask.picks, campaign)?;
     let id = hold_id(headers, ask.id.as_deref())?;
     let min = Query::parse(query, &[])?.min_position()?;
     let wait = Duration::from_millis(ask.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
-    let subject = ask.subject.as_str();
     let pool = one_pool(&picks);
     let hold = Command::Hold { campaign, id: &id, subject, picks: picks.clone(), limit: None };
     let early = app.node.intake.hold_early(&hold, min).await.transpose();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// The classes of status codes.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 /// The routes that the description does not have.
-const PAGES: [&str; 2] = ["/docs", "/problems/{outcome}"];
+const PAGES: [&str; 5] = ["/", "/docs", "/docs/docs.css", "/docs/docs.js", "/problems/{outcome}"];
 const CLAIMS: &str = "/v1/campaigns/{campaign}/claims";
 const HOLDS: &str = "/v1/campaigns/{campaign}/holds";
 

@@ -1,5 +1,6 @@
 //! The limits of the HTTP server that no setting changes, each with its reason and with what one gets beyond it.
 
+pub use crate::guard::cors::{ORIGIN_BYTES, ORIGINS_IN_LOG};
 pub use crate::guard::rate::{MISSES, SUBJECT_RATE_WITH_TOKENS};
 pub use crate::results::RESULTS_LOOKED_THROUGH;
 pub use crate::seat_map::streams::{STREAMS_OF_KEY, STREAMS_OF_SERVER, STREAMS_OF_SUBJECT};

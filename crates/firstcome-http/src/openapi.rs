@@ -4,6 +4,7 @@
 //! ask, every refusal with its outcomes, and the schemas that no type of ours has. It is kept flat, for generators of
 //! clients: no `oneOf`, no `allOf`, one enumeration of outcomes.
 
+mod examples;
 mod flat;
 mod operations;
 mod refusals;
@@ -11,6 +12,7 @@ mod schemas;
 
 use axum::body::Bytes;
 use serde_json::Value;
+use std::sync::OnceLock;
 use utoipa::openapi::OpenApi;
 
 /// The description of the routes.
@@ -20,6 +22,8 @@ pub struct Description {
     pub document: Value,
     /// The document as JSON.
     pub text: Bytes,
+    /// The page for people, once somebody asked for it.
+    pub(crate) page: OnceLock<Bytes>,
 }
 
 /// Completes what the handlers say of themselves.
@@ -28,6 +32,7 @@ pub(crate) fn complete(handlers: &OpenApi) -> Description {
     operations::add(&mut document);
     schemas::add(&mut document);
     flat::flatten(&mut document);
+    examples::add(&mut document);
     let text = document.to_string().into();
-    Description { document, text }
+    Description { document, text, page: OnceLock::new() }
 }

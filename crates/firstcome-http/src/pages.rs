@@ -1,70 +1,78 @@
-//! Pages for people: what the routes are, and what each problem means.
+//! Pages for people: where to go, what the routes are, and what each problem means.
+
+mod docs;
+mod what_to_do;
 
 use crate::app::App;
 use crate::problem::{Answered, Problem};
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
-use axum::http::{HeaderValue, Response, header};
-use axum::response::{Html, IntoResponse};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use firstcome_api::answer::{Code, Effect};
-use serde_json::Value;
+use serde_json::json;
 use std::fmt::Write;
 use std::sync::Arc;
 
-const STYLE: &str = "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
-    code,pre{font-family:ui-monospace,monospace}pre{background:#8881;padding:1rem;overflow:auto}\
-    table{border-collapse:collapse;width:100%}td,th{border-bottom:1px solid #8884;padding:.4rem .6rem;\
-    text-align:left;vertical-align:top}:root{color-scheme:light dark}</style>";
+/// Nothing is loaded from elsewhere, no script stands in a page, and no page of another server shows one of these.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const HTML: &str = "text/html; charset=utf-8";
 
-fn page(title: &str, body: &str) -> Html<String> {
-    Html(format!(
+/// Gives a page as bytes.
+fn page(title: &str, body: &str) -> Bytes {
+    let plain = title.replace('`', "");
+    let (plain, title) = (escaped(&plain), marked(title));
+    let page = format!(
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content=\"width=device-width\">\
-         <title>{title}</title>{STYLE}<h1>{title}</h1>{body}</html>"
-    ))
+         <title>{plain}</title><link rel=stylesheet href=/docs/docs.css><h1>{title}</h1>{body}</html>"
+    );
+    page.into()
 }
 
-/// Gives the routes and the problems on one page.
-pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Html<String> {
-    let mut body = String::from(
-        "<p>Exact machine-readable description: <a href=/openapi.json>/openapi.json</a>. \
-         Keys travel as <code>Authorization: Bearer KEY</code>.</p><h2>Routes</h2>\
-         <table><tr><th>Method<th>Path<th>What it does</tr>",
-    );
-    for (method, path, operation) in operations(&app.openapi.document) {
-        let summary = operation["summary"].as_str().unwrap_or("");
-        append(
-            &mut body,
-            format_args!("<tr><td>{method}<td><code>{path}</code><td>{summary}</tr>"),
-        );
-    }
-    body.push_str(
-        "</table><h2>Answers that are not a yes</h2>\
-         <table><tr><th>Outcome<th>Status<th>Retry<th>Changed<th>Meaning</tr>",
-    );
-    for code in Code::all() {
-        let row = code.row();
-        append(
-            &mut body,
-            format_args!(
-                "<tr><td><a href=/problems/{0}><code>{0}</code></a><td>{1}<td>{2}<td>{3}<td>{4}</tr>",
-                row.outcome,
-                row.status.as_u16(),
-                if row.retry { "yes" } else { "no" },
-                row.effect.as_str(),
-                row.title
-            ),
-        );
-    }
-    body.push_str("</table>");
-    page("Firstcome", &body)
+fn served(kind: &'static str, bytes: impl Into<Body>) -> Response<Body> {
+    let mut response = Response::new(bytes.into());
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    response
 }
 
-/// Gives the operations of a description: method, path, and what is said of it.
-fn operations(openapi: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
-    openapi["paths"].as_object().into_iter().flatten().flat_map(|(path, item)| {
-        let methods = item.as_object().into_iter().flatten();
-        methods.map(move |(method, operation)| (method.to_uppercase(), path.as_str(), operation))
-    })
+/// Says where to go: a page for browsers, JSON for others.
+pub(super) async fn root(headers: HeaderMap) -> Response<Body> {
+    let accepts = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok());
+    let mut response = if accepts.is_some_and(|accepts| accepts.contains("text/html")) {
+        let body = "<p>This is a server of Firstcome: it decides who was first.</p><ul>\
+            <li><a href=/docs>All routes, with examples, and a way to try them</a>\
+            <li><a href=/openapi.json>The description of the routes for programs (OpenAPI 3.1)</a>\
+            <li><a href=/readyz>Whether this server takes commands</a></ul>";
+        served(HTML, page("Firstcome", body))
+    } else {
+        let places = json!({
+            "name": "Firstcome", "docs": "/docs", "openapi": "/openapi.json",
+            "campaigns": "/v1/campaigns", "ready": "/readyz",
+        });
+        crate::respond::json(StatusCode::OK, &places)
+    };
+    response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+    response
+}
+
+/// Gives the routes, with examples and forms, and the problems on one page.
+pub(super) async fn docs(Extract(app): Extract<Arc<App>>) -> Response<Body> {
+    let description = &app.openapi;
+    let page = description.page.get_or_init(|| docs::page(&description.document));
+    served(HTML, page.clone())
+}
+
+/// Gives the style of the pages.
+pub(super) async fn style() -> Response<Body> {
+    served("text/css; charset=utf-8", include_str!("pages/docs.css"))
+}
+
+/// Gives the script of the forms.
+pub(super) async fn script() -> Response<Body> {
+    served("text/javascript; charset=utf-8", include_str!("pages/docs.js"))
 }
 
 /// Gives the description of every route, OpenAPI 3.1.
@@ -97,12 +105,60 @@ pub(super) async fn problem(Path(outcome): Path<String>) -> Answered {
         Effect::Done => "It is a result, taken down once: asking again gives the same answer.",
     };
     let body = format!(
-        "<p>{}.</p><p>HTTP status {}.</p><p>{retry}</p><p>{effect}</p><p><a href=/docs>All routes and problems</a></p>",
-        row.title, row.status
+        "<p>{}.</p><p>HTTP status {}.</p><p>{retry}</p><p>{effect}</p><h2>What to do</h2><p>{}</p>\
+         <p><a href=/docs#problems>All routes and problems</a></p>",
+        marked(row.title),
+        row.status,
+        marked(what_to_do::about(row.outcome))
     );
-    Ok(page(&format!("Problem: <code>{}</code>", row.outcome), &body).into_response())
+    Ok(served(HTML, page(&format!("Problem: `{}`", row.outcome), &body)))
+}
+
+/// Gives a text as it can stand in HTML.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 8);
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// Gives a text of the description as HTML: what stands between backticks as code, an empty line as a break.
+fn marked(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + 16);
+    for (nth, part) in text.split('`').enumerate() {
+        let part = escaped(part).replace("\n\n", "<br>");
+        match nth % 2 {
+            0 => html.push_str(&part),
+            _ => append(&mut html, format_args!("<code>{part}</code>")),
+        }
+    }
+    html
 }
 
 fn append(page: &mut String, text: std::fmt::Arguments<'_>) {
     page.write_fmt(text).expect("writing to a string does not fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_in_backticks_is_code_and_nothing_is_markup() {
+        assert_eq!(
+            marked("a `b<c>` & \"d\"\n\ne"),
+            "a <code>b&lt;c&gt;</code> &amp; &quot;d&quot;<br>e"
+        );
+        let page = page("Problem: `x`", "");
+        let text = std::str::from_utf8(&page).unwrap();
+        assert!(text.contains("<title>Problem: x</title>"), "{text}");
+        assert!(text.contains("<h1>Problem: <code>x</code></h1>"), "{text}");
+    }
 }

@@ -19,12 +19,23 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 #[derive(OpenApi)]
-#[openapi(info(
-    title = "Firstcome",
-    description = "Decides who was first: exact ranks, nothing given twice. \
-        Every answer that is not a yes is a problem document (RFC 9457) with its outcome, \
-        whether to retry, and whether anything may have changed."
-))]
+#[openapi(
+    info(
+        title = "Firstcome",
+        description = "Decides who was first: exact ranks, nothing given twice. \
+            Every answer that is not a yes is a problem document (RFC 9457) with its outcome, \
+            whether to retry, and whether anything may have changed."
+    ),
+    tags(
+        (name = "campaigns", description = "What is given away, when, and how much of it."),
+        (name = "claims", description = "A subject takes a unit of a counted pool: who asks first wins."),
+        (name = "holds", description = "Seats, or units, set aside until a deadline; confirmed once they are paid for."),
+        (name = "seats", description = "Halls: seats are added, shown, followed, blocked and moved."),
+        (name = "tokens", description = "What browsers bring in place of a key."),
+        (name = "results", description = "What happened, in order, for the systems behind."),
+        (name = "operation", description = "Health, counts, servers, and what an operator looks at.")
+    ),
+)]
 struct Handlers;
 
 fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
@@ -52,6 +63,7 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(seats::operate::move_seat))
         .routes(routes!(results::results))
         .routes(routes!(tokens::mint))
+        .routes(routes!(tokens::mint_ticket))
         .routes(routes!(status::time))
         .routes(routes!(nodes::nodes))
         .routes(routes!(nodes::raise_level))
@@ -93,7 +105,10 @@ type Extract = axum::extract::State<Arc<App>>;
 pub fn router(app: Arc<App>) -> Router {
     let (routes, _) = routes_and_handlers();
     routes
+        .route("/", get(pages::root))
         .route("/docs", get(pages::docs))
+        .route("/docs/docs.css", get(pages::style))
+        .route("/docs/docs.js", get(pages::script))
         .route("/problems/{outcome}", get(pages::problem))
         .method_not_allowed_fallback(|method: Method, uri: Uri| async move {
             let detail = format!("{} does not take {method}", uri.path());

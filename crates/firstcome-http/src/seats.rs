@@ -33,7 +33,8 @@ const IMPORT_BYTES: usize = 4 << 20;
     params(("campaign" = String, Path), ("pool" = String, Path),
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),
            ("min_position" = Option<String>, Query)),
-    request_body(content((Vec<SeatRow> = "application/json"), (SeatRow = "application/x-ndjson"), (String = "text/csv"))),
+    request_body(content = Vec<SeatRow>, description = "Seats and areas. They may also come as `application/x-ndjson`, an \
+        object a line, or as `text/csv`, with the names of the members in the first line."),
     responses((status = 200, description = "imported", body = Imported)))]
 pub(crate) async fn import(
     Extract(app): Extract<Arc<App>>,

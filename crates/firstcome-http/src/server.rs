@@ -17,7 +17,7 @@ use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use firstcome_api::answer::Code;
 use firstcome_api::problem::MEDIA_TYPE;
-use firstcome_node::stopped;
+use firstcome_node::{log, stopped};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -159,11 +159,25 @@ async fn answer(
     let mut observed = Observed::new(&request);
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
-    let is_preflight =
-        allowed.is_some() && Allowed::is_preflight(request.method(), request.headers());
+    let foreign = origins.foreign(request.headers());
+    if let Some(origin) = foreign.filter(|origin| origins.is_news(origin)) {
+        log!(
+            OriginRefused,
+            origin,
+            "a page of this origin asked and may not: cors_origins lacks it"
+        );
+    }
+    let preflight =
+        Allowed::is_preflight(request.method(), request.headers()).then(|| match foreign {
+            None => Ok(()),
+            Some(origin) => {
+                let detail = format!("cors_origins of this server lacks {origin:?}");
+                Err(Problem::new(Code::OriginNotAllowed, detail))
+            }
+        });
     let address = app.guards.proxies.origin(place.peer, request.headers());
     let answered =
-        decide(app, router, (place, address), is_preflight, request, &mut observed.route).await;
+        decide(app, router, (place, address), preflight, request, &mut observed.route).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
         Err(problem) => problem.is_missed(),
@@ -186,7 +200,7 @@ async fn decide(
     app: &App,
     mut router: Router,
     (place, address): (Place, IpAddr),
-    is_preflight: bool,
+    preflight: Option<Result<(), Problem>>,
     mut request: Request<Incoming>,
     route: &mut Route,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
@@ -198,7 +212,8 @@ async fn decide(
         return Err(problem);
     }
     app.check_address_rate(address, request.uri().path())?;
-    if is_preflight {
+    if let Some(may) = preflight {
+        may?;
         let mut answer = Response::new(Either::Left(Full::default()));
         *answer.status_mut() = StatusCode::NO_CONTENT;
         Allowed::write_preflight(answer.headers_mut());

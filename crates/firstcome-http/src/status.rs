@@ -104,11 +104,12 @@ pub(super) async fn audit(
     Ok(json(StatusCode::OK, &audit))
 }
 
-/// Gives every count in the Prometheus text format.
+/// Gives every count in the OpenMetrics text format, which Prometheus reads.
 ///
-/// Needs a key that may read, but at the address of `ops_listen`.
+/// Needs a key that may read, but at the address of `ops_listen`. Who accepts `text/plain` only gets the same text under
+/// that name.
 #[utoipa::path(get, path = "/metrics", tag = "operation", 
-    responses((status = 200, content_type = "application/openmetrics-text", body = String)))]
+    responses((status = 200, content((String = "application/openmetrics-text"), (String = "text/plain")))))]
 pub(super) async fn metrics(
     Extract(app): Extract<Arc<App>>,
     for_operations: Option<Extension<ForOperations>>,
@@ -154,9 +155,15 @@ pub(super) async fn metrics(
     metrics.set("election_healthy", u64::from(app.leader.is_healthy()));
     metrics.set("ready", u64::from(app.not_ready(false).is_empty()));
     let mut response = Response::new(Body::from(metrics.text(&campaigns)));
-    let kind =
-        HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
-    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    let accepted = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
+    let only_plain = accepted.contains("text/plain")
+        && !accepted.contains("openmetrics")
+        && !accepted.contains("*/*");
+    let kind = match only_plain {
+        true => "text/plain; charset=utf-8",
+        false => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    };
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     Ok(response)
 }
 

@@ -1,6 +1,7 @@
-//! Subject tokens: minted for a back end.
+//! Subject tokens: minted for a back end; tickets: minted for a page that has a token.
 
 use crate::app::App;
+use crate::bearer::Bearer;
 use crate::guard::token::{MOST_SECONDS, Scope};
 use crate::problem::{Answered, Problem};
 use crate::request;
@@ -11,7 +12,8 @@ use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
-use firstcome_api::token::{Minted, TokenRequest};
+use firstcome_api::token::{Minted, Ticket, TokenRequest};
+use firstcome_core::Timestamp;
 use std::sync::Arc;
 
 /// Mints a subject token, with which a browser may act for one subject.
@@ -34,10 +36,7 @@ pub(crate) async fn mint(
     }
     let now = app.node.intake.now();
     let minted = app.guards.tokens.mint(&ask.subject, &campaign, ask.cancel, now, ask.expires_in_s);
-    let (token, expires) = minted.map_err(|_| {
-        let detail = "this server has no secret to sign tokens with: set FIRSTCOME_TOKEN_SECRET";
-        Problem::new(Code::Forbidden, detail)
-    })?;
+    let (token, expires) = minted.map_err(|_| no_secret())?;
     let answer = Minted {
         outcome: "minted".into(),
         token,
@@ -48,4 +47,37 @@ pub(crate) async fn mint(
     };
     app.metrics.answered(&answer.outcome);
     Ok(json(StatusCode::CREATED, &answer))
+}
+
+/// Mints a ticket for the bearer of a subject token, with which a page follows events by their address.
+///
+/// An `EventSource` of a browser cannot send `Authorization`: `new EventSource("…/events?ticket=" + ticket)`. A ticket is for
+/// the subject and the campaigns of the token, ends with it, opens streams of events as often as it is asked, and does
+/// nothing else.
+#[utoipa::path(post, path = "/v1/tickets", tag = "tokens",
+    responses((status = 201, description = "minted", body = Ticket)))]
+pub(crate) async fn mint_ticket(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
+    let token = match app.bearer_at_large(&headers, Role::Read)? {
+        Bearer::Subject(token) => token,
+        Bearer::Key(_) => {
+            let detail = "a ticket is for a subject token: a key follows events with Authorization";
+            return Err(Problem::new(Code::Forbidden, detail));
+        }
+    };
+    let ticket = app.guards.tokens.mint_ticket(&token, app.node.intake.now());
+    let answer = Ticket {
+        outcome: "minted".into(),
+        ticket: ticket.map_err(|_| no_secret())?,
+        campaign: token.campaign.to_string(),
+        expires_at: clock_text::rfc3339(Timestamp::from_micros(
+            token.expires.saturating_mul(1_000_000),
+        )),
+    };
+    app.metrics.answered(&answer.outcome);
+    Ok(json(StatusCode::CREATED, &answer))
+}
+
+fn no_secret() -> Problem {
+    let detail = "this server has no secret to sign with: set FIRSTCOME_TOKEN_SECRET";
+    Problem::new(Code::Forbidden, detail)
 }

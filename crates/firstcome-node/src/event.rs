@@ -65,6 +65,7 @@ pub enum Event {
     KeysRefused,
     ConnectionsRefused,
     ConnectionsCut,
+    OriginRefused,
     AcceptFailed,
     EligibilityUnknown,
     EligibilityKnown,
@@ -73,7 +74,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -126,6 +127,7 @@ impl Event {
         Self::KeysRefused,
         Self::ConnectionsRefused,
         Self::ConnectionsCut,
+        Self::OriginRefused,
         Self::AcceptFailed,
         Self::EligibilityUnknown,
         Self::EligibilityKnown,
@@ -186,6 +188,7 @@ impl Event {
             Self::KeysRefused => ("keys_refused", Level::WARN),
             Self::ConnectionsRefused => ("connections_refused", Level::WARN),
             Self::ConnectionsCut => ("connections_cut", Level::INFO),
+            Self::OriginRefused => ("origin_refused", Level::WARN),
             Self::AcceptFailed => ("accept_failed", Level::ERROR),
             Self::EligibilityUnknown => ("eligibility_unknown", Level::WARN),
             Self::EligibilityKnown => ("eligibility_known", Level::INFO),

@@ -18,8 +18,10 @@
 //! - [`shedlock()`]: one with real ShedLock
 //! - [`Proxy`]: stands between a client and a server; cuts, stalls, delays, refuses
 //! - [`shift_clock()`]: a wrong wall clock for a process that a test starts
+//! - [`Browser`]: Chromium with a page, without a window
 //! - [`Certificates`]: a throw-away authority and a server certificate for `localhost`
 
+mod browser;
 mod certificates;
 mod clock;
 mod folder;
@@ -36,6 +38,7 @@ mod redisson;
 mod sentinel;
 mod shedlock;
 
+pub use browser::Browser;
 pub use certificates::Certificates;
 pub use clock::shift_clock;
 pub use folder::Folder;

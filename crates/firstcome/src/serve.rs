@@ -278,7 +278,7 @@ fn guards(settings: &GuardSettings, metrics: &Metrics) -> anyhow::Result<Guards>
         subjects: limiter(settings.rate_subject, &metrics.rate_limited.subject),
         addresses: limiter(settings.rate_address, &metrics.rate_limited.address),
         misses: limiter(Some(MISSES), &metrics.rate_limited.misses),
-        origins: Origins(settings.cors_origins.clone()),
+        origins: Origins::new(settings.cors_origins.clone()),
         tokens: settings.token_keys(),
         proxies: Proxies {
             trusted: settings.trusted_proxies.clone(),

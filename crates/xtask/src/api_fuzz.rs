@@ -5,6 +5,7 @@
 //! its media type, its headers, its document. Bounded in number, and told which seed it drew.
 
 use crate::commands::{build, run};
+use crate::python;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,7 @@ pub(crate) fn fuzz(args: &[String]) -> u8 {
 }
 
 fn try_fuzz(args: &[String]) -> Result<u8, String> {
-    let schemathesis = install()?;
+    let schemathesis = python::programs(&[SCHEMATHESIS])?.join("schemathesis");
     let program = build("firstcome", &[])?;
     let folder = std::env::temp_dir().join(format!("firstcome-api-fuzz-{}", std::process::id()));
     let server = Server::start(&program, &folder)?;
@@ -108,28 +109,6 @@ fn round(
     }
     st.args(args);
     st
-}
-
-/// Gives the program, installed into a folder of its own if it is not there yet.
-fn install() -> Result<PathBuf, String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").join(SCHEMATHESIS);
-    let program = folder.join("bin/schemathesis");
-    if program.is_file() {
-        return Ok(program);
-    }
-    let mut python = Command::new("python3");
-    python.args(["-m", "venv"]).arg(&folder);
-    if !python.status().is_ok_and(|status| status.success()) {
-        return Err(
-            "python3 with venv is missing (Debian packages python3, python3-venv)".to_owned()
-        );
-    }
-    let mut pip = Command::new(folder.join("bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", SCHEMATHESIS]);
-    if run(pip) != 0 {
-        return Err(format!("{SCHEMATHESIS} cannot be installed with pip"));
-    }
-    Ok(program)
 }
 
 /// A server that is killed when this is dropped, and its folder with it.

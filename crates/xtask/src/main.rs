@@ -1,11 +1,13 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
-//! `cargo xtask api-fuzz`, `cargo xtask chain`, `cargo xtask packages`.
+//! `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`.
 
+mod api_clients;
 mod api_fuzz;
 mod chain;
 mod commands;
 mod needs;
 mod packages;
+mod python;
 mod shipped;
 
 use commands::{cargo, run};
@@ -26,6 +28,9 @@ usage: cargo xtask TASK
   api-fuzz [ARGS…]
                   send a server requests that schemathesis generates from the description of the
                   routes, 100 of each operation unless ARGS say otherwise; needs python3
+  api-clients [LANGUAGE…]
+                  have generators make clients from the description of the routes, and compile them:
+                  python (needs python3), typescript (java, mvn, npm), java (java, javac, mvn)
   chain           check the licences, sources and duplicates of all dependencies, and with
                   cargo-deny, where it is installed, what is known against them
   packages        check that cargo can package the crates which are published, that a URL which needs
@@ -44,6 +49,7 @@ fn main() -> ExitCode {
         Some("bench") => bench(&rest),
         Some("neighbours") => neighbours(&rest),
         Some("api-fuzz") => ExitCode::from(api_fuzz::fuzz(&rest)),
+        Some("api-clients") => ExitCode::from(api_clients::check(&rest)),
         Some("chain") => ExitCode::from(chain::check()),
         Some("packages") => ExitCode::from(packages::check()),
         Some("needs") => {

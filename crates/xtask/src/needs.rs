@@ -13,7 +13,7 @@ type Need = (&'static str, &'static str, &'static str);
 ///
 /// Installing a server may start it on its usual port. The tests start their own on free ports, so it does not matter
 /// whether that succeeds.
-const NEEDS: [Need; 8] = [
+const NEEDS: [Need; 9] = [
     ("strace", "strace", "shows that every commit really reaches the disk"),
     ("redis-server", "redis-server", "locks and elections run on a real server"),
     ("redis-sentinel", "redis-sentinel", "locks follow a failover"),
@@ -21,6 +21,7 @@ const NEEDS: [Need; 8] = [
     ("psql", "postgresql-client", "looks into that server from beside"),
     ("pgbouncer", "pgbouncer", "locks work through a pooler in front of that server"),
     ("mariadbd", "mariadb-server", "locks and elections run on a real server"),
+    ("chromium", "chromium", "pages are opened in a real browser"),
     ("faketime", "faketime", "the clock of the server that has the locks jumps"),
 ];
 

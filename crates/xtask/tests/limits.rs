@@ -17,6 +17,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/seat_map.rs", &["*"]),
     ("firstcome-http/src/seat_map/streams.rs", &[]),
     ("firstcome-http/src/slots.rs", &[]),
+    ("firstcome-http/src/guard/cors.rs", &[]),
     ("firstcome-http/src/guard/rate.rs", &["*"]),
     ("firstcome-http/src/guard/token.rs", &["*"]),
     ("firstcome-http/src/guard/eligibility/call.rs", &["*"]),

@@ -2,12 +2,14 @@
 
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
-    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, ORIGIN,
-    VARY,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_METHOD, HOST,
+    ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, Method};
+use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 /// The origin of a page, `https://shop.example`, or `*` for every one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,24 +45,58 @@ impl fmt::Display for Origin {
     }
 }
 
+/// Origins that are refused and said in the log, each once. Of one more nothing is said there: anybody can make them up.
+pub const ORIGINS_IN_LOG: usize = 64;
+/// Bytes of an origin that is said in the log: a scheme, a host name of 253 and a port. A longer one is not said.
+pub const ORIGIN_BYTES: usize = 267;
+
 /// The origins that may call; none, and no header is written.
-#[derive(Clone, Debug, Default)]
-pub struct Origins(pub Vec<Origin>);
+#[derive(Debug, Default)]
+pub struct Origins {
+    known: Vec<Origin>,
+    /// Those that were refused and are said in the log.
+    refused: Mutex<BTreeSet<Box<str>>>,
+}
 
 impl Origins {
+    /// Lets pages of these origins call.
+    pub fn new(known: Vec<Origin>) -> Self {
+        Self { known, refused: Mutex::default() }
+    }
+
+    /// Gives the origin of the page that asks, where it is neither one of these nor this server's own.
+    pub fn foreign<'a>(&self, request: &'a HeaderMap) -> Option<&'a str> {
+        let origin = request.get(ORIGIN)?.to_str().ok()?;
+        let known = |known: &Origin| known.0 == *origin || known.0 == *"*";
+        // The pages of the server itself: a browser says their origin with every POST.
+        let host = origin.split_once("://").map(|(_, host)| host.as_bytes());
+        let own = host.is_some() && request.get(HOST).map(HeaderValue::as_bytes) == host;
+        (!own && !self.known.iter().any(known)).then_some(origin)
+    }
+
+    /// Says whether a refusal of this origin is to be said in the log: once, and of so many.
+    pub fn is_news(&self, origin: &str) -> bool {
+        let is_origin = origin == "null" || origin.parse::<Origin>().is_ok();
+        if !is_origin || origin.len() > ORIGIN_BYTES {
+            return false;
+        }
+        let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
+        refused.len() < ORIGINS_IN_LOG && refused.insert(origin.into())
+    }
+
     /// Gives the origin that the answer to a request allows; none where the page is not one of these.
     ///
     /// A browser reads an answer only that allows its page's origin. It never sends a key by
     /// itself: who may not read has no token either.
     pub fn allowed(&self, request: &HeaderMap) -> Option<Allowed> {
-        let origin = request.get(ORIGIN).filter(|_| !self.0.is_empty())?;
+        let origin = request.get(ORIGIN).filter(|_| !self.known.is_empty())?;
         let known = |known: &Origin| known.0 == *origin || known.0 == *"*";
-        self.0.iter().find(|one| known(one)).map(|one| Allowed(one.0.clone()))
+        self.known.iter().find(|one| known(one)).map(|one| Allowed(one.0.clone()))
     }
 
     /// Writes into an answer which page may read it.
     pub fn write(&self, allowed: Option<Allowed>, headers: &mut HeaderMap) {
-        if self.0.is_empty() {
+        if self.known.is_empty() {
             return;
         }
         // Also where no origin is allowed: a cache must not give that answer to a page that is.
@@ -78,9 +114,11 @@ impl Origins {
 pub struct Allowed(HeaderValue);
 
 impl Allowed {
-    /// Says whether a request only asks what may be asked.
+    /// Says whether a browser only asks what a page may ask.
     pub fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
-        method == Method::OPTIONS && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+        method == Method::OPTIONS
+            && headers.contains_key(ORIGIN)
+            && headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD)
     }
 
     /// Writes what may be asked, for ten minutes.
@@ -109,7 +147,7 @@ mod tests {
             assert!(bad.parse::<Origin>().is_err(), "{bad}");
         }
         let allowed = |known: &[&str], asks: &str| {
-            let origins = Origins(known.iter().map(|known| known.parse().unwrap()).collect());
+            let origins = Origins::new(known.iter().map(|known| known.parse().unwrap()).collect());
             let mut request = HeaderMap::new();
             request.insert(ORIGIN, asks.parse().unwrap());
             let mut answer = HeaderMap::new();
@@ -123,5 +161,22 @@ mod tests {
         assert_eq!(allowed(&[shop], shop), (some(shop), some("origin")));
         assert_eq!(allowed(&[shop], other), (None, some("origin")));
         assert_eq!(allowed(&["*"], other), (some("*"), some("origin")));
+    }
+
+    #[test]
+    fn a_foreign_origin_is_news_once_and_so_many_are() {
+        let origins = Origins::new(vec!["https://shop.example".parse().unwrap()]);
+        let foreign = |origin: &str| {
+            let mut request = HeaderMap::new();
+            request.insert(ORIGIN, origin.parse().unwrap());
+            request.insert(HOST, "127.0.0.1:8080".parse().unwrap());
+            origins.foreign(&request).is_some()
+        };
+        assert!(!foreign("https://shop.example") && !foreign("http://127.0.0.1:8080"));
+        assert!(foreign("https://127.0.0.1:8081") && foreign("null") && foreign("127.0.0.1:8080"));
+        assert!(!origins.is_news("not an origin") && !origins.is_news(&"https://a".repeat(40)));
+        assert!(origins.is_news("null") && !origins.is_news("null"));
+        let said = (0..1_000).filter(|n| origins.is_news(&format!("https://o{n}.example"))).count();
+        assert_eq!(said, ORIGINS_IN_LOG - 1);
     }
 }

@@ -1,4 +1,5 @@
-//! Subject tokens: what a browser shows to act for one subject and for nobody else.
+//! Subject tokens: what a browser shows to act for one subject and for nobody else. A ticket is one with a `scope`, which
+//! follows events and does nothing else: it may stand in an address.
 //!
 //! A token is a JWT (RFC 7519), signed with HS256 or EdDSA by a key that the configuration names,
 //! so that a back end mints it with the library it has. What is read is the least that is needed:
@@ -26,6 +27,8 @@ pub const MOST_SECONDS: u32 = 31 * 86_400;
 pub const AHEAD_SECONDS: i64 = 60;
 /// Whom tokens are for, where they say it.
 const AUDIENCE: &str = "firstcome";
+/// What a ticket is for.
+const EVENTS: &str = "events";
 
 /// Which campaigns a token is good for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,6 +125,14 @@ pub enum Fault {
     /// It says something that is not understood, or lacks what is needed.
     #[error("the token is not right: {0}")]
     Claims(String),
+    /// It is a ticket, and a token is wanted.
+    #[error(
+        "this is a ticket: it opens GET /v1/campaigns/{{campaign}}/events?ticket= and nothing else"
+    )]
+    IsTicket,
+    /// It is a token, and a ticket is wanted.
+    #[error("this is no ticket: POST /v1/tickets gives one for a subject token")]
+    NoTicket,
     /// It carries what this version does not know how to keep.
     #[error("the token carries {0:?}, which this version does not enforce: leave it out")]
     NotEnforced(&'static str),
@@ -153,6 +164,9 @@ struct Claims {
     exp: i64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     cancel: bool,
+    /// What a ticket is for; a token has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     aud: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,8 +195,26 @@ impl TokenKeys {
     ///
     /// # Errors
     ///
-    /// The first [`Fault`] there is.
+    /// The first [`Fault`] there is; [`Fault::IsTicket`] of a ticket.
     pub fn check(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, Fault> {
+        self.check_for(text, None, now)
+    }
+
+    /// Checks a ticket as of a moment of the store's clock; gives what its token said, without the right to cancel.
+    ///
+    /// # Errors
+    ///
+    /// The first [`Fault`] there is; [`Fault::NoTicket`] of a token.
+    pub fn check_ticket(&self, text: &[u8], now: Timestamp) -> Result<SubjectToken, Fault> {
+        self.check_for(text, Some(EVENTS), now)
+    }
+
+    fn check_for(
+        &self,
+        text: &[u8],
+        scope: Option<&str>,
+        now: Timestamp,
+    ) -> Result<SubjectToken, Fault> {
         if self.is_empty() {
             return Err(Fault::NoKeys);
         }
@@ -223,7 +255,7 @@ impl TokenKeys {
         }
         let claims: Claims =
             serde_json::from_slice(&payload).map_err(|why| Fault::Claims(why.to_string()))?;
-        claims.check(header.kid, now.as_micros().div_euclid(1_000_000))
+        claims.check(header.kid, scope, now.as_micros().div_euclid(1_000_000))
     }
 
     /// Mints a token as of a moment of the store's clock; gives it and until when it is good.
@@ -239,14 +271,8 @@ impl TokenKeys {
         now: Timestamp,
         seconds: u32,
     ) -> Result<(String, Timestamp), Fault> {
-        let (kid, key) = self.signing().ok_or(Fault::NoKeys)?;
         let begins = now.as_micros().div_euclid(1_000_000);
         let expires = begins.saturating_add(seconds.into());
-        let header = Header {
-            alg: key.algorithm().to_owned(),
-            kid: kid.to_owned(),
-            typ: Some("JWT".to_owned()),
-        };
         let claims = Claims {
             sub: subject.to_owned(),
             campaign: campaign.to_string(),
@@ -256,19 +282,53 @@ impl TokenKeys {
             iat: Some(begins),
             ..Claims::default()
         };
+        Ok((self.sign(&claims)?, Timestamp::from_micros(expires * 1_000_000)))
+    }
+
+    /// Mints a ticket for events as of a moment of the store's clock: for the subject and the campaigns of a token, to its
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// [`Fault::NoKeys`] where there is no key to sign with.
+    pub fn mint_ticket(&self, token: &SubjectToken, now: Timestamp) -> Result<String, Fault> {
+        self.sign(&Claims {
+            sub: token.subject.to_string(),
+            campaign: token.campaign.to_string(),
+            exp: token.expires,
+            scope: Some(EVENTS.to_owned()),
+            aud: Some(AUDIENCE.into()),
+            iat: Some(now.as_micros().div_euclid(1_000_000)),
+            ..Claims::default()
+        })
+    }
+
+    fn sign(&self, claims: &Claims) -> Result<String, Fault> {
+        let (kid, key) = self.signing().ok_or(Fault::NoKeys)?;
+        let header = Header {
+            alg: key.algorithm().to_owned(),
+            kid: kid.to_owned(),
+            typ: Some("JWT".to_owned()),
+        };
         let encoded = |part: Vec<u8>| URL_SAFE_NO_PAD.encode(part);
         let written = "what we sign can be written as JSON";
         let header = encoded(serde_json::to_vec(&header).expect(written));
-        let claims = encoded(serde_json::to_vec(&claims).expect(written));
+        let claims = encoded(serde_json::to_vec(claims).expect(written));
         let signed = format!("{header}.{claims}");
         let signature = encoded(key.sign(signed.as_bytes()).ok_or(Fault::NoKeys)?);
-        Ok((format!("{signed}.{signature}"), Timestamp::from_micros(expires * 1_000_000)))
+        Ok(format!("{signed}.{signature}"))
     }
 }
 
 impl Claims {
-    fn check(self, key: String, now: i64) -> Result<SubjectToken, Fault> {
+    fn check(self, key: String, scope: Option<&str>, now: i64) -> Result<SubjectToken, Fault> {
         let wrong = |why: String| Fault::Claims(why);
+        match (self.scope.as_deref(), scope) {
+            (is, wanted) if is == wanted => {}
+            (None, _) => return Err(Fault::NoTicket),
+            (Some(EVENTS), _) => return Err(Fault::IsTicket),
+            (Some(other), _) => return Err(wrong(format!("its scope {other:?} is not known"))),
+        }
         for (name, given) in [("groups", &self.groups), ("limit", &self.limit)] {
             if given.is_some() {
                 return Err(Fault::NotEnforced(name));

@@ -21,6 +21,7 @@ use firstcome_core::limits::HOLD_MOST_US;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Outcome, Refusal};
 use serde::de::DeserializeOwned;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A step on a hold, as far as every step is the same.
@@ -57,14 +58,14 @@ impl App {
         (path, query): (TwoNames, Option<String>),
         headers: &HeaderMap,
         body: Body,
-        subject: fn(&T) -> &str,
+        subject: fn(&T) -> Option<&str>,
         may: impl Fn(&Bearer<'_>) -> Result<(), Problem>,
     ) -> Result<StepRequest<'_, T>, Problem> {
         let (campaign, hold) = request::path(path)?;
         let bearer = self.bearer(headers, Role::Backend, &campaign)?;
         let bytes = request::body(&self.options, headers, body).await?;
         let body: T = request::json(&bytes)?;
-        let subject = subject(&body).to_owned();
+        let subject = bearer.subject(subject(&body).map(Cow::from))?.into_owned();
         self.may_act(&bearer, &campaign, &subject)?;
         may(&bearer)?;
         check_hold_id(&hold).map_err(|_| {
@@ -102,7 +103,7 @@ pub(crate) async fn add(
     body: Body,
 ) -> Answered {
     let at = (path, query);
-    let subject: fn(&ChangeRequest) -> &str = |body| &body.subject;
+    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
     let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
     let (campaign, subject) = (&asked.campaign, &asked.subject);
@@ -126,7 +127,7 @@ pub(crate) async fn drop(
     body: Body,
 ) -> Answered {
     let at = (path, query);
-    let subject: fn(&ChangeRequest) -> &str = |body| &body.subject;
+    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
     let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
     let campaign = &asked.campaign;
@@ -151,7 +152,7 @@ pub(crate) async fn extend(
     body: Body,
 ) -> Answered {
     let at = (path, query);
-    let subject: fn(&ExtendRequest) -> &str = |body| &body.subject;
+    let subject: fn(&ExtendRequest) -> Option<&str> = |body| body.subject.as_deref();
     let asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     let by_us = match asked.body.ttl_ms {
         None => None,
@@ -196,7 +197,7 @@ pub(crate) async fn confirm(
     body: Body,
 ) -> Answered {
     let at = (path, query);
-    let subject: fn(&ConfirmRequest) -> &str = |body| &body.subject;
+    let subject: fn(&ConfirmRequest) -> Option<&str> = |body| Some(&body.subject);
     let may = |bearer: &Bearer<'_>| match bearer {
         Bearer::Key(_) => Ok(()),
         Bearer::Subject(_) => {
@@ -230,7 +231,7 @@ pub(crate) async fn release(
     body: Body,
 ) -> Answered {
     let at = (path, query);
-    let subject: fn(&ChangeRequest) -> &str = |body| &body.subject;
+    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
     let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
     named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
     let campaign = &asked.campaign;

@@ -18,6 +18,10 @@ enum Asker {
     Key(Role),
     /// The same, and whoever has a subject token.
     KeyOrToken(Role),
+    /// Whoever has a subject token.
+    Token,
+    /// Whoever has a key of the role, a subject token, or a ticket in the address.
+    KeyTokenOrTicket(Role),
 }
 
 /// An operation.
@@ -42,7 +46,7 @@ const fn operation(
     Operation { method, path, id, asker, yes, refusals }
 }
 
-use Asker::{Anybody, AnybodyOrKey, Key, KeyOrToken};
+use Asker::{Anybody, AnybodyOrKey, Key, KeyOrToken, KeyTokenOrTicket, Token};
 use Role::{Admin, Backend, Operator, Read};
 
 const STEERED: &[(u16, &[&str])] = &[(200, &["changed", "unchanged"])];
@@ -95,7 +99,7 @@ const OPERATIONS: &[Operation] = &[
         &[(200, &["imported"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, CLOSED, SEATS]),
     operation(("get", "/v1/campaigns/{campaign}/pools/{pool}/seats"), "show_seats", KeyOrToken(Read), &[],
         &[POSITION, CAMPAIGN, COUNTED]),
-    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", KeyOrToken(Read), &[], &[POSITION, CAMPAIGN, STREAM]),
+    operation(("get", "/v1/campaigns/{campaign}/events"), "follow_seats", KeyTokenOrTicket(Read), &[], &[POSITION, CAMPAIGN, STREAM]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/block"), "block_units", Key(Operator),
         &[(200, &["blocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/unblock"), "unblock_units", Key(Operator),
@@ -105,6 +109,7 @@ const OPERATIONS: &[Operation] = &[
     operation(("get", "/v1/campaigns/{campaign}/results"), "list_results", Key(Read), &[], &[POSITION, CAMPAIGN, ACCEPT]),
     operation(("get", "/v1/subjects/{subject}"), "show_subject", KeyOrToken(Read), &[], &[POSITION, SUBJECT]),
     operation(("post", "/v1/tokens"), "mint_token", Key(Backend), &[(201, &["minted"])], &[BODY, SUBJECT]),
+    operation(("post", "/v1/tickets"), "mint_ticket", Token, &[(201, &["minted"])], &[]),
     operation(("get", "/v1/time"), "show_time", Key(Read), &[], &[POSITION]),
     operation(("get", "/v1/nodes"), "list_nodes", Key(Read), &[], &[POSITION]),
     operation(("post", "/v1/reseed"), "reseed", Key(Admin), &[], &[RESEED]),
@@ -165,7 +170,7 @@ impl Operation {
         let asker: &[Group] = match self.asker {
             Asker::Anybody | Asker::AnybodyOrKey(_) => &[],
             Asker::Key(_) => &[READ, KEY],
-            Asker::KeyOrToken(_) => &[READ, KEY, TOKEN],
+            Asker::KeyOrToken(_) | Asker::Token | Asker::KeyTokenOrTicket(_) => &[READ, KEY, TOKEN],
         };
         let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
         let groups = self.refusals.iter().chain(asker).chain([&CONNECTION]);
@@ -185,6 +190,10 @@ impl Asker {
             Self::Anybody => json!([]),
             Self::AnybodyOrKey(role) => json!([{}, {"key": [role.as_str()]}]),
             Self::Key(role) => json!([{"key": [role.as_str()]}]),
+            Self::Token => json!([{"subject_token": []}]),
+            Self::KeyTokenOrTicket(role) => {
+                json!([{"key": [role.as_str()]}, {"subject_token": []}, {"ticket": []}])
+            }
             Self::KeyOrToken(role) => json!([{"key": [role.as_str()]}, {"subject_token": []}]),
         }
     }

@@ -92,6 +92,12 @@ fn security_schemes() -> Value {
             "description": "A token with which a browser acts for one subject, in one campaign or in those whose names \
                 begin with a prefix.",
         },
+        "ticket": {
+            "type": "apiKey",
+            "in": "query",
+            "name": "ticket",
+            "description": "A ticket, with which an EventSource of a browser follows events of the token's campaigns.",
+        },
     })
 }
 

@@ -43,11 +43,13 @@ pub(crate) struct EndsAt(pub(crate) Instant);
 /// the last event, as `Last-Event-ID` or `after`. A `reset` event says to fetch the map: that position is not known here
 /// (any more), there are new seats, or the watcher was too slow.
 ///
+/// An `EventSource` of a browser cannot send `Authorization`: it brings a `ticket` instead.
+///
 /// A stream lasts 10 minutes (`stream_max_ms`), and no longer than the subject token it was opened with; then an `end` event
 /// says so. Its last line is `retry: 1000`: come back with the last id.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
-           ("after" = Option<String>, Query, description = "The same")),
+           ("after" = Option<String>, Query, description = "The same, for the first time an EventSource connects")),
     responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,
@@ -56,9 +58,18 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    let bearer = app.bearer(&headers, Role::Read, &campaign)?;
+    let query = Query::parse(query.as_deref(), &["after", "ticket"]);
+    // Who asks comes before what is wrong with it.
+    let bearer = match query.as_ref().ok().and_then(|query| query.get("ticket")) {
+        None => app.bearer(&headers, Role::Read, &campaign)?,
+        Some(_) if headers.contains_key(header::AUTHORIZATION) => {
+            let detail = "give Authorization or a ticket, not both";
+            return Err(Problem::invalid(detail));
+        }
+        Some(ticket) => app.ticket(ticket, &campaign)?,
+    };
     request::campaign(&campaign)?;
-    let query = Query::parse(query.as_deref(), &["after"])?;
+    let query = query?;
     app.reach(&query).await?;
     app.readable(&campaign)?;
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());

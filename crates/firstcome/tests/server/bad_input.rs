@@ -69,7 +69,7 @@ async fn bodies_that_are_not_what_the_route_takes_are_named() {
         ("[]", "invalid length 0"),
         (r#"{"subject": 7}"#, "invalid type: integer `7`"),
         (r#"{"subject": null}"#, "invalid type: null"),
-        (r#"{"pool": "main"}"#, "missing field `subject`"),
+        (r#"{"pool": "main"}"#, "the body has no `subject`"),
         (r#"{"subject": "ann"} {}"#, "trailing characters"),
         (r#"{"subject": "ann",}"#, "trailing comma"),
         (r#"{"subject": "ann", "rank": 1}"#, "unknown field `rank`"),

@@ -10,9 +10,10 @@ use std::collections::BTreeSet;
 /// The schema of OpenAPI 3.1 documents, by the OpenAPI Initiative, under the Apache License 2.0.
 const OPENAPI: &str = include_str!("openapi-3.1-schema.json");
 /// Answers that belong to no operation, and why.
-const OF_NO_OPERATION: [(&str, &str); 3] = [
+const OF_NO_OPERATION: [(&str, &str); 4] = [
     ("no_such_route", "there is no operation"),
     ("method_not_allowed", "there is no operation"),
+    ("origin_not_allowed", "a preflight is no operation"),
     ("beyond_results", "only a node's own settle mark is answered so"),
 ];
 

@@ -187,6 +187,11 @@ impl Inside {
         answer
     }
 
+    /// Gives the routes.
+    pub(crate) fn router(&self) -> Router {
+        self.router.clone()
+    }
+
     /// Follows a stream of events: gives its body.
     pub(crate) async fn follow(&self, path: &str) -> Body {
         let mut router = self.router.clone();

@@ -67,9 +67,78 @@ async fn every_problem_has_a_page_that_says_what_to_do() {
         assert!(page.text().contains(row.title), "{path}");
         assert!(docs.text().contains(&path), "{path} is not on the page of all problems");
     }
-    // Nothing is loaded from elsewhere.
-    for word in ["http://", "https://", "<script"] {
-        assert!(!docs.text().contains(word), "{word}");
+    let page = docs.text();
+    for code in Code::all() {
+        let outcome = code.row().outcome;
+        let one = node
+            .ask_with("GET", &format!("/problems/{outcome}"), &[("authorization", "")], "")
+            .await;
+        let one = one.text();
+        assert!(one.contains(&format!("<title>Problem: {outcome}</title>")), "{one}");
+        assert!(one.contains("<h2>What to do</h2>") && !one.contains('`'), "{one}");
+    }
+    // Nothing is loaded from elsewhere, and no script stands in a page.
+    for word in
+        ["src=http", "href=http", "src=\"http", "href=\"http", "<style", " onclick", "javascript:"]
+    {
+        assert!(!page.contains(word), "{word}");
+    }
+    assert_eq!(
+        page.matches("<script").count(),
+        page.matches("<script src=/docs/docs.js></script>").count()
+    );
+    let policy = docs.header("content-security-policy").unwrap();
+    assert!(policy.contains("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert!(!page.contains('`'), "what the description has in backticks is code");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_page_of_routes_has_each_operation_with_who_may_ask_and_a_form() {
+    let node = Inside::new().await;
+    let page = node.ask_with("GET", "/docs", &[("authorization", "")], "").await.text();
+    let description = node.get("/openapi.json").await.json();
+    let paths = description["paths"].as_object().unwrap();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object().unwrap() {
+            let id = operation["operationId"].as_str().unwrap();
+            let (_, rest) = page
+                .split_once(&format!("<details id=\"{id}\">"))
+                .unwrap_or_else(|| panic!("{id}"));
+            let (shown, _) = rest.split_once("</details>").unwrap();
+            let form = format!("data-method={} data-path=\"{path}\"", method.to_uppercase());
+            assert!(shown.contains(&form) && shown.contains("Who may ask: "), "{id}");
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let field = format!("name=\"{}\"", parameter["name"].as_str().unwrap());
+                assert!(shown.contains(&field), "{id} {field}");
+            }
+            let body = operation.get("requestBody").is_some();
+            assert_eq!(shown.contains("<textarea"), body, "{id}");
+        }
+    }
+    let order: Vec<usize> = ["campaigns", "claims", "holds", "seats", "results", "operation"]
+        .map(|group| page.find(&format!("<h2 id=\"{group}\">")).unwrap())
+        .into();
+    assert!(order.is_sorted(), "{order:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_root_says_where_to_go() {
+    let node = Inside::new().await;
+    let ask = async |accept: &str| {
+        let headers = [("authorization", ""), ("accept", accept)];
+        node.ask_with("GET", "/", &headers, "").await
+    };
+    let page = ask("text/html,application/xhtml+xml,*/*;q=0.8").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    assert!(page.text().contains("href=/docs>"), "{}", page.text());
+    for accept in ["", "*/*", "application/json"] {
+        let answer = ask(accept).await;
+        assert_eq!((answer.status, answer.header("vary")), (200, Some("accept")));
+        for place in ["docs", "openapi", "ready"] {
+            let place = answer.json()[place].as_str().unwrap().to_owned();
+            let there = node.ask_with("GET", &place, &[("authorization", "")], "").await;
+            assert_eq!(there.status, 200, "{place}");
+        }
     }
 }
 

@@ -9,9 +9,9 @@ use firstcome_http::guard::token::{TokenKey, TokenKeys};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const SECRET: &str = "a-secret-that-has-thirty-two-bytes";
+pub(crate) const SECRET: &str = "a-secret-that-has-thirty-two-bytes";
 
-async fn node() -> Inside {
+pub(crate) async fn node() -> Inside {
     let mut tokens = TokenKeys::default();
     tokens.add("main", TokenKey::secret(SECRET).unwrap());
     let guards = Guards { tokens, ..Guards::default() };
@@ -22,18 +22,24 @@ async fn node() -> Inside {
 }
 
 impl Inside {
-    async fn mint(&self, key: &str, ask: Value) -> Answer {
+    pub(crate) async fn mint(&self, key: &str, ask: Value) -> Answer {
         let authorization = format!("Bearer {key}");
         let headers = [("authorization", authorization.as_str())];
         self.ask_with("POST", "/v1/tokens", &headers, ask.to_string()).await
     }
 
-    async fn token(&self, ask: Value) -> String {
+    pub(crate) async fn token(&self, ask: Value) -> String {
         let minted = self.mint("a-backend-key---", ask).await.says(201, "minted");
         minted["token"].as_str().unwrap().to_owned()
     }
 
-    async fn browser(&self, token: &str, method: &str, path: &str, body: &str) -> Answer {
+    pub(crate) async fn browser(
+        &self,
+        token: &str,
+        method: &str,
+        path: &str,
+        body: &str,
+    ) -> Answer {
         let authorization = format!("Bearer {token}");
         let mut headers = vec![("authorization", authorization.as_str())];
         if body.is_empty() {
@@ -43,7 +49,7 @@ impl Inside {
     }
 }
 
-fn claim(subject: &str) -> String {
+pub(crate) fn claim(subject: &str) -> String {
     json!({ "subject": subject }).to_string()
 }
 
@@ -363,9 +369,9 @@ fn a_page_may_call_where_its_origin_is_named() {
         assert_eq!(answer.header("vary"), Some("origin"));
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
     }
-    // A page that is not named is told nothing; neither is whoever is no page.
+    // A page that is not named reads nothing; neither is whoever is no page told about pages.
     let other = ("origin", "https://elsewhere.example");
-    ask("OPTIONS", claims, &[other, asks], None).refuses("method_not_allowed", "OPTIONS");
+    ask("OPTIONS", claims, &[other, asks], None).refuses("origin_not_allowed", other.1);
     for headers in [&[other][..], &[]] {
         let answer = ask("GET", "/v1/campaigns/drop", headers, None);
         assert_eq!((answer.status, answer.header("access-control-allow-origin")), (200, None));

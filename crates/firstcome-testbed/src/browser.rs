@@ -1,0 +1,148 @@
+//! A real browser: headless Chromium with a profile of its own, told what to do over a pipe.
+
+use crate::Folder;
+use crate::programs;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Names under which distributions have it.
+const PROGRAMS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+/// How long a test waits for the browser before it gives up.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A browser with one page. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Browser {
+    child: Child,
+    /// Closed, it ends the browser.
+    commands: Option<ChildStdin>,
+    answers: Receiver<Value>,
+    session: Value,
+    number: u64,
+    _profile: Folder,
+}
+
+impl Browser {
+    /// Opens a page; gives nothing where Chromium is missing and the test is skipped for that.
+    ///
+    /// # Panics
+    ///
+    /// Panics where Chromium is missing and `FIRSTCOME_SKIP_MISSING` does not name it, or where it does not start.
+    pub fn open(url: &str) -> Option<Self> {
+        let Some(program) = PROGRAMS.iter().find_map(|name| programs::find(name)) else {
+            programs::not_installed("chromium", "chromium");
+            return None;
+        };
+        let profile = Folder::new("browser");
+        // Chromium reads commands from descriptor 3 and answers on 4 (`--remote-debugging-pipe`); it ends with the pipe.
+        let script = "exec \"$0\" --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
+            --disable-background-networking --disable-component-update --disable-sync --mute-audio \
+            --remote-debugging-pipe --user-data-dir=\"$1\" about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1";
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).arg(&program).arg(profile.path());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the shell starts");
+        let out = child.stdout.take().expect("it is a pipe");
+        let commands = child.stdin.take();
+        let (tell, answers) = mpsc::channel();
+        // It ends with the browser, whose end of the pipe it reads.
+        thread::spawn(move || {
+            let pieces = BufReader::new(out).split(0).map_while(Result::ok);
+            let read = pieces.filter_map(|piece| serde_json::from_slice(&piece).ok());
+            for message in read {
+                if tell.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut browser =
+            Self { child, commands, answers, session: Value::Null, number: 0, _profile: profile };
+        let made = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
+        let attach = json!({"targetId": made["targetId"], "flatten": true});
+        browser.session = browser.ask("Target.attachToTarget", &attach)["sessionId"].clone();
+        browser.ask("Page.navigate", &json!({ "url": url }));
+        Some(browser)
+    }
+
+    /// Gives the value of an expression of JavaScript in the page, once its promise is kept; an error as its text.
+    ///
+    /// # Errors
+    ///
+    /// What the page threw.
+    ///
+    /// # Panics
+    ///
+    /// Panics where the browser does not answer.
+    pub fn evaluate(&mut self, expression: &str) -> Result<Value, String> {
+        let ask = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        let answer = self.ask("Runtime.evaluate", &ask);
+        match answer.get("exceptionDetails").or(answer.get("error")) {
+            None => Ok(answer["result"]["value"].clone()),
+            Some(why) => Err(why.to_string()),
+        }
+    }
+
+    /// Waits until an expression of JavaScript is true in the page.
+    ///
+    /// # Panics
+    ///
+    /// Panics where it is not after two minutes, and shows the page.
+    #[track_caller]
+    pub fn until(&mut self, condition: &str) {
+        let begun = Instant::now();
+        let mut last = Ok(Value::Null);
+        while begun.elapsed() < PATIENCE {
+            // While the page loads there may be no such element.
+            last = self.evaluate(&format!("Boolean({condition})"));
+            if last == Ok(Value::Bool(true)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let page = self.evaluate("document.documentElement.outerHTML");
+        panic!("{condition} is not so in the page: {last:?} in {page:?}");
+    }
+
+    /// Sends a command of the DevTools protocol; gives its result.
+    fn ask(&mut self, method: &str, parameters: &Value) -> Value {
+        self.number += 1;
+        let mut command = json!({"id": self.number, "method": method, "params": parameters});
+        if self.session.is_string() {
+            command["sessionId"] = self.session.clone();
+        }
+        let pipe = self.commands.as_mut().expect("the pipe is open");
+        pipe.write_all(format!("{command}\0").as_bytes()).expect("the browser reads");
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let message = self.answers.recv_timeout(left);
+            let message = message.unwrap_or_else(|why| panic!("{method} is not answered: {why}"));
+            if message["id"] == json!(self.number) {
+                return match message.get("error") {
+                    Some(error) => json!({ "error": error }),
+                    None => message["result"].clone(),
+                };
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        self.commands = None;
+        let end = Instant::now() + Duration::from_secs(10);
+        while Instant::now() < end {
+            if !matches!(self.child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        // It hangs: its children end when they lose it.
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
