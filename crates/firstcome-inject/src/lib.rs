@@ -112,6 +112,16 @@ pub enum Mistake {
     ExpiryBreaksRule,
     /// In the rules, when an entry is skipped.
     SkipForgetsNumber,
+    /// In the rules, when an operator bars a subject.
+    BarKeepsHolds,
+    /// In the rules, when an operator takes a bar back.
+    UnbarIgnored,
+    /// In the rules, when an operator cancels.
+    CancelBars,
+    /// In the rules, before a campaign is deleted.
+    DeleteWithResults,
+    /// In the rules, before a seat is changed.
+    ChangeSoldSeats,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -156,7 +166,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 52] = {
+    pub const ALL: [Self; 57] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -184,7 +194,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 52] = [
+const TABLE: [(Mistake, &str, &str); 57] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -237,6 +247,11 @@ const TABLE: [(Mistake, &str, &str); 52] = [
     (Mistake::ClaimBreaksRule, "claim_breaks_rule", "a claim in the campaign poison breaks an invariant of the rules"),
     (Mistake::ExpiryBreaksRule, "expiry_breaks_rule", "a hold that expires in the campaign poison breaks an invariant of the rules"),
     (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),
+    (Mistake::BarKeepsHolds, "bar_keeps_holds", "a subject that is barred keeps its live holds"),
+    (Mistake::UnbarIgnored, "unbar_ignored", "a bar that is taken back stays"),
+    (Mistake::CancelBars, "cancel_bars", "an operator's cancel keeps its subject out in campaigns of level 3 as well"),
+    (Mistake::DeleteWithResults, "delete_with_results", "a campaign that has results is deleted"),
+    (Mistake::ChangeSoldSeats, "change_sold_seats", "a seat that somebody has is changed after the opening"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

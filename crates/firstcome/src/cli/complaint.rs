@@ -94,6 +94,18 @@ impl Complaint {
         self
     }
 
+    /// Says whether it is a refusal of the server with this outcome.
+    pub(super) fn is(&self, outcome: &str) -> bool {
+        self.document.as_ref().is_some_and(|document| document["outcome"] == outcome)
+    }
+
+    /// Gives the document that stands on stdout with --json.
+    #[must_use]
+    pub(super) fn document(mut self, document: Value) -> Self {
+        self.document = Some(document);
+        self
+    }
+
     /// Gives it the code that verbs use which pass on a command's codes, unless it has one of those already.
     #[cfg(feature = "locks")]
     #[must_use]
@@ -113,7 +125,7 @@ impl Complaint {
         if json {
             let changed = if self.exit == Exit::Unknown { "unknown" } else { "no" };
             let own = || json!({"error": self.sentence, "hint": self.hint, "changed": changed});
-            out::json(&self.document.clone().unwrap_or_else(own));
+            out::bad_news(&self.document.clone().unwrap_or_else(own));
         }
         self.exit.code()
     }
@@ -186,6 +198,14 @@ fn advice(outcome: &str) -> Option<&'static str> {
         "pool_required" => "name the pool with --pool; `firstcome campaign show` lists them",
         "already_cancelled" => {
             "this campaign lets nobody claim again after a cancel (--claim-again at its creation does)"
+        }
+        "barred" => "`firstcome unbar` takes that back; `firstcome bars` lists who is barred",
+        "not_admitted" => {
+            "this campaign was made before level 3 of the space: there an operator's cancel bars, for good"
+        }
+        "has_results" => "`firstcome campaign close` and `firstcome campaign archive` end it",
+        "level_too_low" => {
+            "`firstcome nodes raise-level` raises the space, for good: make a backup first"
         }
         "not_open" => "`firstcome campaign show` tells when it opens",
         "paused" => "`firstcome campaign resume` lets it go on",

@@ -1,23 +1,26 @@
-//! `results`: who won, in order, in the shape the next program wants.
+//! `results`: what happened, in order.
 
-use clap::{Args, ValueEnum};
-use serde_json::{Value, json};
+use clap::Args;
 
 use super::complaint::{Complaint, Exit};
-use super::connect::{ServerArgs, table, yes};
+use super::connect::{ServerArgs, yes};
+use super::lines::{Paper, ShapeArgs};
 use super::out;
-use firstcome_api::result::without_formula;
-use firstcome_client::{Ask, ResultFormat, ResultLine, ResultPage, ResultRange};
+use firstcome_api::result::RESULT_COLUMNS;
+use firstcome_client::{Ask, ResultFormat, ResultPage, ResultRange};
 
 /// Options of `results`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
+Results are what happened, in order: claims won, claims cancelled, refunds due, seats moved. A claim that was \
+cancelled later is still there. Who has what now is `firstcome winners`.
+
 Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps; \
 ranks have none.
 
 Examples:
   firstcome results spring
-  firstcome results spring --all --format csv > winners.csv
+  firstcome results spring --all --format csv > results.csv
   firstcome results spring --after 1000 --limit 100 --json")]
 pub(super) struct ResultsArgs {
     /// The campaign.
@@ -31,40 +34,24 @@ pub(super) struct ResultsArgs {
     /// All of them, page by page.
     #[arg(long)]
     all: bool,
-    /// How to print them; --json is short for json.
-    #[arg(long, value_enum, default_value_t = Shape::Table)]
-    format: Shape,
-    /// In CSV, cells that begin with = + - @ tab or CR as they are: a spreadsheet takes them for formulas.
-    #[arg(long)]
-    raw: bool,
+    #[command(flatten)]
+    shape: ShapeArgs,
     #[command(flatten)]
     server: ServerArgs,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Shape {
-    /// For people.
-    Table,
-    /// With a header line, RFC 4180.
-    Csv,
-    /// One document.
-    Json,
-    /// One document a line.
-    Ndjson,
-}
-
 pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
-    let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
     let mut client = args.server.client()?;
     let mut after = args.after;
-    let mut paper = Paper::new(shape, args.raw);
+    let hidden = ["campaign", "moved_from"];
+    let mut paper = Paper::new(&args.shape, json, "results", &RESULT_COLUMNS, &hidden);
     let limit = if args.all { 10_000 } else { args.limit };
     let next = loop {
         let ask = Ask::results(&args.campaign, ResultRange { after, limit }, ResultFormat::Json);
         let (page, raw) = yes(client.ask::<ResultPage>(ask).await?)?;
-        let lines = raw["results"].as_array().cloned().unwrap_or_default();
-        for (line, raw) in page.results.iter().zip(lines) {
-            paper.put(line, raw);
+        let documents = raw["results"].as_array().cloned().unwrap_or_default();
+        for (line, document) in page.results.into_iter().zip(documents) {
+            paper.put(line.cells(), document);
         }
         match page.next {
             Some(next) if args.all && next > after => after = next,
@@ -76,68 +63,4 @@ pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint
         out::talk(format!("there are more: --after {next}, or --all"));
     }
     Ok(Exit::Yes)
-}
-
-/// Prints results as they come; only the table and the one document wait for the end.
-struct Paper {
-    shape: Shape,
-    raw: bool,
-    table: comfy_table::Table,
-    documents: Vec<Value>,
-}
-
-const COLUMNS: [&str; 10] =
-    ["number", "kind", "pool", "rank", "subject", "at", "by", "reason", "unit", "hold"];
-
-impl Paper {
-    fn new(shape: Shape, raw: bool) -> Self {
-        if shape == Shape::Csv {
-            out::data(COLUMNS.join(","));
-        }
-        Self { shape, raw, table: table(&COLUMNS), documents: Vec::new() }
-    }
-
-    fn put(&mut self, line: &ResultLine, raw: Value) {
-        match self.shape {
-            Shape::Table => drop(self.table.add_row(cells(line))),
-            Shape::Csv => {
-                let cell = |cell| if self.raw { cell } else { without_formula(cell) };
-                out::data(cells(line).map(|text| csv_cell(&cell(text))).join(","));
-            }
-            Shape::Json => self.documents.push(raw),
-            Shape::Ndjson => out::json(&raw),
-        }
-    }
-
-    fn end(self, next: Option<u64>) {
-        match self.shape {
-            Shape::Table => out::line(self.table),
-            Shape::Json => out::json(&json!({"results": self.documents, "next": next})),
-            Shape::Csv | Shape::Ndjson => {}
-        }
-    }
-}
-
-fn cells(line: &ResultLine) -> [String; 10] {
-    let optional = |text: &Option<String>| text.clone().unwrap_or_default();
-    [
-        line.number.to_string(),
-        line.kind.to_string(),
-        line.pool.clone(),
-        line.rank.to_string(),
-        line.subject.clone(),
-        line.at.clone(),
-        line.by.as_deref().unwrap_or_default().to_owned(),
-        optional(&line.reason),
-        optional(&line.unit),
-        optional(&line.hold),
-    ]
-}
-
-fn csv_cell(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    } else {
-        text.to_owned()
-    }
 }

@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
+mod bars;
 mod campaigns;
+mod cancels;
 mod configuration;
 mod floods;
 mod scene;
@@ -13,3 +15,4 @@ mod trouble;
 mod trust;
 #[cfg(feature = "redis")]
 mod unfit;
+mod winners;

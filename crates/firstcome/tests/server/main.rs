@@ -5,8 +5,10 @@
 
 mod bad_input;
 mod bad_luck;
+mod bars;
 mod buyers;
 mod crowds;
+mod deleting;
 mod description;
 mod documented;
 mod eligibility;
@@ -37,6 +39,7 @@ mod postgres;
 mod process;
 mod raised;
 mod rates;
+mod reseating;
 mod results;
 mod settling;
 mod steering;
@@ -46,4 +49,5 @@ mod stuck;
 mod team;
 mod time;
 mod tokens;
+mod winners;
 mod wire;

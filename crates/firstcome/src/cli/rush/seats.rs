@@ -47,6 +47,7 @@ pub(super) async fn run(
     let limit = raw["limits"]["campaign"].as_u64().and_then(|limit| u32::try_from(limit).ok());
     let (map, _) = yes(client.ask::<SeatMap>(Ask::seats(&campaign, &pool, false)).await?)?;
     let rows: Vec<_> = map.rows.iter().map(|row| row.seat_names()).collect();
+    let made = (args.create.is_some() && !args.keep).then(|| campaign.clone());
     let plan = Plan {
         servers,
         key,
@@ -99,7 +100,11 @@ pub(super) async fn run(
         }
         ControlFlow::Continue(())
     })
-    .await?;
+    .await;
+    if let Some(made) = made {
+        super::put_away(&mut client, &made).await;
+    }
+    let report = report?;
     if json {
         out::json(&report.json());
     } else {
