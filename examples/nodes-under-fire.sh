@@ -157,7 +157,7 @@ comes_back() {
 
 # --- the flood
 
-"$firstcome" rush "${urls[@]}" --create 20000 --campaign fire --rate 1000 --requests 100000000 \
+"$firstcome" rush "${urls[@]}" --create 20000 --keep --campaign fire --rate 1000 --requests 100000000 \
     --subjects 30000 --connections 64 --cut 0.01 --repeat 0.3 --patience 90s --seed "$seed" \
     --duration "${seconds}s" >"$folder/rush.out" 2>"$folder/rush.err" &
 pid[rush]=$!

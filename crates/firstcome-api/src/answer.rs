@@ -219,6 +219,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::PoolRequired           => (S::BAD_REQUEST,          NO,       "The campaign has several pools: name one"),
         Refusal::AlreadyCancelled       => (S::CONFLICT,             NO,       "The subject cancelled, and nobody may claim again here"),
         Refusal::NotAdmitted            => (S::FORBIDDEN,            NO,       "The operator cancelled a claim of this subject"),
+        Refusal::Barred                 => (S::FORBIDDEN,            NO,       "An operator barred this subject from the campaign"),
         Refusal::Paused                 => (S::CONFLICT,             LATER,    "The campaign is paused"),
         Refusal::NotOpen { .. }         => (S::CONFLICT,             LATER,    "The campaign has not opened yet"),
         Refusal::Closed                 => (S::GONE,                 NO,       "The campaign is over"),
@@ -247,7 +248,9 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::AlreadyConfirmed       => (S::CONFLICT,             NO,       "The units are the subject's for good already"),
         Refusal::NotHeld                => (S::CONFLICT,             NO,       "The unit is not held"),
         Refusal::NotSeated              => (S::CONFLICT,             NO,       "The pool has no seats"),
-        Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY, NO,       "A seat or an area cannot be added"),
+        Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY, NO,       "A seat or an area cannot be as wanted"),
+        Refusal::TooManyBars            => (S::CONFLICT,             NO,       "As many subjects are barred from the campaign as may be"),
+        Refusal::HasResults             => (S::CONFLICT,             NO,       "The campaign has results: it can be archived, not deleted"),
     };
     Row { outcome: refusal.as_str(), status, retry, retry_after, effect: Effect::None, title }
 }

@@ -138,6 +138,20 @@ pub struct OperatorDone {
     pub decided: Cow<'static, str>,
 }
 
+/// A campaign that is gone; its name is free.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct Deleted {
+    /// `deleted`.
+    pub outcome: Cow<'static, str>,
+    /// The campaign.
+    pub campaign: String,
+    /// The position this is as of.
+    pub position: String,
+    /// `journal`, or `replica` when this node's state was enough.
+    pub decided: Cow<'static, str>,
+}
+
 /// A pool whose capacity could not go down as far as asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClampedView))]

@@ -59,6 +59,12 @@ pub struct Claim {
     pub pool: String,
     /// The rank in the pool.
     pub rank: u32,
+    /// The unit of a seated pool that it is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// The id of the hold it came from, if it came from one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hold: Option<String>,
     /// When it was won.
     pub at: String,
     /// How it was undone; null while it is live.
@@ -101,6 +107,10 @@ pub struct Cancelled {
     pub by: Cow<'static, str>,
     /// When it was undone the first time.
     pub at: String,
+    /// Whether the subject is kept out of the campaign now: by a bar, or, in a campaign made before level 3, by an
+    /// operator's cancel.
+    #[serde(default)]
+    pub kept_out: bool,
     /// The position this is as of.
     pub position: String,
     /// `journal`, or `replica` when this node's state was enough.

@@ -5,6 +5,7 @@
 //! different versions understand each other. A request with a field that is not known is refused.
 
 pub mod answer;
+pub mod bar;
 pub mod campaign;
 pub mod claim;
 pub mod clock_text;
@@ -18,3 +19,4 @@ pub mod seat_map;
 pub mod subject;
 pub mod token;
 pub mod unseen;
+pub mod winner;

@@ -42,7 +42,7 @@ pub struct Problem<'a> {
 }
 
 /// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
-pub const EXTRA: [(&str, &str, &str); 17] = [
+pub const EXTRA: [(&str, &str, &str); 20] = [
     ("campaign", "string", "The campaign it is about."),
     ("pool", "string", "Of seats that came with a campaign, the pool they were for."),
     ("subject", "string", "Of `refund_due`, whose hold it was."),
@@ -55,7 +55,10 @@ pub const EXTRA: [(&str, &str, &str); 17] = [
     ("errors", "errors", "Of `bad_seat`, what is wrong, by line."),
     ("level", "integer", "Of `level_too_low`, the level of the space."),
     ("needed", "integer", "Of `level_too_low`, the level that is needed."),
-    ("reason", "string", "Of `not_eligible`, what the team's own service said."),
+    ("reason", "string", "Of `not_eligible`, what the team's own service said; of `barred`, why."),
+    ("barred_at", "string", "Of `barred`, since when."),
+    ("barred_by", "string", "Of `barred`, the name of the key it was done with."),
+    ("free_name", "string", "Of a PUT on an archived name, one that nobody has used."),
     ("limit", "string", "Of `too_many_requests` and `too_many_streams`, which limit."),
     (
         "retry_after_ms",

@@ -38,6 +38,42 @@ pub struct ResultLine {
     pub moved_from: Option<String>,
 }
 
+/// The columns of results as a table, wherever one is written.
+pub const RESULT_COLUMNS: [&str; 12] = [
+    "number",
+    "kind",
+    "campaign",
+    "pool",
+    "rank",
+    "subject",
+    "at",
+    "by",
+    "reason",
+    "unit",
+    "hold",
+    "moved_from",
+];
+
+impl ResultLine {
+    /// Gives the cells of its row, by [`RESULT_COLUMNS`].
+    pub fn cells(self) -> [String; 12] {
+        [
+            self.number.to_string(),
+            self.kind.into_owned(),
+            self.campaign,
+            self.pool,
+            self.rank.to_string(),
+            self.subject,
+            self.at,
+            self.by.unwrap_or_default().into_owned(),
+            self.reason.unwrap_or_default(),
+            self.unit.unwrap_or_default(),
+            self.hold.unwrap_or_default(),
+            self.moved_from.unwrap_or_default(),
+        ]
+    }
+}
+
 /// A run of results.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ResultsView))]

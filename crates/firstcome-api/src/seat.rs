@@ -1,4 +1,4 @@
-//! Seats and areas of a seated pool: imported, blocked, moved.
+//! Seats and areas of a seated pool: imported, changed, blocked, moved.
 
 use crate::hold::PickRequest;
 use serde::{Deserialize, Serialize};
@@ -113,6 +113,45 @@ pub struct MoveRequest {
     pub to: String,
     /// 1 to 256 bytes.
     pub reason: String,
+}
+
+/// What is to be changed of a seat. What is left out stays.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct SeatChangeRequest {
+    /// Its name, as it is.
+    pub name: String,
+    /// Its new name: 1 to 64 bytes. A name that a seat was added with is never another seat's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub new_name: Option<String>,
+    /// Its new grade.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grade: Option<String>,
+    /// Its new price, in the smallest unit of `currency`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price_minor: Option<i64>,
+    /// Three capital letters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub currency: Option<String>,
+}
+
+/// Seats that are as they were wanted.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct SeatsChanged {
+    /// `seats_changed`.
+    pub outcome: Cow<'static, str>,
+    /// The campaign.
+    pub campaign: String,
+    /// The pool.
+    pub pool: String,
+    /// How many seats are other than they were.
+    pub seats: u32,
+    /// The position this is as of.
+    pub position: String,
+    /// `journal`, or `replica` when this node's state was enough.
+    pub decided: Cow<'static, str>,
 }
 
 /// How many units stand otherwise now.

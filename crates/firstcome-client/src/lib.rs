@@ -17,13 +17,17 @@ use serde_json::Value;
 
 pub use address::{Server, encode_segment};
 pub use failure::Failure;
-pub use firstcome_api::campaign::{Campaign, CampaignList, CampaignPool, OperatorDone};
+pub use firstcome_api::bar::{BarLifted, BarPage, BarSet};
+pub use firstcome_api::campaign::{Campaign, CampaignList, CampaignPool, Deleted, OperatorDone};
 pub use firstcome_api::claim::{Cancelled, Claim, SubjectClaims};
 pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer};
 pub use firstcome_api::result::{ResultLine, ResultPage};
-pub use firstcome_api::seat::{Imported, SeatsBlocked, SeatsMoved};
+pub use firstcome_api::seat::{
+    Imported, SeatChangeRequest, SeatsBlocked, SeatsChanged, SeatsMoved,
+};
 pub use firstcome_api::seat_map::SeatMap;
 pub use firstcome_api::subject::Subject;
+pub use firstcome_api::winner::{WinnerLine, WinnerPage};
 pub use picks::{HoldStep, Picks};
 pub use problem::Problem;
 pub use routes::{Ask, CancelAsk, Match, ResultFormat, ResultRange};

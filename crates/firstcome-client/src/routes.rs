@@ -1,7 +1,9 @@
 //! The routes a client uses, one request each.
 
+use firstcome_api::bar::BarRequest;
 use firstcome_api::claim::ClaimRequest;
 use firstcome_api::hold::{HoldRequest, PickRequest};
+use firstcome_api::seat::SeatChangeRequest;
 use firstcome_api::token::TokenRequest;
 use serde::Serialize;
 use serde_json::Value;
@@ -66,7 +68,7 @@ pub struct CancelAsk {
 /// Which results.
 #[derive(Debug, Clone, Copy)]
 pub struct ResultRange {
-    /// Results with a greater number.
+    /// Results with a greater number, or winners with a greater rank.
     pub after: u64,
     /// At most so many.
     pub limit: u64,
@@ -131,6 +133,43 @@ impl Ask {
         ask
     }
 
+    /// Removes a campaign that has no result.
+    pub fn delete_campaign(campaign: &str, id: &str) -> Self {
+        let mut ask = Self::change("DELETE", campaign_path(campaign));
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
+    /// Keeps a subject from having anything more of a campaign.
+    pub fn bar(campaign: &str, subject: &str, reason: &str, id: &str) -> Self {
+        let mut ask = Self::change("POST", format!("{}/bars", campaign_path(campaign)));
+        ask.body = written(&BarRequest { subject: subject.into(), reason: reason.into() });
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
+    /// Takes a bar back.
+    pub fn unbar(campaign: &str, subject: &str, id: &str) -> Self {
+        let path = format!("{}/bars/{}", campaign_path(campaign), encode_segment(subject));
+        let mut ask = Self::change("DELETE", path);
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
+    /// Reads who is barred, beyond a number.
+    pub fn bars(campaign: &str, range: ResultRange) -> Self {
+        let path = campaign_path(campaign);
+        Self::get(format!("{path}/bars?after={}&limit={}", range.after, range.limit))
+    }
+
+    /// Changes up to 4,000 seats of a seated pool.
+    pub fn change_seats(campaign: &str, pool: &str, seats: &[SeatChangeRequest], id: &str) -> Self {
+        let mut ask = Self::change("PATCH", format!("{}/seats", pool_path(campaign, pool)));
+        ask.body = written(&seats);
+        ask.headers.push(("idempotency-key", id.to_owned()));
+        ask
+    }
+
     /// Claims a unit for a subject.
     pub fn claim(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
         let mut ask = Self::change("POST", format!("{}/claims", campaign_path(campaign)));
@@ -155,9 +194,8 @@ impl Ask {
         if let Some(reason) = &cancel.reason {
             path.push_str(&format!("&reason={}", encode_segment(reason)));
         }
-        if cancel.by_subject {
-            path.push_str("&by=subject");
-        }
+        // Never left to the role of the key: it would do another thing than was asked.
+        path.push_str(if cancel.by_subject { "&by=subject" } else { "&by=operator" });
         Self::change("DELETE", path)
     }
 
@@ -248,6 +286,16 @@ impl Ask {
         };
         ask.headers.push(("accept", accept.to_owned()));
         ask
+    }
+
+    /// Reads who has what now in a pool, beyond a rank; the pool may be left out where there is one.
+    pub fn winners(campaign: &str, pool: Option<&str>, range: ResultRange) -> Self {
+        let path = campaign_path(campaign);
+        let mut path = format!("{path}/winners?after={}&limit={}", range.after, range.limit);
+        if let Some(pool) = pool {
+            path.push_str(&format!("&pool={}", encode_segment(pool)));
+        }
+        Self::get(path)
     }
 
     /// Has a subject token minted.

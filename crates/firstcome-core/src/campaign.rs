@@ -6,8 +6,10 @@
 //! | `hold`, `confirm` | rules of holds |
 //! | `select`, `choose`, `limits` | which units a command means, which it gets, and how many a subject may have |
 //! | `operate` | adding, blocking and moving seats |
+//! | `bar` | barring a subject |
 //! | `look` | reading |
 
+mod bar;
 mod choose;
 mod claim;
 mod confirm;
@@ -17,6 +19,7 @@ mod look;
 mod operate;
 mod select;
 
+use crate::bars::Bars;
 use crate::command::{Pick, Steer};
 use crate::hold::UnitId;
 use crate::holds::Holds;
@@ -102,8 +105,10 @@ pub struct Campaign {
     /// Results of this campaign that are not settled.
     pub(crate) unsettled: u64,
     pub(crate) pools: Vec<Pool>,
-    /// Subjects whose claim the operator cancelled.
+    /// Subjects whose claim the operator cancelled, in campaigns made before level 3.
     pub(crate) barred: BTreeSet<Box<str>>,
+    /// Subjects that the operator barred.
+    pub(crate) bars: Bars,
     pub(crate) holding: HoldSettings,
     pub(crate) holds: Holds,
     /// Refunds that became due, in order: results point at them by their number, from 1.
@@ -155,6 +160,21 @@ pub struct ResultRow<'a> {
     pub moved: Option<&'a Moved>,
 }
 
+/// A claim that stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Winner<'a> {
+    /// Its rank in its pool.
+    pub rank: u32,
+    /// Who has it.
+    pub subject: &'a str,
+    /// When it was won.
+    pub at: Timestamp,
+    /// The unit of a seated pool that the subject has now.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+}
+
 impl<'a> ResultRow<'a> {
     /// Gives the unit that became free by a move.
     pub fn moved_from(&self) -> Option<&'a str> {
@@ -194,6 +214,7 @@ impl Campaign {
             unsettled: 0,
             pools: wanted.pools.iter().map(Pool::new).collect(),
             barred: BTreeSet::new(),
+            bars: Bars::new(),
             holding: wanted.holding.clone(),
             holds: Holds::new(),
             refunds: Vec::new(),
@@ -295,13 +316,13 @@ impl Campaign {
     /// Gives about how many bytes of memory the campaign takes: a sum over its pools.
     pub fn memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::memory).sum();
-        self.own_memory() + pools + self.holds.memory()
+        self.own_memory() + pools + self.holds.memory() + self.bars.memory()
     }
 
     /// Gives [`Campaign::memory`] by looking at everything.
     pub(crate) fn walked_memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::walked_memory).sum();
-        self.own_memory() + pools + self.holds.walked_memory()
+        self.own_memory() + pools + self.holds.walked_memory() + self.bars.walked_memory()
     }
 
     /// Counts the bytes of its seats once more.
@@ -316,6 +337,12 @@ impl Campaign {
 
     fn has_opened(&self, at: Timestamp) -> bool {
         self.opens_at.is_some_and(|opens_at| opens_at <= at)
+    }
+
+    /// Says whether something of it left the system: then its name is never used again.
+    pub fn has_results(&self) -> bool {
+        let given = self.pools.iter().any(|pool| pool.last_rank() > 0);
+        given || !self.refunds.is_empty() || !self.moves.is_empty()
     }
 
     /// Changes the campaign to what is wanted.
@@ -419,7 +446,9 @@ impl Campaign {
                 self.closed_at = Some(at);
                 self.changed(Vec::new())
             }
-            Steer::Archive { .. } => unreachable!("the state archives: the campaign leaves it"),
+            Steer::Archive { .. } | Steer::Delete => {
+                unreachable!("the state's to do: the campaign leaves it")
+            }
         }
     }
 

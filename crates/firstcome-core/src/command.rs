@@ -3,6 +3,7 @@
 //! A *body* is what a node writes into one entry of the journal: who it is, which of its batches
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
+mod bars;
 mod content;
 mod encoded;
 mod field;
@@ -18,7 +19,7 @@ pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head, level_of};
 pub use write::BodyWriter;
 
-use crate::hall::Chunk;
+use crate::hall::{Chunk, SeatChange};
 use crate::outcome::By;
 use crate::settings::Settings;
 
@@ -57,6 +58,8 @@ pub enum Steer {
         /// Whether results that no ledger has may go.
         drop_unsettled: bool,
     },
+    /// Be gone, and its name free again: one without a result. From level 3 on.
+    Delete,
 }
 
 /// What a node knew when it wrote this: its digest at a position.
@@ -231,6 +234,37 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
+    /// Changes seats of a seated pool that nobody has had: all of them or none. From level 3 on.
+    ChangeSeats {
+        /// The campaign.
+        campaign: &'a str,
+        /// The pool.
+        pool: &'a str,
+        /// What is to be changed of each: 1 to 4,000 seats.
+        seats: Vec<SeatChange<'a>>,
+        /// Who gave it.
+        order: Order<'a>,
+    },
+    /// Keeps a subject from having anything more of a campaign. From level 3 on.
+    Bar {
+        /// The campaign.
+        campaign: &'a str,
+        /// Who is kept out.
+        subject: &'a str,
+        /// Why: 0 to 256 bytes.
+        reason: &'a str,
+        /// Who gave it.
+        order: Order<'a>,
+    },
+    /// Takes a bar back. From level 3 on.
+    Unbar {
+        /// The campaign.
+        campaign: &'a str,
+        /// Who is let in again.
+        subject: &'a str,
+        /// Who gave it.
+        order: Order<'a>,
+    },
     /// Raises the space to a level, which stands in the body as well.
     Raise {
         /// The level: 2 to [`LEVEL`](crate::LEVEL).
@@ -270,6 +304,9 @@ impl<'a> Command<'a> {
             | Self::Hold { campaign, .. }
             | Self::Seats { campaign, .. }
             | Self::Block { campaign, .. }
+            | Self::ChangeSeats { campaign, .. }
+            | Self::Bar { campaign, .. }
+            | Self::Unbar { campaign, .. }
             | Self::Move { campaign, .. } => Some(campaign),
             Self::Change { step, .. }
             | Self::Extend { step, .. }

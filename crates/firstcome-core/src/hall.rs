@@ -8,6 +8,7 @@
 //! |---|---|
 //! | [`settings`] | what an operator says of seats and areas, and why it may be refused |
 //! | `add` | taking them in, all or nothing |
+//! | `change` | other names, grades and prices of seats that are there |
 //! | [`standing`] | free, held, confirmed, blocked, and their counts |
 //! | [`best`] | the best seats there are |
 //! | [`orphan`] | the single seat nobody would want |
@@ -23,6 +24,8 @@ mod add;
 mod apart;
 pub mod best;
 pub mod bytes;
+mod change;
+mod changed;
 mod criteria;
 mod freed;
 mod interned;
@@ -36,12 +39,14 @@ pub mod standing;
 
 pub use best::{Best, NoBest};
 pub use bytes::Chunk;
+pub use change::SeatChange;
 pub use orphan::Orphans;
 pub use settings::{AreaSettings, BadSeat, Price, SeatSettings, Unfit};
 pub use standing::{Counts, Kind, Standing, Standings};
 
 use crate::index::SubjectIndex;
 use crate::names::PieceName;
+use change::Changes;
 use freed::Freed;
 use interned::Interned;
 use row::Row;
@@ -156,6 +161,7 @@ pub struct Hall {
     /// Where the last run came from while a hall is being restored.
     last_piece: Option<PieceName>,
     freed: Freed,
+    changes: Changes,
     /// Bytes of what only changes when seats are added.
     added: usize,
 }
@@ -187,6 +193,7 @@ impl Hall {
             by_grade: vec![Counts::default()],
             last_piece: None,
             freed: Freed::default(),
+            changes: Changes::default(),
             added: 0,
         }
     }
@@ -221,10 +228,11 @@ impl Hall {
         self.groups.len() as u32
     }
 
-    /// Gives a seat as it was added.
+    /// Gives a seat as it is now.
     pub fn seat(&self, seat: u32) -> SeatSettings<'_> {
         let known = &self.seats[seat as usize];
         let row = &self.rows[known.row as usize];
+        let own = self.run(seat).own(seat);
         SeatSettings {
             section: self.sections.get(row.section),
             row: &row.name,
@@ -236,7 +244,8 @@ impl Hall {
             companion: known.marks & COMPANION != 0,
             for_sale: known.is_for_sale(),
             group: self.groups.get(known.group as usize).map_or("", |group| &*group.name),
-            ..self.run(seat).own(seat)
+            name: self.changes.name(seat).unwrap_or(own.name),
+            ..own
         }
     }
 
@@ -356,12 +365,13 @@ impl Hall {
 
     /// Gives about how many bytes of memory the hall takes, as of the last seats that were added.
     pub fn memory(&self) -> usize {
-        self.added + self.standings.memory() + self.names.memory()
+        self.added + self.standings.memory() + self.names.memory() + self.changes.memory()
     }
 
     /// Gives [`Hall::memory`] by looking at every row.
     pub(crate) fn walked_memory(&self) -> usize {
-        self.added_memory() + self.standings.memory() + self.names.walked_memory()
+        let named = self.names.walked_memory() + self.changes.walked_memory();
+        self.added_memory() + self.standings.memory() + named
     }
 
     /// Counts the bytes once more after seats were added.
@@ -388,7 +398,10 @@ impl Hall {
 
     fn name_bytes(&self, unit: Unit) -> &[u8] {
         match unit {
-            Unit::Seat(seat) => self.run(seat).name(seat),
+            Unit::Seat(seat) => match self.changes.name(seat) {
+                Some(name) => name.as_bytes(),
+                None => self.run(seat).name(seat),
+            },
             Unit::Area(area) => self.areas[usize::from(area)].name.as_bytes(),
             Unit::Group(group) => self.groups[group as usize].name.as_bytes(),
         }

@@ -12,6 +12,7 @@
 //! | [`campaign`] | one campaign, and the rules of every command on it |
 //! | [`pool`] | a pool: its capacity, and its claims by rank |
 //! | [`hold`] | one hold: its subject, its units and its deadline |
+//! | [`bars`] | the subjects that an operator barred from a campaign |
 //! | [`hall`] | the seats of one pool: seats, areas and groups, and the status of each |
 //! | [`command`] | commands: what can be asked, and how it is stored |
 //! | [`outcome`] | outcomes: what can be answered, with its stable strings |
@@ -22,6 +23,7 @@
 //! | [`wire`] | numbers and byte strings as they are stored |
 //! | [`limits`] | every maximum, on one page |
 
+pub mod bars;
 pub mod campaign;
 pub mod command;
 mod context;

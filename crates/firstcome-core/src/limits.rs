@@ -8,6 +8,8 @@ pub const SUBJECT_BYTES: usize = 255;
 pub const TITLE_BYTES: usize = 256;
 /// Bytes in the reason an operator gives for a cancel: 0 to this many.
 pub const REASON_BYTES: usize = 256;
+/// Subjects barred from one campaign.
+pub const BARS: usize = 100_000;
 /// Bytes in the id of an operator command: 1 to this many.
 pub const COMMAND_ID_BYTES: usize = 64;
 /// Bytes in the name of the key that gave an operator command: 1 to this many.

@@ -16,7 +16,7 @@ use std::fmt;
 pub enum By {
     /// The subject's own.
     Subject,
-    /// The operator's, who also keeps the subject out from then on.
+    /// The operator's; in campaigns made before level 3 it also keeps the subject out from then on.
     Operator,
 }
 
@@ -240,6 +240,25 @@ pub enum Outcome {
     },
     /// A unit was exchanged for another.
     Moved(Box<Move>),
+    /// Seats are as they were wanted.
+    SeatsChanged {
+        /// How many are other than they were.
+        seats: u32,
+    },
+    /// A subject may have nothing more of a campaign. Asking again gives the moment of the first time.
+    BarSet {
+        /// Since when.
+        at: Timestamp,
+        /// How many live holds of the subject ended.
+        holds: u32,
+    },
+    /// A subject is not barred.
+    BarLifted {
+        /// Whether it was barred before.
+        was_barred: bool,
+    },
+    /// A campaign is gone, and its name is free.
+    Deleted,
     /// The rules say no, and nothing changed.
     Refused(Refusal),
     /// The rules say no about a hold or units, and nothing changed.
@@ -275,13 +294,17 @@ impl Outcome {
             Self::Blocked { .. } => "blocked",
             Self::Unblocked { .. } => "unblocked",
             Self::Moved(_) => "moved",
+            Self::SeatsChanged { .. } => "seats_changed",
+            Self::BarSet { .. } => "bar_set",
+            Self::BarLifted { .. } => "bar_lifted",
+            Self::Deleted => "deleted",
             Self::Refused(refusal) => refusal.as_str(),
             Self::RefusedFor(named) => named.refusal.as_str(),
         }
     }
 
     /// Every string of an outcome that is not a refusal, once.
-    pub const YES: [&'static str; 19] = [
+    pub const YES: [&'static str; 23] = [
         "won",
         "already_won",
         "cancelled",
@@ -301,6 +324,10 @@ impl Outcome {
         "blocked",
         "unblocked",
         "moved",
+        "seats_changed",
+        "bar_set",
+        "bar_lifted",
+        "deleted",
     ];
 
     /// Says whether the rules said no.

@@ -5,6 +5,7 @@
 //! time, at most 256 KiB each, and the manifest last. A piece is named by its content, so a sealed
 //! segment is written once in its life, whatever the number of snapshots.
 
+mod bars;
 mod finish;
 mod freeze;
 mod holds;
@@ -198,4 +199,5 @@ mod field {
     pub(super) const HOLD: u32 = 11;
     pub(super) const REFUND: u32 = 12;
     pub(super) const MOVED: u32 = 13;
+    pub(super) const BAR: u32 = 14;
 }

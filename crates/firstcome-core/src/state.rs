@@ -5,6 +5,7 @@ mod guarded;
 #[cfg(test)]
 mod last_numbers;
 mod look;
+mod orders;
 mod remains;
 mod skip;
 
@@ -14,14 +15,13 @@ pub(crate) use skip::Skips;
 pub use skip::{BadSkip, Skip};
 
 use crate::campaign::{Campaign, HoldRequest};
-use crate::command::{Command, Expect, Order, Steer};
+use crate::command::Command;
 use crate::context::{ApplyContext, Deadlines, NewResult, NewResults};
-use crate::dedup::{Answered, Batches, Known, Orders};
+use crate::dedup::{Batches, Orders};
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
 use crate::names::{NodeId, SpaceId};
 use crate::outcome::{Missing, Outcome, Refusal};
 use crate::results::{Kind, Record, Results};
-use crate::settings::Settings;
 use crate::time::Timestamp;
 use count::Counts;
 use firstcome_inject::{Mistake, inject};
@@ -273,6 +273,23 @@ impl State {
                     })
                 })
             }
+            Command::ChangeSeats { campaign, pool, seats, order } => {
+                self.order(command, *order, |state| {
+                    let at = state.stamp.at;
+                    let change = |campaign: &mut Campaign| campaign.change_seats(at, pool, seats);
+                    state.on_campaign(campaign, |campaign, _| change(campaign))
+                })
+            }
+            Command::Bar { campaign, subject, reason, order } => {
+                self.order(command, *order, |state| {
+                    state.on_campaign(campaign, |campaign, context| {
+                        campaign.bar(context, subject, (reason, order.who))
+                    })
+                })
+            }
+            Command::Unbar { campaign, subject, order } => self.order(command, *order, |state| {
+                state.on_campaign(campaign, |campaign, _| campaign.unbar(subject))
+            }),
             Command::Put { campaign, settings, expect, order } => {
                 self.order(command, *order, |state| state.put(campaign, settings, *expect))
             }
@@ -378,98 +395,6 @@ impl State {
         }
         self.new_results = results;
         outcome
-    }
-
-    /// Runs an operator command once for each id.
-    ///
-    /// An id that was said yes to gives the same answer again, or `id_reused` with other content.
-    fn order(
-        &mut self,
-        command: &Command<'_>,
-        order: Order<'_>,
-        run: impl FnOnce(&mut Self) -> Outcome,
-    ) -> Outcome {
-        let content = command.content(self.stamp.level);
-        // What an operator wanted shows in later outcomes only: the digest tells it at once.
-        self.scratch.extend_from_slice(&content.to_le_bytes());
-        let Some(id) = order.id else {
-            return run(self);
-        };
-        self.orders.forget(self.service);
-        // The ids of different keys are apart; those of before the raise are still known to all.
-        let apart = self.stamp.level >= 2 && !inject(Mistake::IdsOfAllKeys);
-        let who = if apart { order.who } else { "" };
-        match self.orders.look_up(who, id, content) {
-            Known::Same(outcome) => return outcome,
-            Known::Other => return Refusal::IdReused.into(),
-            Known::No => {}
-        }
-        let outcome = run(self);
-        if !outcome.is_refusal() {
-            let answered = Answered { content, outcome: outcome.clone(), service: self.service };
-            self.orders.remember(who, id, answered);
-        }
-        outcome
-    }
-
-    /// Creates a campaign or changes it.
-    ///
-    /// The first refusal that applies is given, in this order: `archived`, `version_mismatch`,
-    /// `not_found` (a version was demanded of nothing), then those of [`Campaign`].
-    fn put(&mut self, name: &str, wanted: &Settings, expect: Expect) -> Outcome {
-        let at = self.stamp.at;
-        match self.campaign_mut(name) {
-            Err(Refusal::NotFound(_)) => {}
-            Err(refusal) => return refusal.into(),
-            Ok(campaign) => {
-                let version = campaign.version;
-                return match expect {
-                    Expect::Anything => campaign.put(at, wanted),
-                    Expect::Version(demanded) if demanded == version => campaign.put(at, wanted),
-                    Expect::Version(_) | Expect::Absent => {
-                        Refusal::VersionMismatch { version }.into()
-                    }
-                };
-            }
-        }
-        if let Expect::Version(_) = expect {
-            return Refusal::NotFound(Missing::Campaign).into();
-        }
-        let number = self.last_campaign + 1;
-        let campaign = match Campaign::create(number, name, (at, self.stamp.level), wanted) {
-            Ok(campaign) => campaign,
-            Err(refusal) => return refusal.into(),
-        };
-        self.last_campaign = number;
-        self.counts.touch(number);
-        self.names.insert(name.into(), Named::Live(number));
-        self.campaigns.insert(number, campaign);
-        Outcome::Created { version: 1 }
-    }
-
-    fn steer(&mut self, name: &str, steer: Steer) -> Outcome {
-        let at = self.stamp.at;
-        let archived = matches!(self.names.get(name), Some(Named::Archived(_)));
-        if let Steer::Archive { .. } = steer
-            && archived
-        {
-            return Outcome::Unchanged { version: 0 };
-        }
-        let campaign = match self.campaign_mut(name) {
-            Ok(campaign) => campaign,
-            Err(refusal) => return refusal.into(),
-        };
-        let Steer::Archive { drop_unsettled } = steer else {
-            return campaign.steer(at, steer);
-        };
-        if campaign.closed_since(at).is_none() {
-            return Refusal::NotClosed.into();
-        }
-        if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
-            return Refusal::Unsettled.into();
-        }
-        let number = campaign.number;
-        self.archive(number)
     }
 
     fn record(&mut self, kind: Kind, campaign: u32, pool: u16, rank: u32, subject: &str) {

@@ -71,7 +71,8 @@ where
             intake.decide(&Command::Claim { campaign, pool, subject, limit }).await
         }
     };
-    let answer = yes(answer, campaign)?;
+    let answer = yes(answer, campaign)
+        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, &ask.subject))?;
     let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
         (StatusCode::CREATED, rank, at)
     } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {
@@ -121,7 +122,7 @@ pub(crate) async fn look_up(
         let claims: Vec<Claim> = found
             .pools()
             .iter()
-            .flat_map(|pool| pool.claims_of(&subject).map(|claim| view(pool.name(), &claim)))
+            .flat_map(|pool| pool.claims_of(&subject).map(|claim| view(pool, &claim)))
             .collect();
         if claims.is_empty() {
             return Err(problem(Refusal::NoSuchClaim));
@@ -135,10 +136,13 @@ pub(crate) async fn look_up(
 }
 
 /// Gives a claim of this pool.
-pub(crate) fn view(pool: &str, claim: &pool::Claim<'_>) -> Claim {
+pub(crate) fn view(pool: &pool::Pool, claim: &pool::Claim<'_>) -> Claim {
+    let unit = pool.unit_of(claim.rank).and_then(|unit| pool.unit_name(unit));
     Claim {
-        pool: pool.to_owned(),
+        pool: pool.name().to_owned(),
         rank: claim.rank,
+        unit: unit.map(str::to_owned),
+        hold: pool.granted(claim.rank).map(|(_, hold)| hold.to_owned()),
         at: clock_text::rfc3339(claim.at),
         cancelled: claim.cancel.map(|cancel| Cancel {
             at: clock_text::rfc3339(cancel.at),
@@ -218,6 +222,9 @@ pub(crate) async fn cancel(
     let (by, at) = cancelled(&answer);
     app.metrics.decided(&answer.outcome);
     let pool = known.or_else(|| first_pool(&app, &campaign)).unwrap_or_default();
+    let kept_out = app.node.replica.look(|state: &State| {
+        state.campaign(&campaign).is_ok_and(|found| found.keeps_out(&subject))
+    });
     let answer = Cancelled {
         outcome: answer.outcome.as_str().into(),
         campaign,
@@ -226,6 +233,7 @@ pub(crate) async fn cancel(
         rank,
         by: by.as_str().into(),
         at: clock_text::rfc3339(at),
+        kept_out,
         position: answer.position.to_string(),
         decided: answer.decided.as_str().into(),
     };

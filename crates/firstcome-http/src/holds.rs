@@ -77,6 +77,7 @@ where
         }
     };
     answer::of_hold(app, answer, campaign, subject)
+        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, subject))
 }
 
 /// Gives the id of a hold: from the body, from `Idempotency-Key`, which must not say otherwise, or a new one.

@@ -168,6 +168,12 @@ impl Problem {
         self
     }
 
+    /// Says it in other words than those of its refusal.
+    pub(crate) fn saying(mut self, detail: String) -> Self {
+        self.detail = detail;
+        self
+    }
+
     pub(crate) fn with(mut self, name: &'static str, value: Value) -> Self {
         self.extra.push((name.into(), value));
         self

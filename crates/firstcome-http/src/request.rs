@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, header};
 use firstcome_api::answer::Code;
 use firstcome_api::unseen::is_format;
 use firstcome_core::hall::Price;
-use firstcome_core::names::{Position, check_command_id, check_name, check_subject};
+use firstcome_core::names::{Position, check_command_id, check_name, check_subject, check_text};
 use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, limits};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -119,6 +119,15 @@ pub(crate) fn subject(options: &Options, subject: &str) -> Result<(), Problem> {
     }
 }
 
+/// Accepts an operator's reason: 1 to 256 bytes.
+pub(crate) fn reason(reason: &str) -> Result<(), Problem> {
+    let most = limits::REASON_BYTES;
+    if reason.is_empty() || reason.len() > most {
+        return Err(Problem::invalid(format!("a reason has 1 to {most} bytes")));
+    }
+    check_text(reason).map_err(|why| Problem::invalid(format!("the reason {why}")))
+}
+
 /// Reads a price: both of its parts, or neither.
 pub(crate) fn price(minor: Option<i64>, currency: Option<&str>) -> Result<Option<Price>, Problem> {
     let (minor, currency) = match (minor, currency) {
@@ -128,6 +137,9 @@ pub(crate) fn price(minor: Option<i64>, currency: Option<&str>) -> Result<Option
             return Err(Problem::invalid("a price has price_minor and currency"));
         }
     };
+    if minor < 0 {
+        return Err(Problem::invalid(format!("price_minor {minor}: a price is not below 0")));
+    }
     match <[u8; 3]>::try_from(currency.as_bytes()) {
         Ok(letters) if letters.iter().all(u8::is_ascii_uppercase) => {
             Ok(Some(Price { minor, currency: letters }))

@@ -1,15 +1,16 @@
 //! Results by number: those a ledger has from the ledger, the others from the state.
 
 use crate::app::App;
+use crate::format::{Format, csv, ndjson};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
-use axum::http::{HeaderMap, HeaderValue, Response, header};
+use axum::http::{HeaderMap, Response};
 use firstcome_api::answer::Code;
 use firstcome_api::clock_text;
 use firstcome_api::key::Role;
-use firstcome_api::result::{ResultLine, ResultPage, without_formula};
+use firstcome_api::result::{RESULT_COLUMNS, ResultLine, ResultPage};
 use firstcome_core::State;
 use firstcome_node::Decided;
 use firstcome_node::ledger::Row;
@@ -24,53 +25,6 @@ const LOOK: usize = 20_000;
 /// Unsettled results, of all campaigns, that one request looks through: some milliseconds of one core. Where there are more,
 /// the page ends there, short or empty, and `next` says from where to go on.
 pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
-
-#[derive(Clone, Copy)]
-enum Format {
-    Json,
-    Ndjson,
-    Csv {
-        /// Cells as they are, those that a spreadsheet would take for a formula too.
-        raw: bool,
-    },
-}
-
-impl Format {
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Json => "application/json",
-            Self::Ndjson => "application/x-ndjson",
-            Self::Csv { .. } => "text/csv; charset=utf-8",
-        }
-    }
-
-    /// Reads `?format=` or, without it, the first type in `Accept` that can be given.
-    fn of(query: &Query, headers: &HeaderMap) -> Result<Self, Problem> {
-        let csv = Self::Csv { raw: query.get("raw").is_some_and(|value| value != "0") };
-        match query.get("format") {
-            Some("json") => return Ok(Self::Json),
-            Some("ndjson") => return Ok(Self::Ndjson),
-            Some("csv") => return Ok(csv),
-            Some(other) => {
-                return Err(Problem::invalid(format!("format={other}: it is json, ndjson or csv")));
-            }
-            None => {}
-        }
-        let Some(accept) = headers.get(header::ACCEPT).and_then(|value| value.to_str().ok()) else {
-            return Ok(Self::Json);
-        };
-        let wanted = |part: &str| match part.split(';').next().unwrap_or("").trim() {
-            "application/json" | "application/*" | "*/*" => Some(Self::Json),
-            "application/x-ndjson" => Some(Self::Ndjson),
-            "text/csv" | "text/*" => Some(csv),
-            _ => None,
-        };
-        accept.split(',').find_map(wanted).ok_or_else(|| {
-            let detail = "accept application/json, application/x-ndjson or text/csv";
-            Problem::new(Code::NotAcceptable, detail)
-        })
-    }
-}
 
 /// Gives results of a campaign in the order of their numbers.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results",
@@ -182,55 +136,12 @@ fn write(
             let page = ResultPage { results, next, last, position: position.to_string(), durable };
             serde_json::to_vec(&page).expect("what we answer can be written as JSON")
         }
-        Format::Ndjson => {
-            let mut out = Vec::new();
-            for result in &results {
-                serde_json::to_writer(&mut out, result).expect("writing to memory does not fail");
-                out.push(b'\n');
-            }
-            out
-        }
+        Format::Ndjson => ndjson(&results),
         Format::Csv { raw } => {
-            let mut out = csv::Writer::from_writer(Vec::new());
-            let head = [
-                "number",
-                "kind",
-                "campaign",
-                "pool",
-                "rank",
-                "subject",
-                "at",
-                "by",
-                "reason",
-                "unit",
-                "hold",
-                "moved_from",
-            ];
-            out.write_record(head).expect("writing to memory does not fail");
-            for r in results {
-                let by = r.by.unwrap_or_default().into_owned();
-                let reason = r.reason.unwrap_or_default();
-                let (number, rank) = (r.number.to_string(), r.rank.to_string());
-                let seated = [r.unit, r.hold, r.moved_from].map(Option::unwrap_or_default);
-                let kind = r.kind.into_owned();
-                let row = [number, kind, r.campaign, r.pool, rank, r.subject, r.at, by, reason];
-                let row = row.into_iter().chain(seated);
-                let row = row.map(|cell| if raw { cell } else { without_formula(cell) });
-                out.write_record(row).expect("writing to memory does not fail");
-            }
-            out.into_inner().expect("writing to memory does not fail")
+            csv(&RESULT_COLUMNS, results.into_iter().map(ResultLine::cells), raw)
         }
     };
-    let mut response = Response::new(Body::from(body));
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
-    if !durable {
-        headers.insert("firstcome-durable", HeaderValue::from_static("false"));
-    }
-    if let Some(next) = next {
-        headers.insert("firstcome-next", HeaderValue::from(next));
-    }
-    response
+    format.response(body, next, durable)
 }
 
 fn line(row: Row) -> ResultLine {

@@ -4,7 +4,9 @@ use crate::app::App;
 use crate::campaigns::{put, show, steer};
 use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
-use crate::{claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens};
+use crate::{
+    bars, claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens, winners,
+};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::MatchedPath;
@@ -41,13 +43,15 @@ struct Handlers;
 fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
     OpenApiRouter::with_openapi(Handlers::openapi())
         .routes(routes!(show::list))
-        .routes(routes!(put::put, show::show))
+        .routes(routes!(put::put, show::show, steer::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))
         .routes(routes!(steer::close))
         .routes(routes!(steer::archive))
         .routes(routes!(claims::claim))
         .routes(routes!(claims::look_up, claims::cancel))
+        .routes(routes!(bars::bar, bars::list))
+        .routes(routes!(bars::unbar))
         .routes(routes!(holds::hold))
         .routes(routes!(holds::view::show))
         .routes(routes!(holds::steps::add))
@@ -55,13 +59,14 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(holds::steps::extend))
         .routes(routes!(holds::steps::confirm))
         .routes(routes!(holds::steps::release))
-        .routes(routes!(seats::import, seat_map::show::show))
+        .routes(routes!(seats::import, seat_map::show::show, seats::change::change))
         .routes(routes!(seat_map::events::events))
         .routes(routes!(subjects::show))
         .routes(routes!(seats::operate::block))
         .routes(routes!(seats::operate::unblock))
         .routes(routes!(seats::operate::move_seat))
         .routes(routes!(results::results))
+        .routes(routes!(winners::winners))
         .routes(routes!(tokens::mint))
         .routes(routes!(tokens::mint_ticket))
         .routes(routes!(status::time))

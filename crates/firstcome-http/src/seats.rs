@@ -1,5 +1,6 @@
-//! Seats of a seated pool: imported here; blocked and moved: [`operate`]; read from a body: [`rows`].
+//! Seats of a seated pool: imported here; changed: [`change`]; blocked and moved: [`operate`]; read from a body: [`rows`].
 
+pub(crate) mod change;
 pub(crate) mod operate;
 pub(crate) mod rows;
 

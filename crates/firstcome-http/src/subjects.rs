@@ -39,9 +39,7 @@ pub(crate) async fn show(
             claims: campaign
                 .pools()
                 .iter()
-                .flat_map(|pool| {
-                    pool.claims_of(&subject).map(|claim| claims::view(pool.name(), &claim))
-                })
+                .flat_map(|pool| pool.claims_of(&subject).map(|claim| claims::view(pool, &claim)))
                 .collect(),
         });
         let has = |of: &SubjectIn| !of.holds.is_empty() || !of.claims.is_empty();

@@ -116,6 +116,16 @@ pub enum Mistake {
     CancelInFirstPool,
     /// In the rules, before an operator's command runs.
     IdsOfAllKeys,
+    /// In the rules, when an operator bars a subject.
+    BarKeepsHolds,
+    /// In the rules, when an operator takes a bar back.
+    UnbarIgnored,
+    /// In the rules, when an operator cancels.
+    CancelBars,
+    /// In the rules, before a campaign is deleted.
+    DeleteWithResults,
+    /// In the rules, before a seat is changed.
+    ChangeSoldSeats,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -160,7 +170,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 54] = {
+    pub const ALL: [Self; 59] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -188,7 +198,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 54] = [
+const TABLE: [(Mistake, &str, &str); 59] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -243,6 +253,11 @@ const TABLE: [(Mistake, &str, &str); 54] = [
     (Mistake::SkipForgetsNumber, "skip_forgets_number", "a skipped batch that is stored a second time runs"),
     (Mistake::CancelInFirstPool, "cancel_in_first_pool", "a cancel without a pool is decided in the first pool, though the campaign has several"),
     (Mistake::IdsOfAllKeys, "ids_of_all_keys", "ids of operators' commands are looked up over all keys"),
+    (Mistake::BarKeepsHolds, "bar_keeps_holds", "a subject that is barred keeps its live holds"),
+    (Mistake::UnbarIgnored, "unbar_ignored", "a bar that is taken back stays"),
+    (Mistake::CancelBars, "cancel_bars", "an operator's cancel keeps its subject out in campaigns of level 3 as well"),
+    (Mistake::DeleteWithResults, "delete_with_results", "a campaign that has results is deleted"),
+    (Mistake::ChangeSoldSeats, "change_sold_seats", "a seat that somebody has is changed after the opening"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

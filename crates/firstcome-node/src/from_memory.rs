@@ -43,6 +43,10 @@ pub(crate) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: b
         | Outcome::Blocked { .. }
         | Outcome::Unblocked { .. }
         | Outcome::Moved(_)
+        | Outcome::SeatsChanged { .. }
+        | Outcome::BarSet { .. }
+        | Outcome::BarLifted { .. }
+        | Outcome::Deleted
         | Outcome::Won { .. }
         | Outcome::Cancelled { .. }
         | Outcome::Created { .. }

@@ -70,6 +70,8 @@ struct InCampaign {
     subjects: BTreeMap<Box<str>, usize>,
     /// How many seats had come free in each pool when that was looked at last.
     freed: BTreeMap<u16, u64>,
+    /// How many subjects were barred when that was looked at last.
+    bars: usize,
 }
 
 /// A position in the wait queues of some seats; given up when dropped.
@@ -111,7 +113,7 @@ impl WaitQueue {
     }
 
     /// Gives those who are to look at their seats again, as an entry was applied: the first in each queue of a seat that
-    /// came free. They are called when the state can be looked at again.
+    /// came free, and whoever was barred. They are called when the state can be looked at again.
     pub(crate) fn freed(&self, state: &State) -> Calls {
         let mut calls = Calls::default();
         let mut queues = self.lock();
@@ -124,6 +126,16 @@ impl WaitQueue {
                 queues.call_all_of(*number, &mut calls);
                 continue;
             };
+            let bars = campaign.barred_subjects();
+            if bars != there.bars {
+                // Who is barred hears so at once, whoever is before them.
+                let is_barred = |waiting: &&Waiting| {
+                    waiting.wanted.campaign == *number
+                        && campaign.bar_of(&waiting.subject).is_some()
+                };
+                let barred = queues.waiting.values().filter(is_barred);
+                calls.0.extend(barred.map(|waiting| waiting.call.clone()));
+            }
             let mut seen = Vec::new();
             for (pool, before) in &there.freed {
                 let hall = campaign.pools().get(usize::from(*pool)).and_then(|pool| pool.hall());
@@ -144,6 +156,7 @@ impl WaitQueue {
             }
             if let Some(there) = queues.campaigns.get_mut(number) {
                 there.freed.extend(seen);
+                there.bars = bars;
             }
         }
         calls

@@ -56,6 +56,7 @@ mod memory;
 mod model;
 mod promises;
 mod replay;
+mod reseating;
 mod seating;
 mod settled;
 mod tree;

@@ -3,6 +3,7 @@
 //! Everything is drawn before the world begins, so that a part of it can be left out and the rest
 //! stays what it was: that is how a history that fails is made shorter.
 
+mod bars;
 mod desks;
 mod draw;
 mod refusals;

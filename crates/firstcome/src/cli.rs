@@ -5,6 +5,7 @@
 
 mod ask;
 mod audit;
+mod bars;
 mod campaign;
 mod claims;
 mod complaint;
@@ -12,6 +13,7 @@ mod connect;
 mod demo;
 mod hold;
 mod journal;
+mod lines;
 #[cfg(feature = "locks")]
 mod lock;
 mod manual;
@@ -28,6 +30,7 @@ mod settle;
 mod source;
 mod table;
 mod token;
+mod winners;
 
 use clap::{Parser, Subcommand};
 
@@ -80,6 +83,12 @@ enum Verb {
     Claim(claims::ClaimArgs),
     /// Cancel a subject's claim.
     Cancel(claims::CancelArgs),
+    /// Keep a subject from having anything more of a campaign.
+    Bar(bars::BarArgs),
+    /// Take a bar back.
+    Unbar(bars::UnbarArgs),
+    /// List who is barred from a campaign.
+    Bars(bars::BarsArgs),
     /// Mint a token with which a browser may act for one subject.
     Token(token::TokenArgs),
     /// Set units aside, pay for them, give them back.
@@ -88,6 +97,8 @@ enum Verb {
     /// Import, draw, block and move the seats of a pool.
     #[command(subcommand)]
     Seats(seats::SeatsVerb),
+    /// Print who has what now, by rank.
+    Winners(winners::WinnersArgs),
     /// Print what happened in a campaign, in order.
     Results(results::ResultsArgs),
     /// Recompute everything from the journal and compare.
@@ -126,6 +137,37 @@ enum Verb {
     RunBeside(lock::ChildArgs),
 }
 
+impl Verb {
+    /// Says whether nothing can have changed by the time its result is printed.
+    fn only_looks(&self) -> bool {
+        match self {
+            Self::Claim(_) | Self::Cancel(_) | Self::Bar(_) | Self::Unbar(_) => false,
+            Self::Campaign(verb) => {
+                matches!(verb, campaign::CampaignVerb::List(_) | campaign::CampaignVerb::Show(_))
+            }
+            Self::Hold(verb) => matches!(**verb, hold::HoldVerb::Show(_)),
+            Self::Seats(verb) => matches!(verb, seats::SeatsVerb::Show(_)),
+            Self::Settle(verb) => matches!(verb, settle::SettleVerb::Status(_)),
+            Self::Journal(verb) => {
+                !matches!(verb, journal::JournalVerb::Skip(_) | journal::JournalVerb::RaiseLevel(_))
+            }
+            Self::Nodes(args) => args.only_looks(),
+            #[cfg(feature = "locks")]
+            Self::Locks(verb) => !matches!(verb, lock::LocksVerb::Release(_)),
+            #[cfg(feature = "locks")]
+            Self::Lock(_) | Self::Elect(_) | Self::StandBeside(_) | Self::RunBeside(_) => true,
+            Self::Demo(_)
+            | Self::Serve(_)
+            | Self::Bars(_)
+            | Self::Token(_)
+            | Self::Winners(_)
+            | Self::Results(_)
+            | Self::Audit(_)
+            | Self::Rush(_) => true,
+        }
+    }
+}
+
 /// Runs the program with the arguments of this process and returns its exit code.
 pub fn main() -> i32 {
     firstcome_core::state::silence_broken_rules();
@@ -153,15 +195,22 @@ fn code_of_usage(code: i32) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Complaint> {
     let json = cli.json;
+    if !cli.verb.only_looks() {
+        out::after_a_change();
+    }
     match cli.verb {
         Verb::Demo(args) => on_all_cores(demo::run(args, json)),
         Verb::Serve(args) => serve::run(*args, json),
         Verb::Campaign(verb) => on_one_core(campaign::run(verb, json)),
         Verb::Claim(args) => on_one_core(claims::claim(args, json)),
         Verb::Cancel(args) => on_one_core(claims::cancel(args, json)),
+        Verb::Bar(args) => on_one_core(bars::bar(args, json)),
+        Verb::Unbar(args) => on_one_core(bars::unbar(args, json)),
+        Verb::Bars(args) => on_one_core(bars::list(args, json)),
         Verb::Token(args) => on_one_core(token::run(args, json)),
         Verb::Hold(verb) => on_one_core(hold::run(*verb, json)),
         Verb::Seats(verb) => on_one_core(seats::run(verb, json)),
+        Verb::Winners(args) => on_one_core(winners::run(args, json)),
         Verb::Results(args) => on_one_core(results::run(args, json)),
         Verb::Audit(args) => audit::run(args, json),
         Verb::Rush(args) => on_all_cores(rush::run(*args, json)),

@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub use eligibility::EligibilitySetting;
+pub(crate) use file::nearest;
 pub use guards::{GuardSettings, TokenKeySetting};
 pub use keys::KeySetting;
 pub use logs::{LogFormat, LogLevel};

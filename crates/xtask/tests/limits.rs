@@ -14,6 +14,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-http/src/server.rs", &["*"]),
     ("firstcome-http/src/seats.rs", &["*"]),
     ("firstcome-http/src/results.rs", &["*"]),
+    ("firstcome-http/src/winners.rs", &["*"]),
     ("firstcome-http/src/seat_map.rs", &["*"]),
     ("firstcome-http/src/seat_map/streams.rs", &[]),
     ("firstcome-http/src/slots.rs", &[]),

@@ -59,7 +59,7 @@ impl Campaign {
         }
         let fate = |is: fn(Fate) -> bool| which.iter().any(|index| is(hold.takes[*index].fate));
         let expired = fate(|fate| fate == Fate::Expired);
-        let barred = self.barred.contains(step.subject);
+        let kept_out = self.check_kept_out(step.subject);
         if hold.takes.iter().all(|take| take.fate == Fate::Released) {
             return Err(Refusal::HoldReleased.into());
         }
@@ -76,12 +76,10 @@ impl Campaign {
         if expired && late == Late::Refuse && !inject(Mistake::ConfirmAfterExpiry) {
             return Err(Refusal::HoldExpired.into());
         }
-        if expired && (barred || !self.can_retake(hold, &which)) {
+        if expired && (kept_out.is_err() || !self.can_retake(hold, &which)) {
             return Ok(self.refund_expired(context, number, &which));
         }
-        if barred {
-            return Err(Refusal::NotAdmitted.into());
-        }
+        kept_out?;
         if !self.has_ranks(hold, &which) {
             return Err(Refusal::SoldOut.into());
         }

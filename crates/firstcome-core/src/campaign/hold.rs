@@ -20,7 +20,7 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`;
     /// of an id that is known `id_reused` (other content), `already_held`, or how that hold ended
-    /// (`confirmed`, `refund_due`, `hold_expired`, `hold_released`); `already_cancelled` (the subject cancelled in
+    /// (`confirmed`, `refund_due`, `hold_expired`, `hold_released`); `barred`; `already_cancelled` (the subject cancelled in
     /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
     /// `not_for_sale`, `too_many_units`, `limit_reached`, `too_many_holds`, `unit_taken`, `sold_out`, `orphan_left`.
@@ -126,6 +126,7 @@ impl Campaign {
             }
             return Err(self.as_it_stands(context, known));
         }
+        self.check_barred(request.subject)?;
         for pick in request.picks {
             self.check_claims_again(request.subject, self.pool_of(pick)?)?;
         }
@@ -160,7 +161,7 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or `already_held`; `hold_expired`,
-    /// `hold_released`, `already_confirmed`; where something is added `not_admitted`, `paused`, `not_open`,
+    /// `hold_released`, `already_confirmed`; where something is added `barred`, `not_admitted`, `paused`, `not_open`,
     /// `closed`; `not_seated`, `no_such_unit`, `not_for_sale`, `too_many_units`, `limit_reached`, `unit_taken`,
     /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
     pub(crate) fn change(

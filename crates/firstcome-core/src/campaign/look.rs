@@ -1,12 +1,12 @@
 //! Reads a campaign: its holds, its results, and when seats become free.
 
-use super::{Campaign, Moved, ResultRow};
+use super::{Campaign, Moved, ResultRow, Winner};
 use crate::command::{Command, Pick, Wanted};
 use crate::hall::{Standing, Unit};
 use crate::hold::Hold;
 use crate::limits::HOLD_UNITS;
 use crate::outcome::UnitName;
-use crate::pool::Claim;
+use crate::pool::{Claim, Pool};
 use crate::results::{Kind, Record};
 use crate::settings::HoldSettings;
 
@@ -98,6 +98,14 @@ impl Campaign {
                 ResultRow { moved: Some(moved), ..row(claim, unit, Some(&*moved.hold)) }
             }
         })
+    }
+
+    /// Gives who has a rank of this pool now, or nothing where nobody has: it was cancelled, or never given.
+    pub fn winner<'a>(&self, pool: &'a Pool, rank: u32) -> Option<Winner<'a>> {
+        let Claim { rank, subject, at, cancel: None } = pool.claim(rank)? else { return None };
+        let unit = pool.grants.unit(rank).and_then(|unit| pool.unit_name(unit));
+        let hold = pool.grants.of(rank).map(|grant| grant.hold);
+        Some(Winner { rank, subject, at, unit, hold })
     }
 
     /// Gives the name of the seat that became free by a move.

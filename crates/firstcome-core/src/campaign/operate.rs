@@ -4,11 +4,15 @@ use super::select::Reach;
 use super::{Campaign, Moved};
 use crate::command::Pick;
 use crate::context::{ApplyContext, NewResult};
-use crate::hall::{AreaSettings, Chunk, Hall, Kind as UnitKind, SeatSettings, Standing, Unit};
+use crate::hall::{
+    AreaSettings, Chunk, Hall, Kind as UnitKind, SeatChange, SeatSettings, Standing, Unit,
+};
 use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
 use crate::results::Kind;
 use crate::time::Timestamp;
+use firstcome_inject::{Mistake, inject};
+use std::collections::BTreeSet;
 
 impl Campaign {
     fn seated(&mut self, name: &str) -> Result<usize, Refusal> {
@@ -52,6 +56,73 @@ impl Campaign {
                 }))
             }
         }
+    }
+
+    /// Changes names, grades and prices of seats, each by its name: all of them or none.
+    ///
+    /// The first refusal that applies is given, in this order: `not_found` (the pool), `not_seated`, `closed`,
+    /// `no_such_unit` naming the first that is no seat; once the campaign has opened `unit_taken` naming every one that
+    /// somebody has or had, `bad_seat` naming the first that cannot be so.
+    pub(crate) fn change_seats(
+        &mut self,
+        at: Timestamp,
+        pool: &str,
+        wanted: &[SeatChange<'_>],
+    ) -> Outcome {
+        let index = match self.seated(pool) {
+            Ok(index) => index,
+            Err(refusal) => return refusal.into(),
+        };
+        if self.closed_since(at).is_some() {
+            return Refusal::Closed.into();
+        }
+        let named = |name: &str| UnitName { pool: pool.into(), unit: Some(name.into()) };
+        let mut seats = Vec::with_capacity(wanted.len());
+        for change in wanted {
+            let Some(Unit::Seat(seat)) = self.pools[index].hall_mut().find(change.name) else {
+                return Outcome::refused_for(Refusal::NoSuchUnit, vec![named(change.name)]);
+            };
+            seats.push((seat, *change));
+        }
+        if self.has_opened(at) && !inject(Mistake::ChangeSoldSeats) {
+            let had = self.had_by_somebody(index);
+            let taken: Vec<UnitName> = seats
+                .iter()
+                .filter(|(seat, _)| had.contains(seat) || self.is_taken(index, *seat))
+                .map(|(_, change)| named(change.name))
+                .collect();
+            if !taken.is_empty() {
+                return Outcome::refused_for(Refusal::UnitTaken, taken);
+            }
+        }
+        match self.pools[index].hall_mut().change(&seats) {
+            Ok(seats) => Outcome::SeatsChanged { seats },
+            Err(bad) => Outcome::RefusedFor(Box::new(RefusedFor {
+                refusal: Refusal::BadSeat,
+                hold: None,
+                units: vec![named(&bad.name)],
+                seat: Some(bad),
+            })),
+        }
+    }
+
+    fn is_taken(&self, index: usize, seat: u32) -> bool {
+        let standing = self.pools[index].hall().map(|hall| hall.standing(seat));
+        matches!(standing, Some(Standing::Held(_) | Standing::Confirmed(_)))
+    }
+
+    /// Gives the seats of a pool that stand in a result, today's and those of long ago.
+    ///
+    /// It looks through the ranks of the pool once: an operator changes seats now and then.
+    fn had_by_somebody(&self, index: usize) -> BTreeSet<u32> {
+        let pool = &self.pools[index];
+        let granted =
+            pool.grants.runs.iter().flat_map(|run| run.iter().map(|(_, grant)| grant.unit));
+        let moved = self.moves.iter().filter(|moved| usize::from(moved.pool) == index);
+        let moved = moved.flat_map(|moved| [moved.from, moved.to]);
+        let refunded = self.refunds.iter().map(|refund| refund.unit);
+        let seat = |unit| if let UnitId::Seat(seat) = unit { Some(seat) } else { None };
+        granted.chain(moved).chain(refunded).filter_map(seat).collect()
     }
 
     /// Takes units out of sale, or puts them back.

@@ -2,7 +2,7 @@
 
 use super::pick::{Pick, picks_fields};
 use super::{Command, Expect, Late, Mark, Order, Steer, Step};
-use crate::hall::Chunk;
+use crate::hall::{Chunk, SeatChange};
 use crate::settings::Settings;
 use crate::wire::Write;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -31,6 +31,9 @@ pub(super) const BLOCK: u32 = 20;
 pub(super) const MOVE: u32 = 21;
 pub(super) const CLAIM_WITHIN: u32 = 22;
 pub(super) const RAISE: u32 = 23;
+pub(super) const BAR: u32 = 24;
+pub(super) const UNBAR: u32 = 25;
+pub(super) const CHANGE_SEATS: u32 = 26;
 
 /// Gives the campaign and the pool that a body names for a command, if it does.
 pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'a str>)> {
@@ -47,6 +50,9 @@ pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'
         | Command::Seats { .. }
         | Command::Block { .. }
         | Command::Move { .. }
+        | Command::ChangeSeats { .. }
+        | Command::Bar { .. }
+        | Command::Unbar { .. }
         | Command::Raise { .. }
         | Command::Tick { .. }
         | Command::Settled { .. } => None,
@@ -130,6 +136,18 @@ pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
             move_fields(out, (*campaign, *pool), (*from, *to), reason, *order);
             MOVE
         }
+        Command::ChangeSeats { campaign, pool, seats, order } => {
+            change_seats_fields(out, (*campaign, *pool), seats, *order);
+            CHANGE_SEATS
+        }
+        Command::Bar { campaign, subject, reason, order } => {
+            bar_fields(out, (*campaign, *subject), reason, *order);
+            BAR
+        }
+        Command::Unbar { campaign, subject, order } => {
+            bar_fields(out, (*campaign, *subject), "", *order);
+            UNBAR
+        }
         Command::Raise { level, who } => {
             out.number(1, u64::from(*level));
             order_fields(out, Order { id: None, who });
@@ -182,6 +200,7 @@ fn steer_fields(out: &mut Vec<u8>, campaign: &str, steer: Steer, order: Order<'_
         Steer::Close => 3,
         Steer::Archive { drop_unsettled: false } => 4,
         Steer::Archive { drop_unsettled: true } => 5,
+        Steer::Delete => 6,
     };
     out.number(2, code);
     order_fields(out, order);
@@ -280,6 +299,34 @@ fn move_fields(
     order_fields(out, order);
 }
 
+fn change_seats_fields(
+    out: &mut Vec<u8>,
+    (campaign, pool): (&str, &str),
+    seats: &[SeatChange<'_>],
+    order: Order<'_>,
+) {
+    out.text(1, campaign);
+    out.text(2, pool);
+    for seat in seats {
+        out.nested(3, |out| seat.encode(out));
+    }
+    order_fields(out, order);
+}
+
+fn bar_fields(
+    out: &mut Vec<u8>,
+    (campaign, subject): (&str, &str),
+    reason: &str,
+    order: Order<'_>,
+) {
+    out.text(1, campaign);
+    out.text(2, subject);
+    if !reason.is_empty() {
+        out.text(3, reason);
+    }
+    order_fields(out, order);
+}
+
 impl Command<'_> {
     /// Gives a number that two commands with ids share if they ask the same, whatever their ids.
     ///
@@ -327,6 +374,18 @@ impl Command<'_> {
             Self::Move { campaign, pool, from, to, reason, .. } => {
                 move_fields(&mut bytes, (campaign, pool), (from, to), reason, Order::default());
                 MOVE
+            }
+            Self::ChangeSeats { campaign, pool, seats, .. } => {
+                change_seats_fields(&mut bytes, (campaign, pool), seats, Order::default());
+                CHANGE_SEATS
+            }
+            Self::Bar { campaign, subject, reason, .. } => {
+                bar_fields(&mut bytes, (campaign, subject), reason, Order::default());
+                BAR
+            }
+            Self::Unbar { campaign, subject, .. } => {
+                bar_fields(&mut bytes, (campaign, subject), "", Order::default());
+                UNBAR
             }
             Self::Claim { .. }
             | Self::Cancel { .. }

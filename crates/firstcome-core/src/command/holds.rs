@@ -1,12 +1,12 @@
 //! Reads commands about holds and seats.
 
-use super::content::{BLOCK, CHANGE, CONFIRM, EXTEND, HOLD, MOVE, RELEASE, SEATS};
+use super::content::{BLOCK, CHANGE, CHANGE_SEATS, CONFIRM, EXTEND, HOLD, MOVE, RELEASE, SEATS};
 use super::field::{Target, at_least_one, bounded, name};
 use super::order::order_field;
 use super::pick::{Wanted, push};
 use super::{Command, Late, Order, Step};
-use crate::hall::Chunk;
 use crate::hall::settings::check_unit_name;
+use crate::hall::{Chunk, SeatChange};
 use crate::limits::{CHUNK_BYTES, REASON_BYTES};
 use crate::names::{check_hold_id, check_subject};
 use crate::wire::{Malformed, Value};
@@ -21,6 +21,7 @@ pub(super) fn read<'a>(
         SEATS => seats(value),
         BLOCK => block(value),
         MOVE => moved(value),
+        CHANGE_SEATS => change_seats(value),
         _ => held(field, value, targets),
     }
 }
@@ -117,6 +118,24 @@ fn seats<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
         }
         _ => Err(value.wrong("seats without a campaign or a pool")),
     }
+}
+
+fn change_seats<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
+    let (mut campaign, mut pool, mut seats) = ("", "", Vec::new());
+    let mut order = Order::default();
+    value.nested()?.fields(|field, value| {
+        match field {
+            1 => campaign = name(value)?,
+            2 => pool = name(value)?,
+            3 => SeatChange::push(&mut seats, value)?,
+            _ => return order_field(&mut order, field, value),
+        }
+        Ok(())
+    })?;
+    if campaign.is_empty() || pool.is_empty() || seats.is_empty() {
+        return Err(value.wrong("changed seats without a campaign, a pool or seats"));
+    }
+    Ok(Command::ChangeSeats { campaign, pool, seats, order })
 }
 
 fn block<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {

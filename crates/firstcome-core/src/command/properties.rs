@@ -1,6 +1,6 @@
 //! Properties of a command, whatever the state: each once, with a row for every kind.
 
-use super::{Command, Mark, Pick, Wanted};
+use super::{Command, Mark, Pick, Steer, Wanted};
 use crate::limits::{GROUP_SEATS, HOLD_UNITS};
 
 impl Command<'_> {
@@ -9,6 +9,8 @@ impl Command<'_> {
         match self {
             Self::Raise { level, .. } => *level,
             Self::Cancel { pool: None, .. } => 2,
+            Self::ChangeSeats { .. } | Self::Bar { .. } | Self::Unbar { .. } => 3,
+            Self::Steer { steer: Steer::Delete, .. } => 3,
             Self::Cancel { pool: Some(_), .. }
             | Self::Claim { .. }
             | Self::Put { .. }
@@ -42,6 +44,9 @@ impl Command<'_> {
             | Self::Seats { .. }
             | Self::Block { .. }
             | Self::Move { .. }
+            | Self::ChangeSeats { .. }
+            | Self::Bar { .. }
+            | Self::Unbar { .. }
             | Self::Raise { .. } => None,
         }
     }
@@ -66,6 +71,9 @@ impl Command<'_> {
             | Self::Release { .. }
             | Self::Seats { .. }
             | Self::Block { .. }
+            | Self::ChangeSeats { .. }
+            | Self::Bar { .. }
+            | Self::Unbar { .. }
             | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => false,
@@ -86,6 +94,9 @@ impl Command<'_> {
             | Self::Seats { .. }
             | Self::Block { .. }
             | Self::Move { .. }
+            | Self::ChangeSeats { .. }
+            | Self::Bar { .. }
+            | Self::Unbar { .. }
             | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => [&[], &[]],

@@ -1,13 +1,13 @@
 //! Reads the commands of a body.
 
 use super::content::{
-    CANCEL, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE, NODE, NUMBER, PUT,
-    RAISE, SETTLED, STEER, TARGET, TICK,
+    BAR, CANCEL, CHANGE_SEATS, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE,
+    NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
 use super::field::{Target, at_least_one, bounded, name};
-use super::holds;
 use super::order::order_field;
 use super::{Command, Expect, Mark, Order, Steer};
+use super::{bars, holds};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
@@ -147,6 +147,8 @@ pub(super) fn command<'a>(
         }
         SETTLED => settled(value)?,
         RAISE => raise(value)?,
+        CHANGE_SEATS => holds::read(field, value, targets)?,
+        BAR | UNBAR => bars::read(field, value)?,
         HOLD..=MOVE => holds::read(field, value, targets)?,
         _ => return Err(value.wrong("an unknown command")),
     })
@@ -261,6 +263,7 @@ fn steer<'a>(value: Value<'a>) -> Result<Command<'a>, Malformed> {
                     3 => Steer::Close,
                     4 => Steer::Archive { drop_unsettled: false },
                     5 => Steer::Archive { drop_unsettled: true },
+                    6 => Steer::Delete,
                     _ => return Err(value.wrong("an unknown way to steer")),
                 });
             }

@@ -170,11 +170,13 @@ impl Hall {
 
     fn check_name<'a>(&self, name: &'a str, coming: &mut Coming<'a>) -> Result<(), Unfit> {
         let taken = coming.groups.contains_key(name) || !coming.names.insert(name);
-        if taken || self.find(name).is_some() { Err(Unfit::NameTaken) } else { Ok(()) }
+        let taken = taken || self.find(name).is_some() || self.changes.had(name);
+        if taken { Err(Unfit::NameTaken) } else { Ok(()) }
     }
 
     fn check_group<'a>(&self, name: &'a str, coming: &mut Coming<'a>) -> Result<(), Unfit> {
         let there: &[u32] = match self.find(name) {
+            None if self.changes.had(name) => return Err(Unfit::GroupNameTaken),
             None => &[],
             Some(Unit::Group(group)) => self.group(group),
             Some(Unit::Seat(_) | Unit::Area(_)) => return Err(Unfit::GroupNameTaken),
@@ -280,7 +282,7 @@ impl Hall {
         group
     }
 
-    fn grade(&mut self, name: &str) -> u32 {
+    pub(super) fn grade(&mut self, name: &str) -> u32 {
         let grade = self.grades.number(name);
         self.by_grade.resize(self.grades.len() + 1, Counts::default());
         grade

@@ -5,9 +5,10 @@
 //! packs the parts puts before each what says whose hall it is.
 
 use super::bytes::Chunk;
+use super::change::NeighbourNames;
 use super::run::SeatRun;
 use super::standing::{Run, Standing};
-use super::{AreaSettings, Hall, Kind};
+use super::{AreaSettings, Hall, Kind, changed};
 use crate::names::PieceName;
 use crate::wire::{Malformed, Reader, Value, Write};
 use std::sync::Arc;
@@ -17,6 +18,7 @@ mod field {
     pub(super) const SEATS: u32 = 1;
     pub(super) const AREA: u32 = 2;
     pub(super) const STANDINGS: u32 = 3;
+    pub(super) const CHANGES: u32 = 4;
 }
 
 /// A part of a hall that is still to be written, which may be done after the hall has changed.
@@ -31,6 +33,10 @@ enum Part {
     Area(Vec<u8>),
     /// How neighbouring seats stand.
     Standings { first: u32, run: Arc<Run> },
+    /// Grades and prices that changes brought, or what they made of neighbouring seats, as fields.
+    Changes(Vec<u8>),
+    /// New names of neighbouring seats.
+    Names(Arc<NeighbourNames>),
 }
 
 impl HallPart {
@@ -43,7 +49,11 @@ impl HallPart {
     pub fn stored(&self) -> Option<PieceName> {
         match &self.0 {
             Part::Seats { run, sealed: true } => run.stored.get().copied(),
-            Part::Seats { .. } | Part::Area(_) | Part::Standings { .. } => None,
+            Part::Seats { .. }
+            | Part::Area(_)
+            | Part::Standings { .. }
+            | Part::Changes(_)
+            | Part::Names(_) => None,
         }
     }
 
@@ -63,6 +73,8 @@ impl HallPart {
                 out.number(1, u64::from(*first));
                 out.nested(2, |rows| rows_of(rows, run));
             }),
+            Part::Changes(fields) => out.bytes(field::CHANGES, fields),
+            Part::Names(names) => out.nested(field::CHANGES, |out| changed::names(out, names)),
         }
     }
 }
@@ -79,7 +91,9 @@ impl Hall {
             first: (i * super::standing::RUN) as u32,
             run: Arc::clone(run),
         });
-        seats.chain(areas).chain(standings).map(HallPart)
+        let changes = self.changed_fields().into_iter().map(Part::Changes);
+        let names = self.changes.names.values().map(|names| Part::Names(Arc::clone(names)));
+        seats.chain(areas).chain(standings).chain(changes).chain(names).map(HallPart)
     }
 
     fn area_fields(&self, area: u16) -> Vec<u8> {
@@ -107,6 +121,7 @@ impl Hall {
             field::SEATS => self.restore_seats(value, piece),
             field::AREA => self.restore_area(value),
             field::STANDINGS => self.restore_standings(value),
+            field::CHANGES => self.restore_changes(value),
             _ => Err(value.wrong("an unknown part of a hall")),
         }
     }

@@ -104,6 +104,18 @@ impl Counts {
         self.left += if for_sale { units } else { 0 };
     }
 
+    /// Counts units of a kind that came from elsewhere.
+    pub(super) fn join(&mut self, units: u32, kind: Kind, for_sale: bool) {
+        *self.of(kind) += units;
+        self.left += if for_sale && kind == Kind::Free { units } else { 0 };
+    }
+
+    /// Counts units of a kind that are elsewhere now.
+    pub(super) fn leave(&mut self, units: u32, kind: Kind, for_sale: bool) {
+        *self.of(kind) -= units;
+        self.left -= if for_sale && kind == Kind::Free { units } else { 0 };
+    }
+
     /// Moves units from one kind to another.
     pub(super) fn shift(&mut self, units: u32, from: Kind, to: Kind, for_sale: bool) {
         *self.of(from) -= units;

@@ -1,6 +1,7 @@
 //! Writes outcomes for the digest, and reads those in snapshots.
 
 use super::{Clamped, Holding, Move, Outcome, UnitName};
+use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 
 impl Holding {
@@ -96,6 +97,13 @@ impl Outcome {
                     out.text(3, &moved.to);
                 });
             }
+            Self::BarSet { at, holds } => {
+                out.number(26, u64::from(*holds));
+                out.time(16, *at);
+            }
+            Self::BarLifted { was_barred } => out.number(27, u64::from(*was_barred)),
+            Self::Deleted => out.number(28, 0),
+            Self::SeatsChanged { seats } => out.number(29, u64::from(*seats)),
             Self::RefusedFor(named) => {
                 out.number(named.refusal.code(), named.refusal.content());
                 if let Some(hold) = &named.hold {
@@ -160,6 +168,19 @@ impl Outcome {
                     })?;
                     clamped.push(pool);
                 }
+                26 => {
+                    let at = Timestamp::default();
+                    read = Some(Self::BarSet { at, holds: value.number32()? });
+                }
+                16 => {
+                    let Some(Self::BarSet { at, .. }) = &mut read else {
+                        return Err(value.wrong("a moment of what has none"));
+                    };
+                    *at = value.time()?;
+                }
+                27 => read = Some(Self::BarLifted { was_barred: value.flag()? }),
+                28 => read = Some(Self::Deleted),
+                29 => read = Some(Self::SeatsChanged { seats: value.number32()? }),
                 _ => return Err(value.wrong("an outcome that is never kept")),
             }
             Ok(())

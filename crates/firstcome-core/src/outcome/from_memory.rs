@@ -57,7 +57,10 @@ impl Refusal {
             | Self::AlreadyConfirmed
             | Self::NotHeld
             | Self::NotSeated
-            | Self::BadSeat => FromMemory::Never,
+            | Self::BadSeat
+            | Self::Barred
+            | Self::TooManyBars
+            | Self::HasResults => FromMemory::Never,
         }
     }
 }

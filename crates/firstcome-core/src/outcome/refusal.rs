@@ -49,6 +49,8 @@ pub enum Refusal {
     AlreadyCancelled,
     /// The operator cancelled a claim of this subject, who may not claim again.
     NotAdmitted,
+    /// An operator barred this subject from the campaign.
+    Barred,
     /// The operator has paused the campaign.
     Paused,
     /// The campaign has not opened yet; without a time it is a draft.
@@ -113,16 +115,21 @@ pub enum Refusal {
     NotSeated,
     /// A seat or an area that cannot be added.
     BadSeat,
+    /// As many subjects are barred from the campaign as may be.
+    TooManyBars,
+    /// The campaign has results: it can be archived, not deleted.
+    HasResults,
 }
 
 impl Refusal {
     /// Every refusal once, in no particular order; refusals with content stand with some content.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 37] = [
         Self::NotFound(Missing::Campaign),
         Self::Archived,
         Self::PoolRequired,
         Self::AlreadyCancelled,
         Self::NotAdmitted,
+        Self::Barred,
         Self::Paused,
         Self::NotOpen { opens_at: None },
         Self::Closed,
@@ -152,6 +159,8 @@ impl Refusal {
         Self::NotHeld,
         Self::NotSeated,
         Self::BadSeat,
+        Self::TooManyBars,
+        Self::HasResults,
     ];
 
     /// Gives the stable string.
@@ -162,6 +171,7 @@ impl Refusal {
             Self::PoolRequired => "pool_required",
             Self::AlreadyCancelled => "already_cancelled",
             Self::NotAdmitted => "not_admitted",
+            Self::Barred => "barred",
             Self::Paused => "paused",
             Self::NotOpen { .. } => "not_open",
             Self::Closed => "closed",
@@ -191,6 +201,8 @@ impl Refusal {
             Self::NotHeld => "not_held",
             Self::NotSeated => "not_seated",
             Self::BadSeat => "bad_seat",
+            Self::TooManyBars => "too_many_bars",
+            Self::HasResults => "has_results",
         }
     }
 
@@ -231,6 +243,9 @@ impl Refusal {
             Self::NotHeld => 63,
             Self::NotSeated => 64,
             Self::BadSeat => 65,
+            Self::Barred => 66,
+            Self::TooManyBars => 67,
+            Self::HasResults => 68,
         }
     }
 
@@ -270,7 +285,10 @@ impl Refusal {
             | Self::AlreadyConfirmed
             | Self::NotHeld
             | Self::NotSeated
-            | Self::BadSeat => 0,
+            | Self::BadSeat
+            | Self::Barred
+            | Self::TooManyBars
+            | Self::HasResults => 0,
         }
     }
 }

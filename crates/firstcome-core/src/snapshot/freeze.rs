@@ -1,6 +1,7 @@
 //! Writes a snapshot: takes the state apart into pieces.
 
-use super::{Manifest, field, holds};
+use super::{Manifest, bars, field, holds};
+use crate::bars::NeighbourBars;
 use crate::campaign::Campaign;
 use crate::grants::GrantRun;
 use crate::hall::Hall;
@@ -49,6 +50,10 @@ enum Part {
         campaign: u32,
         chunk: Arc<Neighbours>,
     },
+    Bars {
+        campaign: u32,
+        chunk: Arc<NeighbourBars>,
+    },
     Results {
         run: Arc<Vec<Record>>,
         skip: usize,
@@ -75,6 +80,7 @@ impl Sealed {
             | Part::Grants { .. }
             | Part::Holders { .. }
             | Part::Holds { .. }
+            | Part::Bars { .. }
             | Part::Results { .. } => None,
         }
     }
@@ -152,6 +158,8 @@ impl State {
             parts.extend(holders.map(|chunk| Part::Holders { campaign: number, chunk }));
             let holds = campaign.holds.chunks.values().map(Arc::clone);
             parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
+            let bars = campaign.bars.chunks.values().map(Arc::clone);
+            parts.extend(bars.map(|chunk| Part::Bars { campaign: number, chunk }));
             for refund in &campaign.refunds {
                 let mut out = Vec::new();
                 out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
@@ -306,6 +314,11 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
                 out.nested(field::HOLD, |out| holds::hold_fields(out, *campaign, hold));
             }
         }
+        Part::Bars { campaign, chunk } => {
+            for (number, bar) in chunk.iter() {
+                out.nested(field::BAR, |out| bars::bar_fields(out, *campaign, *number, bar));
+            }
+        }
         Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
             for record in &run[*skip..] {
                 out.varint(u64::from(record.campaign));
@@ -358,5 +371,8 @@ fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
     }
     if campaign.level > 1 {
         out.number(12, u64::from(campaign.level));
+    }
+    if campaign.bars.last > 0 {
+        out.number(13, u64::from(campaign.bars.last));
     }
 }

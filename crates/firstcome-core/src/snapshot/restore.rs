@@ -2,6 +2,7 @@
 
 use super::finish::{finish, results_fit, units_fit};
 use super::{BadSnapshot, Manifest, counted, field, service_time};
+use crate::bars::Bars;
 use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
 use crate::holds::Holds;
@@ -122,6 +123,7 @@ impl Restore {
             field::HOLD => self.hold(value),
             field::REFUND => self.refund(value),
             field::MOVED => self.moved(value),
+            field::BAR if self.state.stamp.level >= 3 => self.bar(value),
             _ => Err(value.wrong("an unknown part of a state")),
         }
     }
@@ -130,7 +132,7 @@ impl Restore {
         let (mut number, mut name, mut version, mut created_at) = (0, "", 0, Timestamp::default());
         let (mut settings, mut paused, mut closed_at, mut unsettled) = (None, false, None, 0);
         let (mut pools, mut last_hold, mut last_holder) = (Vec::new(), 0, 0);
-        let (mut level, of_space) = (1, self.state.stamp.level);
+        let (mut level, mut last_bar, of_space) = (1, 0, self.state.stamp.level);
         value.nested()?.fields(|field, value| {
             match field {
                 1 => number = value.number32()?,
@@ -157,6 +159,7 @@ impl Restore {
                 10 => last_hold = value.number32()?,
                 11 => last_holder = value.number32()?,
                 12 if of_space >= 2 => level = value.number32()?,
+                13 if of_space >= 3 => last_bar = value.number32()?,
                 _ => return Err(value.wrong("an unknown field of a campaign")),
             }
             Ok(())
@@ -191,6 +194,7 @@ impl Restore {
             unsettled,
             pools: Vec::new(),
             barred: std::collections::BTreeSet::new(),
+            bars: Bars::new(),
             holding: settings.holding,
             holds: Holds::new(),
             refunds: Vec::new(),
@@ -198,6 +202,7 @@ impl Restore {
             counted: Counted::default(),
         };
         (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
+        campaign.bars.last = last_bar;
         for (index, (wanted, (taken, last_rank, held))) in
             settings.pools.iter().zip(pools).enumerate()
         {
@@ -281,7 +286,9 @@ impl Restore {
         if !pool.restore_note(rank, Note { cancel, earlier }) {
             return Err(value.wrong("a second note of one claim"));
         }
-        if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number)) {
+        if let (Some(subject), Some(campaign)) = (subject, self.state.campaigns.get_mut(&number))
+            && campaign.level < 3
+        {
             campaign.barred.insert(subject);
         }
         Ok(())

@@ -45,6 +45,17 @@ impl State {
         Outcome::Changed { version, clamped: Vec::new() }
     }
 
+    /// Lets a campaign without results leave memory, and its name be free.
+    pub(super) fn delete(&mut self, number: u32) -> Outcome {
+        let gone = self.campaigns.remove(&number).expect("it was just found");
+        self.names.remove(&gone.name);
+        self.counts.forget(&gone);
+        let campaigns = &self.campaigns;
+        self.remains.results.extend(self.results.forget(|number| campaigns.contains_key(&number)));
+        self.remains.campaigns.push(gone);
+        Outcome::Deleted
+    }
+
     /// Drops results a ledger has. Refuses with `beyond_results` a number that was not given yet.
     pub(super) fn settle(&mut self, through: u64, term: u64) -> Outcome {
         if through > self.results.last() {

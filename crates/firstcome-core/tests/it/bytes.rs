@@ -4,11 +4,13 @@ use crate::world::{SPACE, START, node};
 use firstcome_core::command::{
     BadBody, BadCommand, Body, BodyWriter, Encoded, Mark, Order, Pick, Steer, Step,
 };
+use firstcome_core::hall::{Price, SeatChange};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, LEVEL, Settings, Stamp, State};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use xxhash_rust::xxh3::xxh3_64;
 
 fn settings() -> Settings {
@@ -24,6 +26,13 @@ fn settings() -> Settings {
         pools: vec![pool("main", 500), pool("vip", u32::MAX - 1)],
     }
 }
+
+const SEAT: SeatChange<'static> = SeatChange {
+    name: "A1",
+    new_name: Some("B1"),
+    grade: Some("R"),
+    price: Some(Price { minor: -1, currency: *b"KRW" }),
+};
 
 /// Every kind of command, with everything it can carry and with as little as it may.
 fn commands() -> Vec<Command<'static>> {
@@ -55,6 +64,10 @@ fn commands() -> Vec<Command<'static>> {
             who: "",
         },
         Command::Raise { level: LEVEL, who: "ops" },
+        Command::Bar { campaign, subject, reason: "resale", order },
+        Command::Bar { campaign, subject: "x", reason: "", order: Order::default() },
+        Command::Unbar { campaign, subject, order },
+        Command::ChangeSeats { campaign, pool: "main", seats: vec![SEAT], order },
         put(Opens::At(START), Expect::Anything, order),
         put(Opens::Now, Expect::Absent, Order::default()),
         put(Opens::Undecided, Expect::Version(0), order),
@@ -63,7 +76,8 @@ fn commands() -> Vec<Command<'static>> {
         Command::Settled { through: u64::MAX, term: u64::MAX, mark },
     ];
     let archive = |drop_unsettled| Steer::Archive { drop_unsettled };
-    let steers = [Steer::Pause, Steer::Resume, Steer::Close, archive(false), archive(true)];
+    let steers =
+        [Steer::Pause, Steer::Resume, Steer::Close, archive(false), archive(true), Steer::Delete];
     commands.extend(steers.map(|steer| Command::Steer { campaign, steer, order }));
     commands
 }
@@ -84,9 +98,11 @@ fn commands_read_back_as_they_were_written() {
 }
 
 #[test]
-fn a_command_of_level_2_is_none_of_a_body_of_level_1() {
-    for command in commands().iter().filter(|command| command.level() == 2) {
-        let mut body = BodyWriter::at_level(1, node(3), 9, 4);
+fn a_command_is_none_of_a_body_of_a_lower_level() {
+    let newer: Vec<_> = commands().into_iter().filter(|command| command.level() > 1).collect();
+    assert!(newer.iter().map(Command::level).collect::<BTreeSet<_>>().contains(&3));
+    for command in &newer {
+        let mut body = BodyWriter::at_level(command.level() - 1, node(3), 9, 4);
         assert!(body.push(command));
         let bytes = body.finish();
         let read = Body::open(&bytes).unwrap().commands();
@@ -112,7 +128,11 @@ fn content_is_what_is_asked_not_who_asks() {
     assert_ne!(put("T", ops), put("U", ops));
     let seen: std::collections::BTreeSet<u64> =
         commands().iter().map(|command| command.content(LEVEL)).collect();
-    assert_eq!(seen.len(), 4 + 5 + 1, "each put and each steer is its own, the others have none");
+    assert_eq!(
+        seen.len(),
+        4 + 6 + 4 + 1,
+        "each put and each steer is its own, the others have none"
+    );
 }
 
 #[test]
@@ -249,6 +269,10 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         let step = Step { campaign: "drop", hold: "h1", subject: "ann", id: None };
         Command::Change { step, add: picks(), drop: Vec::new(), limit }
     };
+    let reseat = |seats| {
+        let (campaign, pool, order) = ("drop", "main", Order::default());
+        Command::ChangeSeats { campaign, pool, seats, order }
+    };
     let bad = [
         claim("", "ann"),
         claim("Drop", "ann"),
@@ -268,6 +292,13 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         Command::Claim { campaign: "Drop", pool: None, subject: "ann", limit: Some(1) },
         hold(Some(0)),
         change(Some(0)),
+        Command::Bar { campaign: "drop", subject: "a\nb", reason: "", order: Order::default() },
+        Command::Bar { campaign: "drop", subject: "ann", reason: &long, order: Order::default() },
+        Command::Unbar { campaign: "", subject: "ann", order: Order::default() },
+        reseat(Vec::new()),
+        reseat(vec![SeatChange { name: "", ..SEAT }]),
+        reseat(vec![SeatChange { grade: Some(&long), ..SEAT }]),
+        reseat(vec![SEAT; 4_001]),
         Command::Raise { level: 1, who: "ops" },
         Command::Raise { level: LEVEL + 1, who: "ops" },
     ];

@@ -13,6 +13,7 @@
 //! 2s   ann confirms h1 hall late              -> ...     # taking the units again if it expired
 //! 3s   op  blocks hall A1                     -> blocked 1
 //! 3s   op  unblocks hall A1                   -> unblocked 1
+//! 3s   op  reseats hall/main: A2 name=A9 grade=R price=900KRW; B1 grade=S -> seats_changed 2
 //! 3s   op  moves hall/main A3 A1 for view     -> moved A3 to A1 rank 1
 //!      look hold h1 hall                      -> confirmed A1=1
 //!      look units hall/main                   -> 4 free, 0 held, 1 confirmed, 2 blocked
@@ -26,7 +27,7 @@ use crate::say::{shown_time, unit};
 use crate::world::START;
 use firstcome_core::campaign::ResultRow;
 use firstcome_core::command::{BestPick, Late, Order, Pick, Step, Wanted};
-use firstcome_core::hall::{AreaSettings, Chunk, Price, SeatSettings};
+use firstcome_core::hall::{AreaSettings, Chunk, Price, SeatChange, SeatSettings};
 use firstcome_core::hold::Fate;
 use firstcome_core::settings::{GradeLimit, HoldsEach, PoolSettings};
 use firstcome_core::{Command, Settings, State};
@@ -61,7 +62,7 @@ pub(crate) fn command<'a>(
     said: &'a str,
     order: Order<'a>,
 ) -> Command<'a> {
-    if matches!(verb, "adds" | "blocks" | "unblocks" | "moves") {
+    if matches!(verb, "adds" | "blocks" | "unblocks" | "moves" | "reseats") {
         return operate(verb, said, order);
     }
     let (said, limit) = within(said);
@@ -101,6 +102,12 @@ fn operate<'a>(verb: &str, said: &'a str, order: Order<'a>) -> Command<'a> {
             let pool = pool.unwrap();
             Command::Seats { campaign, pool, chunk: chunk_of(chunk), order }
         }
+        "reseats" => {
+            let (place, seats) = said.split_once(':').unwrap();
+            let (campaign, pool) = target(place);
+            let seats = seats.split(';').map(|seat| changed(seat.trim())).collect();
+            Command::ChangeSeats { campaign, pool: pool.unwrap(), seats, order }
+        }
         "moves" => {
             let (place, seats) = cut(said);
             let ((campaign, pool), (from, to)) = (target(place), cut(seats));
@@ -112,6 +119,16 @@ fn operate<'a>(verb: &str, said: &'a str, order: Order<'a>) -> Command<'a> {
             Command::Block { campaign, units, blocked, reason, order }
         }
     }
+}
+
+/// Reads `A1 name=B1 grade=R price=900EUR`.
+fn changed(said: &str) -> SeatChange<'_> {
+    let (name, said) = cut(said);
+    let words: Vec<&str> = said.split_whitespace().collect();
+    let setting =
+        |key: &str| words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let (new_name, grade) = (setting("name"), setting("grade"));
+    SeatChange { name, new_name, grade, price: setting("price").map(price) }
 }
 
 fn picks(said: &str) -> Vec<Pick<'_>> {

@@ -152,6 +152,9 @@ fn every_outcome_stands_in_a_script() {
         include_str!("holds.rs"),
         include_str!("seats.rs"),
         include_str!("levels.rs"),
+        include_str!("bars.rs"),
+        include_str!("deleting.rs"),
+        include_str!("reseating.rs"),
     ];
     for name in Refusal::ALL.iter().map(|refusal| refusal.as_str()).chain(Outcome::YES) {
         let told = |line: &str| {

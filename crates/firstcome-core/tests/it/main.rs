@@ -6,11 +6,13 @@
 )]
 
 mod archiving;
+mod bars;
 mod buyers;
 mod bytes;
 mod campaigns;
 mod claims;
 mod copies;
+mod deleting;
 mod digests;
 mod golden;
 mod hall;
@@ -25,6 +27,7 @@ mod peers;
 mod play;
 mod random;
 mod random_holds;
+mod reseating;
 mod say;
 mod seats;
 mod skips;

@@ -26,6 +26,10 @@ pub(crate) struct Drop {
     pub(crate) closed_at: Option<Timestamp>,
     /// For each pool its claims; the rank is the place in the list, from 1.
     pub(crate) claims: Vec<Vec<Won>>,
+    /// That of the space when it was made.
+    level: u32,
+    /// Who is barred, and since when.
+    bars: Vec<(String, Timestamp)>,
 }
 
 /// What left the system: kind, campaign, pool, subject, rank.
@@ -39,6 +43,7 @@ pub(crate) struct Model {
     batches: Vec<(NodeId, u64)>,
     pub(crate) told: Vec<Told>,
     pub(crate) settled: usize,
+    level: u32,
 }
 
 type Answer = Result<Outcome, Refusal>;
@@ -83,8 +88,18 @@ impl Model {
             | Command::Confirm { .. }
             | Command::Seats { .. }
             | Command::Block { .. }
-            | Command::Move { .. } => unreachable!("this model knows no holds"),
-            Command::Raise { level, .. } => Ok(Outcome::Raised { level: *level }),
+            | Command::Move { .. }
+            | Command::ChangeSeats { .. } => unreachable!("this model knows no holds"),
+            Command::Bar { campaign, subject, order, .. } => {
+                self.once(*order, content, |m| m.bar(at, campaign, subject))
+            }
+            Command::Unbar { campaign, subject, order } => {
+                self.once(*order, content, |m| m.unbar(campaign, subject))
+            }
+            Command::Raise { level, .. } => {
+                self.level = self.level.max(*level);
+                Ok(Outcome::Raised { level: self.level })
+            }
             Command::Tick { .. } => Ok(Outcome::Ticked),
             Command::Settled { through, .. } => {
                 let through = usize::try_from(*through).unwrap();
@@ -150,12 +165,17 @@ impl Model {
         {
             return Ok(Outcome::AlreadyWon { rank: *rank, at: won.at });
         }
+        let barred = drop.bars.iter().any(|(barred, _)| barred == subject);
+        if barred {
+            return Err(Refusal::Barred);
+        }
         if !mine(&drop.claims[place]).is_empty() && !drop.settings.claim_again {
             return Err(Refusal::AlreadyCancelled);
         }
         let all = drop.claims.iter().flat_map(|claims| mine(claims));
         let all: Vec<Won> = all.map(|(_, won)| won).collect();
-        if all.iter().any(|won| matches!(won.undone, Some((By::Operator, _)))) {
+        let by_operator = |won: &Won| matches!(won.undone, Some((By::Operator, _)));
+        if drop.level < 3 && all.iter().any(by_operator) {
             return Err(Refusal::NotAdmitted);
         }
         if drop.is_closed(at) {
@@ -234,6 +254,7 @@ impl Model {
             wanted.opens = Opens::At(at);
         }
         sensible(at, &wanted)?;
+        let level = self.level;
         self.drops.push(Drop {
             name: name.into(),
             version: 1,
@@ -241,8 +262,26 @@ impl Model {
             settings: wanted,
             paused: false,
             closed_at: None,
+            level,
+            bars: Vec::new(),
         });
         Ok(Outcome::Created { version: 1 })
+    }
+
+    fn bar(&mut self, at: Timestamp, name: &str, subject: &str) -> Answer {
+        let bars = &mut self.find(name)?.bars;
+        let known = bars.iter().find(|(barred, _)| barred == subject).map(|(_, at)| *at);
+        if known.is_none() {
+            bars.push((subject.into(), at));
+        }
+        Ok(Outcome::BarSet { at: known.unwrap_or(at), holds: 0 })
+    }
+
+    fn unbar(&mut self, name: &str, subject: &str) -> Answer {
+        let bars = &mut self.find(name)?.bars;
+        let before = bars.len();
+        bars.retain(|(barred, _)| barred != subject);
+        Ok(Outcome::BarLifted { was_barred: bars.len() < before })
     }
 
     fn steer(&mut self, at: Timestamp, name: &str, steer: Steer) -> Answer {
@@ -264,6 +303,13 @@ impl Model {
                 return Err(Refusal::Unsettled);
             }
             Steer::Archive { .. } => false,
+            Steer::Delete if drop.claims.iter().any(|claims| !claims.is_empty()) => {
+                return Err(Refusal::HasResults);
+            }
+            Steer::Delete => {
+                self.drops.retain(|drop| drop.name != name);
+                return Ok(Outcome::Deleted);
+            }
         };
         if unchanged {
             return Ok(Outcome::Unchanged { version: drop.version });

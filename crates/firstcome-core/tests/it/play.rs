@@ -11,7 +11,9 @@
 //! 2s   ann cancels drop/main 1                -> cancelled by subject at 2s
 //! 3s   op  cancels ann drop/main 1 for fraud  -> cancelled by operator at 3s
 //! 3s   op  raises 2                           -> raised 2          # the space begins at level 1
-//! 4s   op  pauses|resumes|closes|archives|drops drop
+//! 4s   op  pauses|resumes|closes|archives|drops|deletes drop
+//! 4s   op  bars ann drop for fraud           -> bar_set at 4s holds 0
+//! 4s   op  unbars ann drop                   -> bar_lifted true
 //! 5s   ledger has 3                           -> settled 3
 //! 6s   time passes                            -> ticked
 //! 9s   time passes every 15s                  -> ticked           # entries 15 s apart, up to 9s
@@ -154,6 +156,16 @@ fn command(said: &str) -> Command<'_> {
             let term = term.strip_prefix("in term ").map_or(1, |term| term.parse().unwrap());
             let through = through.parse().unwrap();
             Command::Settled { through, term, mark: Mark::default() }
+        }
+        "deletes" => steer(Steer::Delete),
+        "bars" => {
+            let (subject, said) = cut(said);
+            let (campaign, reason) = said.split_once(" for ").unwrap_or((said, ""));
+            Command::Bar { campaign, subject, reason, order }
+        }
+        "unbars" => {
+            let (subject, campaign) = cut(said);
+            Command::Unbar { campaign, subject, order }
         }
         "raises" => Command::Raise { level: said.parse().unwrap(), who },
         "passes" => Command::Tick { mark: Mark::default() },

@@ -16,7 +16,7 @@ const POOLS: [&str; 4] = ["main", "vip", "gold", "none"];
 const SUBJECTS: [&str; 6] = ["ann", "bob", "eve", "joe", "안나", "🎟️"];
 
 /// Where the refusals about holds begin among all.
-const FIRST_ABOUT_HOLDS: usize = 18;
+const FIRST_ABOUT_HOLDS: usize = 19;
 
 /// One entry: how much later, by which node, how far its number goes on, and what is asked.
 #[derive(Clone, Debug)]
@@ -110,6 +110,20 @@ fn command() -> impl Strategy<Value = Command<'static>> {
         steer,
         order,
     });
+    let bar = (campaign(), subject(), order(), any::<bool>()).prop_map(
+        |(campaign, subject, order, barred)| {
+            let reason = "resale";
+            if barred {
+                Command::Bar { campaign, subject, reason, order }
+            } else {
+                Command::Unbar { campaign, subject, order }
+            }
+        },
+    );
+    let delete = (campaign(), order()).prop_map(|(campaign, order)| {
+        let steer = Steer::Delete;
+        Command::Steer { campaign, steer, order }
+    });
     let settled = (0..20_u64, 0..3_u64).prop_map(|(through, term)| Command::Settled {
         through,
         term,
@@ -120,6 +134,8 @@ fn command() -> impl Strategy<Value = Command<'static>> {
         30 => cancel,
         6 => put,
         6 => steer,
+        2 => bar,
+        1 => delete,
         1 => Just(Command::Tick { mark: Mark::default() }),
         2 => settled,
     ]
@@ -159,6 +175,9 @@ pub(crate) fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
                 && level == Some(1)
             {
                 *pool = Some("main");
+            }
+            if Some(command.level()) > level {
+                *command = Command::Tick { mark: Mark::default() };
             }
         }
         rest.insert(0, first);
@@ -298,7 +317,7 @@ fn random_commands_reach_every_outcome() {
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
     let mut reached = BTreeSet::new();
-    for _ in 0..300 {
+    for _ in 0..600 {
         let steps = steps(40).new_tree(&mut runner).unwrap().current();
         walk(&steps, |_, _, _, gave| match gave {
             Gave::Copy => drop(reached.insert("copy")),

@@ -77,7 +77,10 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         | Refusal::AlreadyConfirmed
         | Refusal::NotHeld
         | Refusal::NotSeated
-        | Refusal::BadSeat => name.into(),
+        | Refusal::BadSeat
+        | Refusal::Barred
+        | Refusal::TooManyBars
+        | Refusal::HasResults => name.into(),
     };
     match outcome {
         Outcome::Won { rank, at } => {
@@ -97,6 +100,10 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         }
         Outcome::Ticked => name.into(),
         Outcome::Settled { through } => format!("{name} {through}"),
+        Outcome::SeatsChanged { seats } => format!("{name} {seats}"),
+        Outcome::BarSet { at, holds } => format!("{name} at {} holds {holds}", shown_time(*at)),
+        Outcome::BarLifted { was_barred } => format!("{name} {was_barred}"),
+        Outcome::Deleted => name.into(),
         Outcome::Raised { level } => format!("{name} {level}"),
         Outcome::Held(held) | Outcome::AlreadyHeld(held) => {
             format!("{name}{} until {}", units(&held.units), shown_time(held.expires_at))

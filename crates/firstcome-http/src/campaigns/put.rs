@@ -15,8 +15,10 @@ use firstcome_api::answer::Code;
 use firstcome_api::campaign::{CampaignRequest, OperatorDone};
 use firstcome_api::key::Role;
 use firstcome_core::command::{Expect, Order};
-use firstcome_core::{Command, Outcome, Settings, State};
+use firstcome_core::limits::NAME_BYTES;
+use firstcome_core::{Command, Outcome, Refusal, Settings, State};
 use firstcome_node::Decided;
+use serde_json::json;
 use std::sync::Arc;
 
 /// Creates a campaign, or changes it to what is given.
@@ -53,10 +55,30 @@ pub(crate) async fn put(
     }
     let order = Order { id: id.as_deref(), who: &key.name };
     let put = Command::Put { campaign: &campaign, settings, expect, order };
-    let answer = yes(app.node.intake.decide(&put).await, &campaign)?;
+    let answer = yes(app.node.intake.decide(&put).await, &campaign)
+        .map_err(|problem| with_a_free_name(&app, problem, &campaign))?;
     let changed = !matches!(answer.outcome, Outcome::Unchanged { .. });
     seats::add_all(&app, &campaign, &seats, &key.name, changed).await?;
     Ok(done(&app, campaign, &answer))
+}
+
+/// Names a campaign's name that is free, where the one that was asked for is used up.
+fn with_a_free_name(app: &App, problem: Problem, taken: &str) -> Problem {
+    if problem.outcome() != Refusal::Archived.as_str() {
+        return problem;
+    }
+    let is_free = |name: &String| {
+        let found = app.node.replica.look(|state: &State| state.campaign(name).err());
+        matches!(found, Some(Refusal::NotFound(_)))
+    };
+    // With a number behind it the name is no longer than a name may be.
+    let begin: String = taken.chars().take(NAME_BYTES - 4).collect();
+    let free = (2..1_000).map(|number| format!("{begin}-{number}")).find(is_free);
+    let Some(free) = free else { return problem };
+    let detail = format!(
+        "a campaign {taken:?} was archived, and a name with results is never used again: {free:?} is free"
+    );
+    problem.saying(detail).with("free_name", json!(free))
 }
 
 /// Answers a put that asks for what is there already; nothing is appended then.

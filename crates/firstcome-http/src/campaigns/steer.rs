@@ -1,16 +1,18 @@
-//! Steers campaigns: pause, resume, close, archive.
+//! Steers campaigns: pause, resume, close, archive, delete.
 
 use super::done::done;
 use crate::app::App;
-use crate::problem::{Answered, yes};
+use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
+use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{Path, RawQuery, State as Extract};
-use axum::http::{HeaderMap, header};
-use firstcome_api::campaign::{ArchiveRequest, OperatorDone};
+use axum::http::{HeaderMap, StatusCode, header};
+use firstcome_api::campaign::{ArchiveRequest, Deleted, OperatorDone};
 use firstcome_api::key::Role;
 use firstcome_core::Command;
 use firstcome_core::command::{Order, Steer};
+use firstcome_node::Answer;
 use std::sync::Arc;
 
 /// Accepts no claims until resumed.
@@ -52,6 +54,28 @@ pub(crate) async fn close(
     steer(&app, campaign, query, &headers, Steer::Close).await
 }
 
+/// Removes a campaign that has no result, whatever its state: its holds end, and its name is free.
+#[utoipa::path(delete, path = "/v1/campaigns/{campaign}", tag = "campaigns",
+    params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    responses((status = 200, description = "deleted", body = Deleted)))]
+pub(crate) async fn delete(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    let answer = decide(&app, &campaign, query, &headers, Steer::Delete).await?;
+    app.metrics.decided(&answer.outcome);
+    let deleted = Deleted {
+        outcome: answer.outcome.as_str().into(),
+        campaign,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &deleted))
+}
+
 /// Lets a closed and settled campaign leave memory.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
@@ -87,12 +111,22 @@ async fn steer(
     steer: Steer,
 ) -> Answered {
     let campaign = request::path(campaign)?;
-    let key = app.keys.allow(headers, Role::Operator, &campaign)?;
-    request::campaign(&campaign)?;
+    let answer = decide(app, &campaign, query, headers, steer).await?;
+    Ok(done(app, campaign, &answer))
+}
+
+async fn decide(
+    app: &App,
+    campaign: &str,
+    query: Option<String>,
+    headers: &HeaderMap,
+    steer: Steer,
+) -> Result<Answer, Problem> {
+    let key = app.keys.allow(headers, Role::Operator, campaign)?;
+    request::campaign(campaign)?;
     let id = request::command_id(headers)?;
     app.reach(&Query::parse(query.as_deref(), &[])?).await?;
     let order = Order { id: id.as_deref(), who: &key.name };
-    let steer = Command::Steer { campaign: &campaign, steer, order };
-    let answer = yes(app.node.intake.decide(&steer).await, &campaign)?;
-    Ok(done(app, campaign, &answer))
+    let steer = Command::Steer { campaign, steer, order };
+    yes(app.node.intake.decide(&steer).await, campaign)
 }

@@ -45,7 +45,10 @@ impl<T> StepRequest<'_, T> {
     /// Has the journal decide it.
     async fn decide(&self, app: &App, command: &Command<'_>) -> Answered {
         let decided = answer::decide(app, command, &self.campaign, &self.subject).await;
-        decided.map_err(|problem| self.bearer.told(problem, &self.campaign))
+        decided.map_err(|problem| {
+            let problem = self.bearer.told(problem, &self.campaign);
+            app.says_who_barred(problem, &self.bearer, &self.campaign, &self.subject)
+        })
     }
 }
 

@@ -65,6 +65,7 @@ pub(super) const SEATS: Group =
 pub(super) const ADMITTANCE: Group = &[
     no(Refusal::AlreadyCancelled),
     no(Refusal::NotAdmitted),
+    no(Refusal::Barred),
     no(Refusal::Paused),
     no(Refusal::NotOpen { opens_at: None }),
     no(Refusal::Closed),
@@ -108,7 +109,18 @@ pub(super) const REFUND: Group = &[Code::RefundDue];
 /// Of units that nobody holds.
 pub(super) const NOT_HELD: Group = &[no(Refusal::NotHeld)];
 /// Of a subject that is kept out.
-pub(super) const BARRED: Group = &[no(Refusal::NotAdmitted)];
+pub(super) const BARRED: Group = &[no(Refusal::NotAdmitted), no(Refusal::Barred)];
+/// Of a subject that is to be barred.
+pub(super) const BARS: Group = &[no(Refusal::TooManyBars)];
+/// Of a campaign that is to be deleted.
+pub(super) const DELETE: Group = &[no(Refusal::HasResults)];
+/// Of seats that are to be changed.
+pub(super) const CHANGED_SEATS: Group = &[
+    no(Refusal::NotSeated),
+    no(Refusal::NoSuchUnit),
+    no(Refusal::UnitTaken),
+    no(Refusal::BadSeat),
+];
 /// Of an answer that may have several media types.
 pub(super) const ACCEPT: Group = &[Code::NotAcceptable];
 /// Of a stream of events.

@@ -63,10 +63,12 @@ pub(super) fn add(document: &mut Value) {
         "x-event-data": {"standing": reference("SeatEvent"), "reset": reference("SeatEvent"),
             "end": reference("SeatEventEnd")},
     });
-    let results = &mut paths["/v1/campaigns/{campaign}/results"]["get"];
-    let content = &mut results["responses"]["200"]["content"];
-    content["application/x-ndjson"] = text("A ResultView a line.");
-    content["text/csv"] = text("The same as a table, with a header.");
+    for (path, line) in [("results", "A ResultView a line."), ("winners", "A WinnerView a line.")] {
+        let pages = &mut paths[format!("/v1/campaigns/{{campaign}}/{path}")]["get"];
+        let content = &mut pages["responses"]["200"]["content"];
+        content["application/x-ndjson"] = text(line);
+        content["text/csv"] = text("The same as a table, with a header.");
+    }
 }
 
 fn text(description: &str) -> Value {

@@ -2,9 +2,9 @@
 
 use super::gzip::Deflated;
 use axum::body::Bytes;
+use firstcome_core::State;
 use firstcome_core::campaign::Campaign;
 use firstcome_core::hall::{Hall, Kind, SeatSettings, Unit};
-use firstcome_core::{State, Timestamp};
 use firstcome_node::Replica;
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,16 +15,18 @@ use tokio::sync::OnceCell;
 /// between.
 const AT_ONCE: usize = 500;
 
-/// The layout of a seated pool that has so many seats and areas. They are added only, and never change: it can be
-/// written at any time later.
+/// The layout of a seated pool that has so many seats and areas. Written later than it was read, it may have changes of
+/// names, grades and prices that came since: the next read finds them, too.
 #[derive(Debug)]
 pub(crate) struct Layout {
-    /// When its campaign began: there may be another one of that name later.
-    created: Timestamp,
+    /// The number of its campaign: there may be another one of that name later.
+    campaign: u32,
     /// Which of its campaign's pools it is of.
     pool: usize,
     seats: u32,
     areas: u16,
+    /// How many changes of its seats there were.
+    changes: u64,
     /// Whether a seat is for sale.
     for_sale: Vec<bool>,
     written: OnceCell<Written>,
@@ -41,10 +43,11 @@ pub(super) struct Written {
 impl Layout {
     pub(super) fn of(campaign: &Campaign, pool: usize, hall: &Hall) -> Self {
         Self {
-            created: campaign.created_at(),
+            campaign: campaign.number(),
             pool,
             seats: hall.seats(),
             areas: hall.areas(),
+            changes: hall.changes(),
             for_sale: (0..hall.seats()).map(|seat| hall.is_for_sale(seat)).collect(),
             written: OnceCell::new(),
         }
@@ -52,8 +55,9 @@ impl Layout {
 
     /// Says whether it is the layout of these seats still.
     pub(super) fn is_of(&self, campaign: &Campaign, hall: &Hall) -> bool {
-        self.created == campaign.created_at()
-            && (self.seats, self.areas) == (hall.seats(), hall.areas())
+        self.campaign == campaign.number()
+            && (self.seats, self.areas, self.changes)
+                == (hall.seats(), hall.areas(), hall.changes())
     }
 
     /// Gives the letter of a seat with this status.
@@ -126,7 +130,7 @@ impl Layout {
     /// Gives the seats, which may be more by now.
     fn hall<'a>(&self, state: &'a State, campaign: &str) -> Option<&'a Hall> {
         let campaign = state.campaign(campaign).ok()?;
-        let same = campaign.created_at() == self.created;
+        let same = campaign.number() == self.campaign;
         let hall = campaign.pools().get(self.pool)?.hall()?;
         (same && hall.seats() >= self.seats && hall.areas() >= self.areas).then_some(hall)
     }

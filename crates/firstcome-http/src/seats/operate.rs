@@ -13,33 +13,31 @@ use firstcome_api::key::Role;
 use firstcome_api::seat::{BlockRequest, MoveRequest, SeatsBlocked, SeatsMoved};
 use firstcome_core::command::Order;
 use firstcome_core::hall::settings::check_unit_name;
-use firstcome_core::limits::REASON_BYTES;
-use firstcome_core::names::check_text;
 use firstcome_core::{Command, Outcome};
 use firstcome_node::Answer;
 use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
-type TwoNames = InPath<(String, String)>;
+pub(super) type TwoNames = InPath<(String, String)>;
 
 /// An operation on units, as far as every operation is the same.
-struct Operation<T> {
-    campaign: String,
-    pool: String,
+pub(super) struct Operation<T> {
+    pub(super) campaign: String,
+    pub(super) pool: String,
     /// The operation's own id.
     id: Option<Box<str>>,
     /// The name of the key it was given with.
     who: Box<str>,
-    body: T,
+    pub(super) body: T,
 }
 
 impl<T> Operation<T> {
-    fn order(&self) -> Order<'_> {
+    pub(super) fn order(&self) -> Order<'_> {
         Order { id: self.id.as_deref(), who: &self.who }
     }
 }
 
-async fn read<T: DeserializeOwned>(
+pub(super) async fn read<T: DeserializeOwned>(
     app: &App,
     (path, query): (TwoNames, Option<String>),
     headers: &HeaderMap,
@@ -56,13 +54,6 @@ async fn read<T: DeserializeOwned>(
     Ok(Operation { campaign, pool, id, who, body })
 }
 
-fn reasoned(reason: &str) -> Result<(), Problem> {
-    if reason.is_empty() || reason.len() > REASON_BYTES {
-        return Err(Problem::invalid(format!("a reason has 1 to {REASON_BYTES} bytes")));
-    }
-    check_text(reason).map_err(|why| Problem::invalid(format!("the reason {why}")))
-}
-
 async fn set_blocked(
     app: &App,
     at: (TwoNames, Option<String>),
@@ -72,7 +63,7 @@ async fn set_blocked(
 ) -> Answered {
     let mut operation = read::<BlockRequest>(app, at, headers, body).await?;
     let asked = &mut operation.body;
-    reasoned(&asked.reason)?;
+    request::reason(&asked.reason)?;
     if !asked.units.is_empty() {
         asked.picks.push(PickRequest::names(None, std::mem::take(&mut asked.units)));
     }
@@ -100,7 +91,7 @@ async fn set_blocked(
     Ok(json(StatusCode::OK, &answer))
 }
 
-async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, Problem> {
+pub(super) async fn decided(app: &App, command: &Command<'_>) -> Result<Answer, Problem> {
     let campaign = command.campaign().unwrap_or_default();
     let answer = yes(app.node.intake.decide(command).await, campaign)?;
     app.metrics.decided(&answer.outcome);
@@ -151,7 +142,7 @@ pub(crate) async fn move_seat(
 ) -> Answered {
     let operation = read::<MoveRequest>(&app, (path, query), &headers, body).await?;
     let Operation { campaign, pool, body: MoveRequest { from, to, reason }, .. } = &operation;
-    reasoned(reason)?;
+    request::reason(reason)?;
     for name in [from, to] {
         let wrong = |why| Problem::invalid(format!("the seat {name:?} {why}"));
         check_unit_name(name).map_err(wrong)?;

@@ -29,6 +29,8 @@ pub(super) struct AbandonedBranch {
     holds: BTreeMap<HoldName, BTreeSet<Option<Held>>>,
     /// The units that an operator's lost words were about, with how each stood.
     units: BTreeMap<UnitAt, BTreeSet<UnitStanding>>,
+    /// Whether the subjects that an operator's lost words were about were barred, by campaign and subject.
+    bars: BTreeMap<(Box<str>, Box<str>), BTreeSet<bool>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
     /// The state it had, where what was lost is not known.
@@ -104,6 +106,7 @@ impl AbandonedBranch {
             forgotten: BTreeSet::new(),
             holds: BTreeMap::new(),
             units: BTreeMap::new(),
+            bars: BTreeMap::new(),
             campaigns: BTreeMap::new(),
             whole: None,
             too_old: 0,
@@ -175,6 +178,18 @@ impl AbandonedBranch {
                 let names = seats.chain(chunk.areas.iter().map(|area| area.name));
                 return self.note_units(campaign, pool, names, ours);
             }
+            Command::ChangeSeats { campaign, pool, ref seats, .. } => {
+                let names =
+                    seats.iter().flat_map(|seat| [seat.name, seat.new_name.unwrap_or(seat.name)]);
+                return self.note_units(campaign, pool, names, ours);
+            }
+            Command::Bar { campaign, subject, .. } | Command::Unbar { campaign, subject, .. } => {
+                let barred =
+                    ours.campaign(campaign).is_ok_and(|found| found.bar_of(subject).is_some());
+                let bars = self.bars.entry((campaign.into(), subject.into())).or_default();
+                bars.insert(barred);
+                return;
+            }
             Command::Raise { .. } | Command::Tick { .. } | Command::Settled { .. } => return,
         };
         let found = ours.campaign(campaign);
@@ -223,6 +238,9 @@ impl AbandonedBranch {
         for (unit, stood) in later.units {
             self.units.entry(unit).or_default().extend(stood);
         }
+        for (whose, barred) in later.bars {
+            self.bars.entry(whose).or_default().extend(barred);
+        }
         self.whole = self.whole.take().or(later.whole);
         for (campaign, version) in later.campaigns {
             let known = self.campaigns.entry(campaign).or_default();
@@ -249,6 +267,9 @@ impl AbandonedBranch {
         }
         for (unit, stood) in &self.units {
             stood.iter().for_each(|stood| list.unit(unit, stood));
+        }
+        for ((campaign, subject), barred) in &self.bars {
+            barred.iter().for_each(|was| list.bar(campaign, subject, *was));
         }
         for (campaign, had) in &self.campaigns {
             list.campaign(campaign, *had);
@@ -281,6 +302,12 @@ impl AbandonedBranch {
         for campaign in whole.campaigns() {
             if !self.campaigns.contains_key(campaign.name()) {
                 list.campaign(campaign.name(), campaign.version());
+            }
+            for (_, bar) in campaign.bars_after(0) {
+                let whose = (campaign.name().into(), bar.subject.clone());
+                if !self.bars.contains_key(&whose) {
+                    list.bar(campaign.name(), &bar.subject, true);
+                }
             }
             for hold in campaign.holds() {
                 let name = (campaign.name().into(), hold.id().into());
@@ -394,6 +421,16 @@ impl List<'_> {
         let (campaign, pool, name) = unit;
         let now = stands.map_or_else(|| "is gone".to_owned(), |stands| format!("is {stands}"));
         self.lines.push_str(&format!("{campaign}/{pool} unit {name:?} {now}, it was {stood}\n"));
+    }
+
+    /// Says that a subject is barred, or is not, who was otherwise.
+    fn bar(&mut self, campaign: &str, subject: &str, was: bool) {
+        let found = self.now.campaign(campaign);
+        let is = found.is_ok_and(|found| found.bar_of(subject).is_some());
+        if is != was {
+            let what = if is { "is barred, and was not" } else { "is not barred any more" };
+            self.lines.push_str(&format!("{campaign} {subject:?} {what}\n"));
+        }
     }
 
     /// Says that a campaign is gone, or went back.

@@ -109,6 +109,10 @@ impl Intake {
                 let Some(wanted) = self.wanted(hold) else { return true };
                 waiter.wants(wanted);
             }
+            if self.is_barred(hold) {
+                // The journal says so.
+                return true;
+            }
             let mut due = None;
             if waiter.is_first() {
                 match self.free_in(&waiter.wanted()) {
@@ -138,6 +142,14 @@ impl Intake {
                 }
             }
         }
+    }
+
+    /// Says whether the subject of a hold is barred, as far as this node knows.
+    fn is_barred(&self, hold: &Command<'_>) -> bool {
+        let Command::Hold { campaign, subject, .. } = hold else { return false };
+        self.replica.look(|state: &State| {
+            state.campaign(campaign).is_ok_and(|found| found.bar_of(subject).is_some())
+        })
     }
 
     /// Gives how long it is until these seats are free by this node's clock, and the service time of that; no time at

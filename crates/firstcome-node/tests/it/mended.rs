@@ -40,6 +40,9 @@ async fn claims(store: &Memory) -> Vec<Vec<String>> {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::ChangeSeats { .. }
+            | Command::Bar { .. }
+            | Command::Unbar { .. }
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => None,

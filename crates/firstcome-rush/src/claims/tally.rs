@@ -16,11 +16,12 @@ pub enum Kind {
     LimitReached,
     AlreadyCancelled,
     NotAdmitted,
+    Barred,
 }
 
 impl Kind {
     /// Every kind, in the order it is shown.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Won,
         Self::AlreadyWon,
         Self::SoldOut,
@@ -30,6 +31,7 @@ impl Kind {
         Self::LimitReached,
         Self::AlreadyCancelled,
         Self::NotAdmitted,
+        Self::Barred,
     ];
 
     /// The outcome's name on the wire.
@@ -44,6 +46,7 @@ impl Kind {
             Self::LimitReached => "limit_reached",
             Self::AlreadyCancelled => "already_cancelled",
             Self::NotAdmitted => "not_admitted",
+            Self::Barred => "barred",
         }
     }
 
@@ -55,7 +58,7 @@ impl Kind {
 /// The counts of a load test.
 #[derive(Debug, Default)]
 pub struct Tally {
-    kinds: [AtomicU64; 9],
+    kinds: [AtomicU64; 10],
     acknowledged: AtomicU64,
     unknown: AtomicU64,
     busy: AtomicU64,
@@ -73,7 +76,7 @@ pub struct Progress {
     /// Subjects that were told they won; each counts once.
     pub acknowledged: u64,
     /// Answers by kind, in the order of [`Kind::ALL`].
-    pub kinds: [u64; 9],
+    pub kinds: [u64; 10],
     /// Answers that said it may have happened; each was sent again.
     pub unknown: u64,
     /// Answers that said not now; each was sent again.

@@ -86,6 +86,9 @@ impl<'h> Holds<'h> {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::ChangeSeats { .. }
+            | Command::Bar { .. }
+            | Command::Unbar { .. }
             | Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Put { .. }

@@ -33,7 +33,10 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         | Command::Confirm { step, .. } => Some((5, step.campaign, step.hold, 0)),
         Command::Seats { campaign, .. }
         | Command::Block { campaign, .. }
-        | Command::Move { campaign, .. } => Some((6, campaign, "", 0)),
+        | Command::Move { campaign, .. }
+        | Command::ChangeSeats { campaign, .. }
+        | Command::Bar { campaign, .. }
+        | Command::Unbar { campaign, .. } => Some((6, campaign, "", 0)),
         Command::Raise { .. } => Some((7, "", "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }
@@ -179,6 +182,9 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::ChangeSeats { .. }
+            | Command::Bar { .. }
+            | Command::Unbar { .. }
             | Command::Raise { .. },
             other,
         ) => one == other,

@@ -104,6 +104,8 @@ pub(super) struct Campaign<'a> {
     pub(super) pools: Vec<Pool<'a>>,
     /// Whose claim the operator undid.
     pub(super) barred: BTreeSet<&'a str>,
+    /// Who is barred, since when, and by which entry.
+    pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
     /// All holds there ever were, in the order they began.
     pub(super) holds: Vec<Hold<'a>>,
     /// The entry that made this version.
@@ -129,6 +131,7 @@ impl<'a> Campaign<'a> {
             closed_by_hand: false,
             archived: false,
             barred: BTreeSet::new(),
+            bars: BTreeMap::new(),
             holds: Vec::new(),
             entry,
         })
@@ -175,6 +178,7 @@ impl<'a> Campaign<'a> {
         if let Some((rank, row)) = self.pools[pool_index].live(subject) {
             return Err(Outcome::AlreadyWon { rank, at: row.at });
         }
+        self.check_barred(subject)?;
         if self.pools[pool_index].latest(subject).is_some() && !self.settings.claim_again {
             return refused(Refusal::AlreadyCancelled);
         }
@@ -191,9 +195,7 @@ impl<'a> Campaign<'a> {
     /// Refuses whom the operator keeps out, and a moment at which nothing is given.
     pub(super) fn check_admitted(&self, at: Timestamp, subject: &str) -> Result<(), Outcome> {
         let refused = |refusal| Err(Outcome::Refused(refusal));
-        if self.barred.contains(subject) {
-            return refused(Refusal::NotAdmitted);
-        }
+        self.check_kept_out(subject)?;
         // What is over is neither paused nor yet to open.
         if self.is_closed(at) {
             return refused(Refusal::Closed);
@@ -255,7 +257,7 @@ impl<'a> Campaign<'a> {
                 (Unit::Counted, _) | (_, None) => {}
             }
         }
-        if undone.by == By::Operator {
+        if undone.by == By::Operator && self.level < 3 {
             self.barred.insert(subject);
         }
         let (kind, pool) = (Kind::Cancel, pool_index);
@@ -339,6 +341,7 @@ impl<'a> Campaign<'a> {
                 self.closed_by_hand |= !closed;
                 !closed
             }
+            Steer::Delete => unreachable!("the space does that"),
             Steer::Archive { .. } => {
                 self.archived = true;
                 true

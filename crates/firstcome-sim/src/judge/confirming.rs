@@ -48,16 +48,17 @@ impl<'a> Campaign<'a> {
         if !any(Fate::Held) && !any(Fate::Expired) {
             return Ok((self.confirmed(at, &which), hold.entry));
         }
-        let barred = self.barred.contains(step.subject);
+        let kept_out = self.check_kept_out(step.subject);
         if any(Fate::Expired) {
             if *late == Late::Refuse {
                 return Err(turn.says(Refusal::HoldExpired));
             }
-            if barred || !self.can_retake(hold, &which) {
+            if kept_out.is_err() || !self.can_retake(hold, &which) {
                 return Ok(self.refund_expired(turn, at, &which, made));
             }
-        } else if barred {
-            return Err(turn.says(Refusal::NotAdmitted));
+        }
+        if !any(Fate::Expired) {
+            kept_out.map_err(no)?;
         }
         self.give_for_good(turn, at, &which, made);
         let hold = &mut self.holds[at];

@@ -30,6 +30,12 @@ pub(super) enum Owner {
 #[derive(Clone, Debug)]
 pub(super) struct Seat<'a> {
     pub(super) said: SeatSettings<'a>,
+    /// The name it was added with.
+    pub(super) added_as: &'a str,
+    /// Whether it got another name since.
+    pub(super) renamed: bool,
+    /// Whether it stands in a result.
+    pub(super) had: bool,
     pub(super) owner: Owner,
 }
 

@@ -128,6 +128,9 @@ pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
         | Command::Seats { .. }
         | Command::Block { .. }
         | Command::Move { .. }
+        | Command::ChangeSeats { .. }
+        | Command::Bar { .. }
+        | Command::Unbar { .. }
         | Command::Raise { .. }
         | Command::Tick { .. }
         | Command::Settled { .. } => unreachable!("it has no id of a hold's own"),
@@ -242,6 +245,7 @@ impl<'a> Campaign<'a> {
             }
             return Err((self.as_it_stands(turn, known), self.holds[known].entry));
         }
+        self.check_barred(subject).map_err(|no| turn.says(no))?;
         for pick in picks {
             let pool = &self.pools[self.pool_of(pick).map_err(no)?];
             let gave_up = pool.live(subject).is_none() && pool.latest(subject).is_some();

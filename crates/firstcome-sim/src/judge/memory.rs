@@ -87,7 +87,10 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::AlreadyConfirmed
             | Refusal::NotHeld
             | Refusal::NotSeated
-            | Refusal::BadSeat => Row::Never,
+            | Refusal::BadSeat
+            | Refusal::Barred
+            | Refusal::TooManyBars
+            | Refusal::HasResults => Row::Never,
         },
         Outcome::AlreadyHeld(_) => Row::Fresh,
         Outcome::RefusedFor(named) if named.refusal == Refusal::UnitTaken => Row::Taken,
@@ -101,6 +104,10 @@ fn row(outcome: &Outcome, again: bool) -> Row {
         | Outcome::Blocked { .. }
         | Outcome::Unblocked { .. }
         | Outcome::Moved(_)
+        | Outcome::SeatsChanged { .. }
+        | Outcome::BarSet { .. }
+        | Outcome::BarLifted { .. }
+        | Outcome::Deleted
         | Outcome::RefusedFor(_)
         | Outcome::Won { .. }
         | Outcome::Cancelled { .. }

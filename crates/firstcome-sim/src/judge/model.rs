@@ -164,7 +164,10 @@ impl<'a> Model<'a> {
             | Command::Steer { order, .. }
             | Command::Seats { order, .. }
             | Command::Block { order, .. }
-            | Command::Move { order, .. } => self.order(at, *order, command, events),
+            | Command::Move { order, .. }
+            | Command::ChangeSeats { order, .. }
+            | Command::Bar { order, .. }
+            | Command::Unbar { order, .. } => self.order(at, *order, command, events),
             Command::Hold { .. }
             | Command::Change { .. }
             | Command::Extend { .. }
@@ -204,6 +207,9 @@ impl<'a> Model<'a> {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::ChangeSeats { .. }
+            | Command::Bar { .. }
+            | Command::Unbar { .. }
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is no command on a hold"),
@@ -222,6 +228,9 @@ impl<'a> Model<'a> {
         events: &mut Vec<Event<'a>>,
     ) {
         for Made { kind, pool, rank, subject, unit, hold, from } in made {
+            if let Some(campaign) = self.campaigns.get_mut(name) {
+                campaign.note_had(pool, [unit, from]);
+            }
             self.results.push(name);
             let number = self.last_result();
             let pool = self.campaigns[name].settings.pools[pool].name.clone();
@@ -301,7 +310,10 @@ impl<'a> Model<'a> {
         | Command::Steer { order, .. }
         | Command::Seats { order, .. }
         | Command::Block { order, .. }
-        | Command::Move { order, .. } = &mut content
+        | Command::Move { order, .. }
+        | Command::ChangeSeats { order, .. }
+        | Command::Bar { order, .. }
+        | Command::Unbar { order, .. } = &mut content
         {
             *order = Order::default();
         }
@@ -319,7 +331,12 @@ impl<'a> Model<'a> {
             Command::Steer { campaign, steer, .. } => {
                 (*campaign, self.steer(at, campaign, *steer)?)
             }
-            Command::Seats { .. } | Command::Block { .. } | Command::Move { .. } => {
+            Command::Seats { .. }
+            | Command::Block { .. }
+            | Command::Move { .. }
+            | Command::ChangeSeats { .. }
+            | Command::Bar { .. }
+            | Command::Unbar { .. } => {
                 let decision = self.seating(at, command, events)?;
                 if let (Some(named), false) = (named, decision.outcome.is_refusal()) {
                     self.ids.insert(named, (content, decision.clone()));
@@ -370,6 +387,12 @@ impl<'a> Model<'a> {
             Command::Move { pool, from, to, .. } => {
                 campaign.exchange(&turn, pool, (from, to), &mut made)
             }
+            Command::ChangeSeats { pool, seats, .. } => campaign.change_seats(&turn, pool, seats),
+            Command::Bar { subject, .. } => {
+                let (outcome, origin) = campaign.bar(&turn, subject);
+                return Ok(Decision { outcome, origin });
+            }
+            Command::Unbar { subject, .. } => Ok(campaign.unbar(subject)),
             Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Put { .. }
@@ -427,6 +450,14 @@ impl<'a> Model<'a> {
         let unsettled = (1..).zip(&self.results).skip(self.settled);
         let unsettled: Vec<u64> =
             unsettled.filter(|(_, of)| **of == name).map(|(number, _)| number).collect();
+        if steer == Steer::Delete {
+            if self.results.contains(&name) && self.find(name).is_ok() {
+                return Err(Refusal::HasResults);
+            }
+            self.find(name)?;
+            self.campaigns.remove(name);
+            return Ok(Outcome::Deleted);
+        }
         if let Steer::Archive { drop_unsettled } = steer {
             match self.find(name) {
                 Err(Refusal::Archived) => return Ok(Outcome::Unchanged { version: 0 }),

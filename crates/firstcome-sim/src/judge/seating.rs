@@ -3,6 +3,7 @@
 use super::campaign::Campaign;
 use super::hall::{Area, Named, Owner, Seat, Unit};
 use super::holding::{Fate, Made, Turn};
+use super::reseating::bad_seat;
 use super::wanted::refused;
 use firstcome_core::command::Pick;
 use firstcome_core::hall::Chunk;
@@ -11,7 +12,7 @@ use firstcome_core::results::Kind;
 use firstcome_core::{Outcome, Refusal};
 
 impl<'a> Campaign<'a> {
-    fn seated(&self, name: &str) -> Result<usize, Outcome> {
+    pub(super) fn seated(&self, name: &str) -> Result<usize, Outcome> {
         let pool =
             self.pool_index(name).ok_or(Outcome::Refused(Refusal::NotFound(Missing::Pool)))?;
         if self.pools[pool].hall.is_some() { Ok(pool) } else { Err(Refusal::NotSeated.into()) }
@@ -20,10 +21,10 @@ impl<'a> Campaign<'a> {
     pub(super) fn add_seats(
         &mut self,
         turn: &Turn,
-        pool: &str,
+        name: &str,
         chunk: &Chunk<'a>,
     ) -> Result<Outcome, Outcome> {
-        let pool = self.seated(pool)?;
+        let pool = self.seated(name)?;
         let closed = self.is_closed(turn.at);
         let Some(hall) = &mut self.pools[pool].hall else { unreachable!("it is seated") };
         let seats = chunk.seats.iter().filter(|new| !hall.seats.iter().any(|it| it.said == **new));
@@ -32,14 +33,23 @@ impl<'a> Campaign<'a> {
         if closed && (!seats.is_empty() || !areas.is_empty()) {
             return Err(Refusal::Closed.into());
         }
-        // Nobody in these worlds says something else of a seat that is there.
-        let names = seats.iter().map(|seat| seat.name).chain(areas.iter().map(|area| area.name));
-        if names.into_iter().any(|name| hall.find(name).is_some()) {
+        // Nobody in these worlds says something else of an area that is there.
+        if let Some(taken) = seats.iter().find(|seat| hall.is_given(seat.name)) {
+            let at = chunk.seats.iter().position(|seat| seat == *taken).unwrap_or_default();
+            return Err(bad_seat(name, at, taken.name));
+        }
+        if areas.iter().any(|area| hall.is_given(area.name)) {
             return Err(Refusal::BadSeat.into());
         }
         let count = |of: usize| u32::try_from(of).unwrap_or(u32::MAX);
         let imported = Outcome::Imported { seats: count(seats.len()), areas: count(areas.len()) };
-        hall.seats.extend(seats.into_iter().map(|said| Seat { said: *said, owner: Owner::Nobody }));
+        hall.seats.extend(seats.into_iter().map(|said| Seat {
+            said: *said,
+            added_as: said.name,
+            renamed: false,
+            had: false,
+            owner: Owner::Nobody,
+        }));
         let area = |said: &_| Area { said: *said, held: 0, given: 0, kept: 0 };
         hall.areas.extend(areas.into_iter().map(area));
         Ok(imported)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use firstcome_client::{Ask, OperatorDone};
+use firstcome_client::{Ask, Deleted, OperatorDone};
 use firstcome_core::limits::NAME_BYTES;
 use firstcome_core::names::{check_command_id, check_name};
 
@@ -37,6 +37,8 @@ pub(super) enum CampaignVerb {
     Close(NameArgs),
     /// Let a closed campaign leave the server's memory.
     Archive(ArchiveArgs),
+    /// Remove a campaign that has no result, and free its name.
+    Delete(DeleteArgs),
 }
 
 /// A campaign, and an id that makes a repeated command happen once.
@@ -48,6 +50,19 @@ pub(super) struct NameArgs {
     id: IdArgs,
     #[command(flatten)]
     server: ServerArgs,
+}
+
+/// Options of `campaign delete`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What has a result (a claim, cancelled or not, a refund, a moved seat) cannot be deleted: close and archive it. Its \
+name is then never used again. Live holds end with the campaign. The space has to be at level 3.
+
+Example:
+  firstcome campaign delete sprnig")]
+pub(super) struct DeleteArgs {
+    #[command(flatten)]
+    name: NameArgs,
 }
 
 /// Options of `campaign archive`.
@@ -75,7 +90,7 @@ pub(super) struct IdArgs {
 }
 
 impl IdArgs {
-    fn get(&self) -> String {
+    pub(super) fn get(&self) -> String {
         self.id.clone().unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)))
     }
 }
@@ -89,6 +104,7 @@ pub(super) async fn run(verb: CampaignVerb, json: bool) -> Result<Exit, Complain
         CampaignVerb::Pause(args) => operate(args, "pause", "paused", None, json).await,
         CampaignVerb::Resume(args) => operate(args, "resume", "resumed", None, json).await,
         CampaignVerb::Close(args) => operate(args, "close", "closed", None, json).await,
+        CampaignVerb::Delete(args) => delete(args.name, json).await,
         CampaignVerb::Archive(args) => {
             let body = args.drop_unsettled.then(|| json!({"drop_unsettled": true}));
             operate(args.name, "archive", "archived", body, json).await
@@ -111,6 +127,17 @@ async fn operate(
         out::line(format!("campaign {} was {done} already", args.name));
     } else {
         out::line(format!("{done} campaign {}", args.name));
+    }
+    Ok(Exit::Yes)
+}
+
+async fn delete(args: NameArgs, json: bool) -> Result<Exit, Complaint> {
+    let ask = Ask::delete_campaign(&args.name, &args.id.get());
+    let (_, raw) = yes(args.server.client()?.ask::<Deleted>(ask).await?)?;
+    if json {
+        out::json(&raw);
+    } else {
+        out::line(format!("deleted campaign {}", args.name));
     }
     Ok(Exit::Yes)
 }

@@ -31,13 +31,17 @@ pub(super) struct ClaimArgs {
 /// Options of `cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A cancel names the rank, so that a repeated cancel cannot hit a newer claim. Without --rank the subject's only live \
-claim is looked up first. The rank is never given to anybody else; the place returns to its pool unless the campaign \
-says otherwise.
+A cancel names what it cancels: --rank, --unit, or --hold for all claims of a hold. Without them the subject's only \
+live claim is cancelled; who has several is refused with their ranks. Cancelling again changes nothing. The rank is \
+never given to anybody else; the place returns to its pool unless the campaign says otherwise.
+
+Say on whose word: --reason for the operator's, --by-subject for the subject's own. A cancel does not bar the subject: \
+that is `firstcome bar` (in campaigns made before level 3 an operator's cancel does).
 
 Examples:
   firstcome cancel spring ann --reason \"asked by phone\"
-  firstcome cancel spring bob --rank 2 --by-subject")]
+  firstcome cancel spring bob --rank 2 --by-subject
+  firstcome cancel gala ann --unit A1 --by-subject")]
 pub(super) struct CancelArgs {
     /// The campaign.
     campaign: String,
@@ -46,13 +50,19 @@ pub(super) struct CancelArgs {
     /// The pool; may be left out where there is one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// The claim's rank; looked up if left out.
-    #[arg(long, value_name = "RANK")]
+    /// The claim's rank.
+    #[arg(long, value_name = "RANK", group = "which")]
     rank: Option<u32>,
-    /// Why; needed unless the subject wishes it.
+    /// The seat or area that the claim is of.
+    #[arg(long, value_name = "UNIT", group = "which")]
+    unit: Option<String>,
+    /// The hold that the claims came from: all of them.
+    #[arg(long, value_name = "HOLD", group = "which")]
+    hold: Option<String>,
+    /// Why the operator cancels.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The subject wishes it: whether they may claim again is then the campaign's rule.
+    /// The subject wishes it.
     #[arg(long)]
     by_subject: bool,
     #[command(flatten)]
@@ -74,57 +84,112 @@ pub(super) async fn claim(args: ClaimArgs, json: bool) -> Result<Exit, Complaint
 }
 
 pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complaint> {
+    if args.reason.is_none() && !args.by_subject {
+        let sentence = "say on whose word it is cancelled";
+        let hint = "--reason TEXT for the operator's, --by-subject if the subject wishes it";
+        return Err(Complaint::usage(sentence).hint(hint));
+    }
     let mut client = args.server.client()?;
-    let (rank, pool) = match args.rank {
-        Some(rank) => (rank, args.pool.clone()),
+    let meant = match args.rank {
+        Some(rank) => vec![(rank, args.pool.clone())],
         None => {
-            let claim = only_live_claim(&mut client, &args).await?;
-            (claim.rank, Some(claim.pool))
+            let claims = meant(&mut client, &args).await?.into_iter();
+            claims.map(|claim| (claim.rank, Some(claim.pool))).collect()
         }
     };
-    let ask = Ask::cancel(&CancelAsk {
-        campaign: args.campaign.clone(),
-        subject: args.subject,
-        pool,
-        rank,
-        reason: args.reason,
-        by_subject: args.by_subject,
-    });
-    let (done, raw) = yes(client.ask::<Cancelled>(ask).await?)?;
-    if json {
-        out::json(&raw);
-    } else {
-        let Cancelled { subject, rank, pool, by, .. } = done;
-        out::line(format!(
-            "cancelled rank {rank} of {subject} in {}/{pool}, by the {by}",
-            args.campaign
-        ));
+    for (rank, pool) in meant {
+        let ask = Ask::cancel(&CancelAsk {
+            campaign: args.campaign.clone(),
+            subject: args.subject.clone(),
+            pool,
+            rank,
+            reason: args.reason.clone(),
+            by_subject: args.by_subject,
+        });
+        let (done, raw) = yes(client.ask::<Cancelled>(ask).await?).map_err(|complaint| {
+            let key =
+                "this key may cancel only what the subject wishes: add --by-subject if it does";
+            if !args.by_subject && complaint.is("forbidden") {
+                complaint.hint(key)
+            } else {
+                complaint
+            }
+        })?;
+        if json {
+            out::json(&raw);
+        } else {
+            let Cancelled { subject, rank, pool, by, kept_out, .. } = done;
+            let barred = match (kept_out, &*by) {
+                (false, _) => "",
+                (true, "operator") => {
+                    "; who is cancelled by the operator is kept out of this campaign"
+                }
+                (true, _) => "; the subject is kept out of this campaign",
+            };
+            let campaign = &args.campaign;
+            out::line(format!(
+                "cancelled rank {rank} of {subject} in {campaign}/{pool}, by the {by}{barred}"
+            ));
+        }
     }
     Ok(Exit::Yes)
 }
 
-/// Looks up the one claim that can be meant.
-async fn only_live_claim(client: &mut Client, args: &CancelArgs) -> Result<Claim, Complaint> {
-    let ask = Ask::claims_of(&args.campaign, &args.subject);
+/// Looks up the claims that are meant: one, or all of a hold.
+async fn meant(client: &mut Client, args: &CancelArgs) -> Result<Vec<Claim>, Complaint> {
+    let CancelArgs { campaign, subject, .. } = args;
+    let ask = Ask::claims_of(campaign, subject);
     let (held, _) = yes(client.ask::<SubjectClaims>(ask).await?)?;
-    let wanted = |claim: &Claim| args.pool.as_ref().is_none_or(|pool| *pool == claim.pool);
-    let mut live: Vec<_> = held.claims.into_iter().filter(wanted).collect();
-    // A claim cancelled already is repeated as it was, so that a cancel sent again is answered like the first.
-    if live.iter().any(|claim| claim.cancelled.is_none()) {
-        live.retain(|claim| claim.cancelled.is_none());
-    } else {
-        live.drain(..live.len().saturating_sub(1));
-    }
-    match (live.pop(), live.is_empty()) {
-        (Some(claim), true) => Ok(claim),
-        (Some(_), false) => {
-            let sentence =
-                format!("{} has claims in several pools of {}", args.subject, args.campaign);
-            Err(Complaint::usage(sentence).hint("name one with --pool"))
-        }
-        (None, _) => {
-            let sentence = format!("{} has no claim in {}", args.subject, args.campaign);
-            Err(Complaint::new(Exit::Refused, sentence))
+    let is = |asked: &Option<String>, has: Option<&str>| {
+        asked.as_ref().is_none_or(|asked| Some(asked.as_str()) == has)
+    };
+    let wanted = |claim: &Claim| {
+        is(&args.pool, Some(&claim.pool))
+            && is(&args.unit, claim.unit.as_deref())
+            && is(&args.hold, claim.hold.as_deref())
+    };
+    let mut found: Vec<_> = held.claims.into_iter().filter(wanted).collect();
+    if args.hold.is_none() {
+        // A claim cancelled already is repeated as it was, so that a cancel sent again is answered like the first.
+        if found.iter().any(|claim| claim.cancelled.is_none()) {
+            found.retain(|claim| claim.cancelled.is_none());
+        } else {
+            found.truncate(1);
         }
     }
+    if found.is_empty() {
+        let mut which = String::new();
+        for (name, asked) in [("pool", &args.pool), ("unit", &args.unit), ("hold", &args.hold)] {
+            if let Some(asked) = asked {
+                which.push_str(&format!(" of {name} {asked}"));
+            }
+        }
+        let sentence = format!("{subject} has no claim{which} in {campaign}");
+        return Err(Complaint::new(Exit::Refused, sentence));
+    }
+    if args.hold.is_none() && found.len() > 1 {
+        return Err(several(args, found));
+    }
+    Ok(found)
+}
+
+/// Refuses to choose among claims, and names each by its rank.
+fn several(args: &CancelArgs, mut claims: Vec<Claim>) -> Complaint {
+    claims.sort_by_key(|claim| claim.rank);
+    let one_pool = claims.iter().all(|claim| claim.pool == claims[0].pool);
+    let name = |claim: &Claim| {
+        let pool = if one_pool { String::new() } else { format!("{}/", claim.pool) };
+        let unit = claim.unit.as_ref().map(|unit| format!(" ({unit})")).unwrap_or_default();
+        format!("{pool}{}{unit}", claim.rank)
+    };
+    let ranks: Vec<String> = claims.iter().map(name).collect();
+    let sentence = format!(
+        "{} has {} claims in {}: ranks {}",
+        args.subject,
+        claims.len(),
+        args.campaign,
+        ranks.join(", ")
+    );
+    let hint = if one_pool { "name one with --rank" } else { "name one with --pool and --rank" };
+    Complaint::usage(sentence).hint(hint)
 }

@@ -93,6 +93,11 @@ impl Complaint {
         self
     }
 
+    /// Says whether it is a refusal of the server with this outcome.
+    pub(super) fn is(&self, outcome: &str) -> bool {
+        self.document.as_ref().is_some_and(|document| document["outcome"] == outcome)
+    }
+
     /// Adds what the server said, which stands on stdout with `--json`.
     #[must_use]
     pub(super) fn document(mut self, document: Value) -> Self {
@@ -119,7 +124,7 @@ impl Complaint {
         if json {
             let changed = if self.exit == Exit::Unknown { "unknown" } else { "no" };
             let own = || json!({"error": self.sentence, "hint": self.hint, "changed": changed});
-            out::json(&self.document.clone().unwrap_or_else(own));
+            out::bad_news(&self.document.clone().unwrap_or_else(own));
         }
         self.exit.code()
     }

@@ -225,7 +225,7 @@ pub(super) struct ReleaseArgs {
     server: ServerArgs,
 }
 
-fn price_from_text(text: &str) -> Result<(i64, String), String> {
+pub(super) fn price_from_text(text: &str) -> Result<(i64, String), String> {
     let split = text.len().checked_sub(3).filter(|&at| text.is_char_boundary(at));
     let parts = split.map(|at| text.split_at(at));
     match parts.and_then(|(minor, currency)| Some((minor.parse().ok()?, currency))) {

@@ -34,6 +34,13 @@ pub(super) struct NodesArgs {
     verb: Option<NodesVerb>,
 }
 
+impl NodesArgs {
+    /// Says whether it changes nothing.
+    pub(super) fn only_looks(&self) -> bool {
+        matches!(self.verb, None | Some(NodesVerb::Forks(_)))
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum NodesVerb {
     /// Raise the space to the newest level of stored bytes and rules, once every server runs the new build.

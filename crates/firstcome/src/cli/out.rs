@@ -1,7 +1,8 @@
 //! Where words go: results to stdout, talk to stderr.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use firstcome_api::unseen::seen;
 use serde_json::Value;
@@ -13,13 +14,36 @@ pub(super) fn line(text: impl Display) {
     data(seen(&text.to_string()));
 }
 
+/// The exit code of a result that cannot be written.
+static CANNOT_WRITE: AtomicI32 = AtomicI32::new(3);
+
+/// Says that a result which cannot be written is that of a change: it may have happened.
+pub(super) fn after_a_change() {
+    CANNOT_WRITE.store(4, Ordering::Relaxed);
+}
+
 /// Writes a line of the result for programs, as it is.
 ///
-/// When nobody reads any more (`firstcome results | head`), the program ends: there is no one left to tell.
+/// When nobody reads any more (`firstcome results | head`), the program ends quietly: there is no one left to tell. When it
+/// cannot be written for another reason, such as a full disk, the program ends with that reason: half a result is none.
 pub(super) fn data(text: impl Display) {
-    if writeln!(std::io::stdout(), "{text}").is_err() {
+    let written = writeln!(std::io::stdout(), "{text}");
+    ended(written);
+}
+
+/// Ends the program where its result could not be written.
+pub(super) fn ended(written: io::Result<()>) {
+    let Err(why) = written else { return };
+    if why.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
+    talk(format!("error: cannot write the result: {why}"));
+    std::process::exit(CANNOT_WRITE.load(Ordering::Relaxed));
+}
+
+/// Writes the document of bad news to stdout: the exit code stays that of the news, whoever reads.
+pub(super) fn bad_news(document: &Value) {
+    drop(writeln!(io::stdout(), "{document}"));
 }
 
 /// Writes a line of words that go on in the next line where the screen ends.

@@ -81,6 +81,14 @@ fn advice(problem: &Problem) -> Option<String> {
         "already_cancelled" => {
             "this campaign lets nobody claim again after a cancel (--claim-again at its creation does)"
         }
+        "barred" => "`firstcome unbar` takes that back; `firstcome bars` lists who is barred",
+        "not_admitted" => {
+            "this campaign was made before level 3 of the space: there an operator's cancel bars, for good"
+        }
+        "has_results" => "`firstcome campaign close` and `firstcome campaign archive` end it",
+        "level_too_low" => {
+            "`firstcome nodes raise-level` raises the space, for good: make a backup first"
+        }
         "not_open" => "`firstcome campaign show` tells when it opens",
         "paused" => "`firstcome campaign resume` lets it go on",
         "not_closed" => "close it first: `firstcome campaign close`",

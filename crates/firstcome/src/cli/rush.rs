@@ -16,7 +16,7 @@ use super::out;
 use super::progress::LoadProgress;
 use crate::config::duration_from_text;
 use firstcome_api::key::Secret;
-use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Server};
+use firstcome_client::{Ask, Campaign, Client, Match, OperatorDone, Reply, Server};
 use firstcome_rush::claims::{self, Kind, Observer, Pace, Plan, Progress, Report, Speed, Tally};
 use firstcome_rush::failure::LoadError;
 use firstcome_rush::latency::Latency;
@@ -103,6 +103,9 @@ pub(super) struct RushArgs {
     /// Send nothing more after so long.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     duration: Option<Duration>,
+    /// Leave open what --create made; otherwise it is closed and archived at the end.
+    #[arg(long, requires = "create")]
+    keep: bool,
     /// How long to send a claim again before giving up on the server.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "60s")]
     patience: Duration,
@@ -171,6 +174,9 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     // Dropping the rush is what stops it at once.
     let report = interrupt.during(claims::run(plan, &mut watching), || pace.finish()).await;
     watching.progress.end();
+    if args.create.is_some() && !args.keep {
+        put_away(&mut client, &campaign.campaign).await;
+    }
     let Some(report) = report else {
         print_counts(&tally.progress(began.elapsed(), None));
         return Ok(Exit::Interrupted);
@@ -182,6 +188,35 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
         print(&report);
     }
     Ok(interrupt.exit(report.kept()))
+}
+
+/// How long results may take to reach the ledger before a campaign that was made for a load test leaves without that.
+const SETTLES_WITHIN: Duration = Duration::from_secs(5);
+
+/// Closes and archives a campaign that was made for a load test; what keeps it there is told of.
+async fn put_away(client: &mut Client, name: &str) {
+    let id = || format!("rush-{:032x}", fastrand::u128(..));
+    let begun = tokio::time::Instant::now();
+    let mut asked = client.ask::<OperatorDone>(Ask::operate(name, "close", None, &id())).await;
+    while let Ok(Reply::Yes(..)) = asked {
+        let late = begun.elapsed() > SETTLES_WITHIN;
+        let body = late.then(|| json!({"drop_unsettled": true}));
+        asked = client.ask::<OperatorDone>(Ask::operate(name, "archive", body, &id())).await;
+        match &asked {
+            Ok(Reply::Yes(..)) => return out::talk(format!("closed and archived campaign {name}")),
+            Ok(Reply::No(problem)) if problem.outcome == "unsettled" && !late => {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                asked = client.ask(Ask::operate(name, "close", None, &id())).await;
+            }
+            Ok(Reply::No(_)) | Err(_) => {}
+        }
+    }
+    let why = match asked {
+        Ok(Reply::No(problem)) => problem.sentence(),
+        Ok(Reply::Yes(..)) => return,
+        Err(failure) => failure.to_string(),
+    };
+    out::talk(format!("note: campaign {name} is still there: {why}"));
 }
 
 /// Makes or checks the campaign, and waits for its opening.

@@ -1,5 +1,7 @@
 //! `seats`: what an operator does with the seats of a pool.
 
+mod change;
+mod columns;
 mod file;
 mod import;
 mod show;
@@ -19,6 +21,8 @@ use firstcome_client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 pub(super) enum SeatsVerb {
     /// Add seats and areas from a file.
     Import(import::ImportArgs),
+    /// Change names, grades and prices of seats: all of them or none.
+    Change(change::ChangeArgs),
     /// Draw the hall as it stands.
     Show(show::ShowArgs),
     /// Take free units out of sale: all of them or none.
@@ -105,6 +109,7 @@ pub(super) struct MoveArgs {
 pub(super) async fn run(verb: SeatsVerb, json: bool) -> Result<Exit, Complaint> {
     match verb {
         SeatsVerb::Import(args) => import::run(args, json).await,
+        SeatsVerb::Change(args) => change::run(args, json).await,
         SeatsVerb::Show(args) => show::run(args, json).await,
         SeatsVerb::Block(args) => block(args, true, json).await,
         SeatsVerb::Unblock(args) => block(args, false, json).await,

@@ -70,9 +70,10 @@ impl Table {
     }
 
     /// Adds a row with a cell for each column.
-    pub(super) fn row<const N: usize>(&mut self, cells: [String; N]) {
-        assert_eq!(N, self.columns.len(), "a row has a cell for each column");
-        self.rows.push(cells.iter().map(|cell| seen(cell).into_owned()).collect());
+    pub(super) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+        let row: Vec<_> = cells.into_iter().map(|cell| seen(&cell).into_owned()).collect();
+        assert_eq!(row.len(), self.columns.len(), "a row has a cell for each column");
+        self.rows.push(row);
     }
 
     /// A moment as the table shows it: to the second, unless it is wide.

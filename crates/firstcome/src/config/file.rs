@@ -196,7 +196,10 @@ impl Page<'_> {
 }
 
 /// The known word that shares most with the one written, if they share enough to be a slip.
-fn nearest(written: &str, known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest(
+    written: &str,
+    known: impl Iterator<Item = &'static str>,
+) -> Option<&'static str> {
     known
         .map(|word| (distance(written, word), word))
         .min()

@@ -3,6 +3,7 @@
 use firstcome_api::clock_text::rfc3339;
 use firstcome_core::Settings;
 use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
+use firstcome_core::hall::SeatChange;
 use firstcome_core::settings::{GradeLimit, Opens, PoolSettings};
 use firstcome_journal::Entry;
 use serde_json::{Value, json};
@@ -93,6 +94,27 @@ fn command(command: &Command<'_>) -> Value {
             "command": "move", "campaign": campaign, "pool": pool, "from": from, "to": to,
             "reason": reason, "id": order.id, "who": order.who,
         }),
+        Command::ChangeSeats { campaign, pool, seats, order } => {
+            let seat = |seat: &SeatChange<'_>| {
+                let price = seat.price.map(|price| {
+                    let currency = String::from_utf8_lossy(&price.currency);
+                    json!({"price_minor": price.minor, "currency": currency})
+                });
+                json!({"name": seat.name, "new_name": seat.new_name, "grade": seat.grade, "price": price})
+            };
+            json!({
+                "command": "change-seats", "campaign": campaign, "pool": pool,
+                "seats": seats.iter().map(seat).collect::<Vec<_>>(), "id": order.id, "who": order.who,
+            })
+        }
+        Command::Bar { campaign, subject, reason, order } => json!({
+            "command": "bar", "campaign": campaign, "subject": subject, "reason": reason,
+            "id": order.id, "who": order.who,
+        }),
+        Command::Unbar { campaign, subject, order } => json!({
+            "command": "unbar", "campaign": campaign, "subject": subject, "id": order.id,
+            "who": order.who,
+        }),
         Command::Raise { level, who } => json!({ "command": "raise", "level": level, "who": who }),
         Command::Tick { mark } => json!({
             "command": "tick", "position": mark.position, "digest": format!("{:016x}", mark.digest),
@@ -134,6 +156,7 @@ fn steered(campaign: &str, steer: Steer, order: Order<'_>) -> Value {
         Steer::Resume => ("resume", false),
         Steer::Close => ("close", false),
         Steer::Archive { drop_unsettled } => ("archive", drop_unsettled),
+        Steer::Delete => ("delete", false),
     };
     let mut value =
         json!({"command": command, "campaign": campaign, "id": order.id, "who": order.who});

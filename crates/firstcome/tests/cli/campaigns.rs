@@ -51,11 +51,14 @@ fn an_operator_runs_a_campaign_from_its_creation_to_its_archive() {
 
     let csv = ask(&["results", "spring", "--all", "--format", "csv"]).ends(0);
     let lines: Vec<&str> = csv.lines().collect();
-    assert_eq!(lines[0], "number,kind,pool,rank,subject,at,by,reason,unit,hold");
+    assert_eq!(
+        lines[0],
+        "number,kind,campaign,pool,rank,subject,at,by,reason,unit,hold,moved_from"
+    );
     assert_eq!(lines.len(), 5, "{csv}");
     assert!(
-        lines[4].contains("cancel,main,2,가나다 🎫/..")
-            && lines[4].ends_with("\"asked, \"\"nicely\"\"\",,"),
+        lines[4].contains("cancel,spring,main,2,가나다 🎫/..")
+            && lines[4].ends_with("\"asked, \"\"nicely\"\"\",,,"),
         "{csv}"
     );
     let page = ask(&["results", "spring", "--limit", "2", "--json"]);
@@ -138,9 +141,9 @@ fn a_subject_that_is_a_formula_is_text_in_a_table() {
     ask(&["campaign", "create", "spring", "--places", "3", "--opens", "now"]).ends(0);
     ask(&["claim", "spring", "=1+1"]).ends(0);
     let csv = ask(&["results", "spring", "--format", "csv"]).ends(0);
-    assert!(csv.contains("1,claim,main,1,'=1+1,"), "{csv}");
+    assert!(csv.contains("1,claim,spring,main,1,'=1+1,"), "{csv}");
     let csv = ask(&["results", "spring", "--format", "csv", "--raw"]).ends(0);
-    assert!(csv.contains("1,claim,main,1,=1+1,"), "{csv}");
+    assert!(csv.contains("1,claim,spring,main,1,=1+1,"), "{csv}");
     let document = ask(&["results", "spring", "--json"]).json();
     assert_eq!(document["results"][0]["subject"], "=1+1");
 }
@@ -221,7 +224,7 @@ fn characters_that_nobody_sees_are_shown_to_people() {
     assert!(table.contains("a\\u{200b}nn") && !table.contains('\u{200b}'), "{table}");
     // A program gets what is there.
     let csv = ask(&["results", "spring", "--format", "csv"]).ends(0);
-    assert!(csv.contains("1,claim,main,1,a\u{200b}nn,"), "{csv}");
+    assert!(csv.contains("1,claim,spring,main,1,a\u{200b}nn,"), "{csv}");
     let document = ask(&["results", "spring", "--json"]).json();
     assert_eq!(document["results"][0]["subject"], "a\u{200b}nn");
 }

@@ -10,7 +10,8 @@ const SMALL: [&str; 8] =
 fn a_rush_makes_its_campaign_and_finds_every_promise_kept() {
     let scene = Scene::new();
     let server = scene.serve();
-    let mut args = vec!["rush", "--create", "50", "--cut", "0.05", "--json", "--campaign", "mine"];
+    let mut args =
+        vec!["rush", "--create", "50", "--cut", "0.05", "--json", "--campaign", "mine", "--keep"];
     args.extend(SMALL);
     let report = server.ask(&scene, &args);
     assert_eq!(report.code, 0, "{report:?}");

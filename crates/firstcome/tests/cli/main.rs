@@ -2,7 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a scene that cannot be set up fails its test")]
 
+mod bars;
 mod campaigns;
+mod cancels;
 mod configuration;
 mod examples;
 mod first_hour;
@@ -19,3 +21,4 @@ mod trouble;
 mod trust;
 #[cfg(feature = "redis")]
 mod unfit;
+mod winners;

@@ -142,6 +142,12 @@ fn wrong_lines_of_a_file_are_all_told_of_and_nothing_is_sent() {
     std::fs::write(scene.path().join("hall.txt"), "").unwrap();
     let said = scene.run(&["seats", "import", "gala", "main", "hall.txt"]);
     assert!(said.code == 2 && said.talk.contains("--format"), "{said:?}");
+    assert!(said.talk.contains("known endings are .csv, .json, .ndjson and .jsonl"), "{said:?}");
+    // For programs, all of them.
+    let said = scene.run(&["seats", "import", "gala", "main", "hall.csv", "--json"]);
+    let errors = said.json()["errors"].clone();
+    assert_eq!(errors.as_array().unwrap().len(), 2, "{said:?}");
+    assert_eq!((&errors[1]["line"], said.code), (&serde_json::json!(4), 2));
     assert_eq!(scene.run(&["hold", "take", "gala", "ann"]).code, 2, "nothing is asked for");
 }
 
@@ -151,9 +157,10 @@ fn what_only_the_server_sees_is_told_by_line_too() {
     let server = scene.serve();
     let ask = |args: &[&str]| server.ask(&scene, args);
     ask(&["campaign", "create", "gala", "--seated", "main"]).ends(0);
-    let lines =
-        "{\"name\": \"A1\"}\n\n{\"name\": \"A2\", \"price_minor\": 5, \"currency\": \"eur\"}\n";
-    std::fs::write(scene.path().join("hall.ndjson"), lines).unwrap();
+    let hall = scene.path().join("hall.ndjson");
+    std::fs::write(&hall, "{\"name\": \"A2\"}\n").unwrap();
+    ask(&["seats", "import", "gala", "main", "hall.ndjson"]).ends(0);
+    std::fs::write(&hall, "{\"name\": \"A1\"}\n\n{\"name\": \"A2\", \"grade\": \"R\"}\n").unwrap();
     let said = ask(&["seats", "import", "gala", "main", "hall.ndjson"]);
     assert!(said.code == 2 && said.talk.contains("hall.ndjson:3: "), "{said:?}");
 }
@@ -191,6 +198,7 @@ fn a_rush_on_seats_finds_every_promise_kept() {
             "120",
             "--campaign",
             "mine",
+            "--keep",
             "--subjects",
             "150",
             "--rate",

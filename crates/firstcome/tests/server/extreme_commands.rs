@@ -1,7 +1,7 @@
 //! Commands drawn from the ends of every range, and from what is just beyond.
 
 use firstcome_core::command::{BestPick, Late, Mark, Order, Pick, Steer, Step, Wanted};
-use firstcome_core::hall::{AreaSettings, Chunk, Price, SeatSettings};
+use firstcome_core::hall::{AreaSettings, Chunk, Price, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, Timestamp};
@@ -261,6 +261,7 @@ pub(crate) fn command() -> BoxedStrategy<Command<'static>> {
         16 => Just(Steer::Resume),
         1 => Just(Steer::Close),
         1 => any::<bool>().prop_map(|drop_unsettled| Steer::Archive { drop_unsettled }),
+        1 => Just(Steer::Delete),
     ];
     let steer = (campaign(), steer, order()).prop_map(|(campaign, steer, order)| Command::Steer {
         campaign,
@@ -269,6 +270,16 @@ pub(crate) fn command() -> BoxedStrategy<Command<'static>> {
     });
     let seats = (campaign(), pool(), chunk(), order())
         .prop_map(|(campaign, pool, chunk, order)| Command::Seats { campaign, pool, chunk, order });
+    let bar = (campaign(), subject(), of(&["", "resale"]), order()).prop_map(
+        |(campaign, subject, reason, order)| Command::Bar { campaign, subject, reason, order },
+    );
+    let unbar = (campaign(), subject(), order())
+        .prop_map(|(campaign, subject, order)| Command::Unbar { campaign, subject, order });
+    let change = (unit(), maybe(unit()), maybe(of(&["", "R", "S"])))
+        .prop_map(|(name, new_name, grade)| SeatChange { name, new_name, grade, price: None });
+    let reseat = (campaign(), pool(), prop::collection::vec(change, 1..4), order()).prop_map(
+        |(campaign, pool, seats, order)| Command::ChangeSeats { campaign, pool, seats, order },
+    );
     let raise = (number(), of(&["ops"]));
     let raise = raise.prop_map(|(level, who)| Command::Raise { level, who });
     let tick = mark().prop_map(|mark| Command::Tick { mark });
@@ -283,6 +294,9 @@ pub(crate) fn command() -> BoxedStrategy<Command<'static>> {
         20 => of_holds(),
         1 => tick.boxed(),
         1 => settled.boxed(),
+        1 => bar.boxed(),
+        1 => unbar.boxed(),
+        2 => reseat.boxed(),
         1 => raise.boxed(),
     ]
     .boxed()

@@ -18,6 +18,7 @@ async fn without_the_right_key_nothing_is_done_or_seen() {
         ("GET", "/v1/campaigns/drop", "", "read"),
         ("GET", "/v1/campaigns/drop/claims/ann", "", "read"),
         ("GET", "/v1/campaigns/drop/results", "", "read"),
+        ("GET", "/v1/campaigns/drop/winners", "", "read"),
         ("GET", "/v1/time", "", "read"),
         ("GET", "/v1/nodes", "", "read"),
         ("GET", "/v1/audit", "", "read"),

@@ -1,7 +1,7 @@
 //! A node that has not heard yet what another one did.
 
 use crate::inside::Inside;
-use firstcome_core::{NodeId, State};
+use firstcome_core::{LEVEL, NodeId, State};
 use firstcome_journal::Journal;
 use firstcome_journal::shared::NodeStatus;
 use serde_json::json;
@@ -82,5 +82,5 @@ async fn a_space_is_not_raised_over_a_server_of_an_older_build() {
     shared.leave(NodeId([0xee; 16])).await.unwrap();
     sleep(Duration::from_secs(2)).await;
     two.post("/v1/level").await.says(200, "raised");
-    assert_eq!(two.get("/v1/nodes").await.json()["level"], 2);
+    assert_eq!(two.get("/v1/nodes").await.json()["level"], LEVEL);
 }

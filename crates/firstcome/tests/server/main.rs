@@ -5,8 +5,10 @@
 
 mod bad_input;
 mod bad_luck;
+mod bars;
 mod buyers;
 mod crowds;
+mod deleting;
 mod description;
 mod documented;
 mod eligibility;
@@ -40,6 +42,7 @@ mod postgres;
 mod process;
 mod raised;
 mod rates;
+mod reseating;
 mod results;
 mod settling;
 mod steering;
@@ -50,4 +53,5 @@ mod team;
 mod tickets;
 mod time;
 mod tokens;
+mod winners;
 mod wire;

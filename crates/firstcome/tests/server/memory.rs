@@ -47,12 +47,14 @@ async fn each_row_of_the_table_says_where_it_was_decided() {
     }
     node.cancel("mine", "bea", "rank=1&by=subject").await.says(200, "cancelled");
     node.cancel("mine", "cem", "rank=2&reason=bot").await.says(200, "cancelled");
-    // A bar outlives the claim only where one may claim again.
+    // Who is barred hears so in the place of what they would hear else.
     let again =
         json!({"opens_at": "now", "claim_again": true, "pools": [{"name": "main", "capacity": 5}]});
     node.put("again", &again).await.says(201, "created");
     node.claim("again", "dan").await.says(201, "won");
     node.cancel("again", "dan", "rank=1&reason=bot").await.says(200, "cancelled");
+    let bar = json!({"subject": "dan", "reason": "bot"}).to_string();
+    node.ask_with("POST", "/v1/campaigns/again/bars", &[], bar).await.says(200, "bar_set");
 
     // Everything asked below changes nothing. What the journal decides costs an entry.
     for (campaign, subject, pool, outcome, from) in [
@@ -68,7 +70,7 @@ async fn each_row_of_the_table_says_where_it_was_decided() {
         ("both", "ann", Some("two"), "limit_reached", "journal"),
         ("mine", "bea", None, "already_cancelled", "journal"),
         ("mine", "cem", None, "already_cancelled", "journal"),
-        ("again", "dan", None, "not_admitted", "journal"),
+        ("again", "dan", None, "barred", "journal"),
     ] {
         let before = (node.position(), node.journal.appends());
         let body = json!({"subject": subject, "pool": pool}).to_string();

@@ -86,6 +86,7 @@ async fn a_browser_acts_for_its_subject_and_for_nobody_else() {
         ("POST", "/v1/campaigns/spring/pause", ""),
         ("POST", "/v1/campaigns/spring/close", ""),
         ("GET", "/v1/campaigns/spring/results", ""),
+        ("GET", "/v1/campaigns/spring/winners", ""),
         ("GET", "/v1/nodes", ""),
         ("GET", "/v1/time", ""),
         ("GET", "/v1/audit", ""),

@@ -4,7 +4,7 @@ use super::{Event, Model};
 use firstcome_core::command::{
     BestPick, Body, BodyWriter, Expect, Late, Mark, Order, Pick, Steer, Step, Wanted,
 };
-use firstcome_core::hall::{AreaSettings, Chunk, SeatSettings};
+use firstcome_core::hall::{AreaSettings, Chunk, SeatChange, SeatSettings};
 use firstcome_core::outcome::By;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::state::Stamp;
@@ -167,6 +167,22 @@ fn on_hold(random: &mut fastrand::Rng) -> Command<'static> {
             let by = if random.u32(..4) == 0 { By::Operator } else { By::Subject };
             Command::Cancel { campaign, pool: Some("hall"), subject, rank, by, reason, who }
         }
+        28 if random.bool() => {
+            if random.bool() {
+                return Command::Bar { campaign, subject, reason: "", order };
+            }
+            Command::Unbar { campaign, subject, order }
+        }
+        28 => {
+            let seat = |random: &mut fastrand::Rng| SeatChange {
+                name: one(random, &NAMES),
+                new_name: (random.u32(..4) == 0).then(|| one(random, &["X1", "X2", "X3"])),
+                grade: random.bool().then(|| one(random, &["", "R"])),
+                price: None,
+            };
+            let seats = vec![seat(random)];
+            Command::ChangeSeats { campaign, pool: "hall", seats, order }
+        }
         _ => Command::Seats { campaign, pool: "hall", chunk: chunk(random), order },
     }
 }
@@ -201,7 +217,8 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
             Command::Put { campaign, settings: settings(random, at), expect, order }
         }
         17 => {
-            let steer = match random.u32(..12) {
+            let steer = match random.u32(..14) {
+                12 | 13 => Steer::Delete,
                 0 => Steer::Close,
                 1 => Steer::Archive { drop_unsettled: random.bool() },
                 2..=5 => Steer::Pause,
@@ -209,7 +226,7 @@ fn command(random: &mut fastrand::Rng, at: i64) -> Command<'static> {
             };
             Command::Steer { campaign, steer, order }
         }
-        18 if random.bool() => Command::Raise { level: 2, who: "desk" },
+        18 if random.bool() => Command::Raise { level: random.u32(2..=3), who: "desk" },
         18 => Command::Tick { mark: Mark::default() },
         _ => {
             let through = random.u64(..12);

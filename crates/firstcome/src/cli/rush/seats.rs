@@ -50,6 +50,7 @@ pub(super) async fn run(
     let limit = raw["limits"]["campaign"].as_u64().and_then(|limit| u32::try_from(limit).ok());
     let (map, _) = yes(client.ask::<SeatMap>(Ask::seats(&campaign, &pool, false)).await?)?;
     let rows: Vec<_> = map.rows.iter().map(|row| row.seat_names()).collect();
+    let made = (args.create.is_some() && !args.keep).then(|| campaign.clone());
     let plan = Plan {
         servers,
         key,
@@ -108,6 +109,9 @@ pub(super) async fn run(
     };
     let report = interrupt.during(seats::run(plan, &mut observer), || {}).await;
     status.end();
+    if let Some(made) = made {
+        super::put_away(&mut client, &made).await;
+    }
     let Some(report) = report else {
         out::line(last.as_ref().map(line).unwrap_or_default());
         return Ok(Exit::Interrupted);

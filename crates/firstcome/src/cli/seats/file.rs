@@ -1,5 +1,6 @@
 //! Seats in a file: CSV with a header, a JSON array, or a JSON object a line. Every wrong line is told of.
 
+use super::columns;
 use serde_json::{Map, Value};
 
 /// A seat or an area as it travels, and the line it stands on.
@@ -40,24 +41,6 @@ impl Shape {
     }
 }
 
-/// What a column holds.
-enum Column {
-    Text,
-    Number,
-    Flag,
-}
-
-/// The columns there are.
-fn column(name: &str) -> Option<Column> {
-    Some(match name {
-        "name" | "section" | "row" | "number" | "grade" | "currency" | "channel" | "group"
-        | "extra" => Column::Text,
-        "x" | "y" | "quality" | "price_minor" | "capacity" => Column::Number,
-        "accessible" | "companion" | "for_sale" => Column::Flag,
-        _ => return None,
-    })
-}
-
 /// Reads a file's seats, or every line that is wrong.
 pub(super) fn read(bytes: &[u8], shape: Shape) -> Result<Vec<SeatLine>, Vec<WrongLine>> {
     let lines = match shape {
@@ -68,90 +51,120 @@ pub(super) fn read(bytes: &[u8], shape: Shape) -> Result<Vec<SeatLine>, Vec<Wron
     let mut wrong: Vec<WrongLine> = Vec::new();
     let mut seats: Vec<SeatLine> = Vec::new();
     let mut names = std::collections::BTreeMap::new();
-    for (line, seat) in lines {
-        let checked = seat.and_then(|seat| match seat["name"].as_str() {
-            None | Some("") => Err("it has no name".to_owned()),
-            Some(name) => match names.insert(name.to_owned(), line) {
-                Some(first) => Err(format!("{name} stands on line {first} already")),
-                None => Ok(seat),
-            },
-        });
-        match checked {
-            Ok(seat) => seats.push(SeatLine { line, seat }),
-            Err(why) => wrong.push(WrongLine { line, why }),
+    for (line, read) in lines {
+        let mut why = read.wrong;
+        if let Some(seat) = &read.seat {
+            why.extend(columns::faults(seat));
+            if let Some(name) = seat.get("name").and_then(Value::as_str)
+                && !name.is_empty()
+                && let Some(first) = names.insert(name.to_owned(), line)
+            {
+                why.push(format!("{name} stands on line {first} already"));
+            }
+        }
+        match read.seat {
+            Some(seat) if why.is_empty() => {
+                seats.push(SeatLine { line, seat: Value::Object(seat) });
+            }
+            Some(_) | None => wrong.push(WrongLine { line, why: why.join("; ") }),
         }
     }
     if wrong.is_empty() { Ok(seats) } else { Err(wrong) }
 }
 
-type Lines = Vec<(u64, Result<Value, String>)>;
+/// A line as far as it could be read.
+#[derive(Debug, Default)]
+struct Read {
+    seat: Option<Map<String, Value>>,
+    wrong: Vec<String>,
+}
+
+impl Read {
+    fn wrong(why: impl ToString) -> Self {
+        Self { seat: None, wrong: vec![why.to_string()] }
+    }
+}
+
+type Lines = Vec<(u64, Read)>;
+
+/// Gives what stands between the cells: what the header has most of. Where a comma is for decimals, spreadsheets write `;`.
+fn delimiter(bytes: &[u8]) -> u8 {
+    let header = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let count = |mark: u8| header.iter().filter(|byte| **byte == mark).count();
+    let most = [b',', b';', b'\t'].into_iter().max_by_key(|mark| (count(*mark), *mark == b','));
+    most.unwrap_or(b',')
+}
 
 fn csv(bytes: &[u8]) -> Lines {
     // Spreadsheets begin their files with a mark.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let mut reader = csv::ReaderBuilder::new();
+    reader.trim(csv::Trim::All).delimiter(delimiter(bytes));
+    let mut reader = reader.from_reader(bytes);
     let header = match reader.headers() {
         Ok(header) => header.clone(),
-        Err(why) => return vec![(1, Err(why.to_string()))],
+        Err(why) => return vec![(1, Read::wrong(why))],
     };
-    let strange: Vec<&str> = header.iter().filter(|name| column(name).is_none()).collect();
+    let strange: Vec<String> = header.iter().filter_map(columns::unknown).collect();
+    let mut lines = Vec::new();
     if !strange.is_empty() {
-        return vec![(1, Err(format!("there is no column {}", strange.join(", "))))];
+        lines.push((1, Read::wrong(strange.join("; "))));
     }
     let records = reader.records().map(|record| match record {
-        Err(why) => (why.position().map_or(0, csv::Position::line), Err(why.to_string())),
+        Err(why) => (why.position().map_or(0, csv::Position::line), Read::wrong(why)),
         Ok(record) => {
             let line = record.position().map_or(0, csv::Position::line);
-            let mut seat = Map::new();
-            let cells = header.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
-            let read = cells.map(|(name, cell)| {
-                seat.insert(name.to_owned(), value(name, cell)?);
-                Ok(())
-            });
-            let read: Result<(), String> = read.collect();
-            (line, read.map(|()| Value::Object(seat)))
+            (line, cells(&header, &record))
         }
     });
-    records.collect()
+    lines.extend(records);
+    lines
 }
 
-fn value(name: &str, cell: &str) -> Result<Value, String> {
-    match column(name) {
-        Some(Column::Text) | None => Ok(cell.into()),
-        Some(Column::Number) => {
-            let number = cell.parse::<i64>();
-            number.map(Into::into).map_err(|_| format!("{name} {cell:?} is not a whole number"))
+/// Reads a line of a table; empty cells are left out, and what stands in unknown columns was told of.
+fn cells(header: &csv::StringRecord, record: &csv::StringRecord) -> Read {
+    let (mut seat, mut wrong) = (Map::new(), Vec::new());
+    for (name, cell) in header.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {
+        if columns::unknown(name).is_some() {
+            continue;
         }
-        Some(Column::Flag) => match cell {
-            "true" | "yes" | "1" => Ok(true.into()),
-            "false" | "no" | "0" => Ok(false.into()),
-            _ => Err(format!("{name} {cell:?} is neither true nor false")),
-        },
+        match columns::value(name, cell) {
+            Ok(value) => drop(seat.insert(name.to_owned(), value)),
+            Err(why) => {
+                wrong.push(why);
+                // That it is there is known.
+                seat.insert(name.to_owned(), Value::Null);
+            }
+        }
     }
+    Read { seat: Some(seat), wrong }
 }
 
 fn array(bytes: &[u8]) -> Lines {
     match serde_json::from_slice::<Vec<Value>>(bytes) {
         Ok(seats) => (1..).zip(seats.into_iter().map(object)).collect(),
-        Err(why) => vec![(why.line() as u64, Err(format!("it is no JSON array: {why}")))],
+        Err(why) => {
+            vec![(why.line() as u64, Read::wrong(format!("it is no JSON array: {why}")))]
+        }
     }
 }
 
 fn ndjson(bytes: &[u8]) -> Lines {
     let lines = (1..).zip(bytes.split(|byte| *byte == b'\n'));
     let full = lines.filter(|(_, line)| !line.trim_ascii().is_empty());
-    let read = full.map(|(number, line)| {
-        let read = serde_json::from_slice::<Value>(line).map_err(|why| why.to_string());
-        (number, read.and_then(object))
+    let read = full.map(|(number, line)| match serde_json::from_slice::<Value>(line) {
+        Ok(value) => (number, object(value)),
+        Err(why) => (number, Read::wrong(why)),
     });
     read.collect()
 }
 
-fn object(value: Value) -> Result<Value, String> {
-    let Value::Object(fields) = &value else { return Err("it is no JSON object".to_owned()) };
-    match fields.keys().find(|name| column(name).is_none()) {
-        Some(strange) => Err(format!("there is no field {strange:?}")),
-        None => Ok(value),
+fn object(value: Value) -> Read {
+    match value {
+        Value::Object(seat) => Read { seat: Some(seat), wrong: Vec::new() },
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Read::wrong("it is no JSON object")
+        }
     }
 }
 
@@ -182,11 +195,63 @@ mod tests {
             "name,x,for_sale\nA1,left,yes\nA2,1,perhaps\n,2,\nA2,3,no\nA3,1,no\nA3,1,no\nA4,1\n";
         let told = wrong(read(file.as_bytes(), Shape::Csv));
         let lines: Vec<u64> = told.iter().map(|(line, _)| *line).collect();
-        assert_eq!(lines, [2, 3, 4, 7, 8], "{told:?}");
+        assert_eq!(lines, [2, 3, 4, 5, 7, 8], "{told:?}");
         assert_eq!(told[0].1, "x \"left\" is not a whole number");
-        assert_eq!(told[3].1, "A3 stands on line 6 already");
+        assert_eq!(told[4].1, "A3 stands on line 6 already");
         let told = wrong(read(b"name,colour\nA1,red\n", Shape::Csv));
         assert_eq!(told, [(1, "there is no column colour".to_owned())]);
+        // The header and the lines in one round.
+        let told = wrong(read(b"name,price,Row\nA1,9,1\nA1,9,1\n", Shape::Csv));
+        let header = "there is no column price: did you mean price_minor?; there is no column Row: did you mean row?";
+        assert_eq!(told[0], (1, header.to_owned()));
+        assert_eq!(told[1], (3, "A1 stands on line 2 already".to_owned()));
+    }
+
+    #[test]
+    fn files_of_spreadsheets_are_read() {
+        let file = "\u{feff}name;row;price_minor;currency;accessible\r\nA1;1;9000;EUR;TRUE\r\n\"A;2\";1;;;\r\n";
+        let seats = read(file.as_bytes(), Shape::Csv).unwrap();
+        assert_eq!(seats[0].seat["price_minor"], 9000);
+        assert_eq!(
+            (&seats[0].seat["accessible"], &seats[1].seat["name"]),
+            (&json!(true), &json!("A;2"))
+        );
+        let told =
+            wrong(read(b"name;price_minor;currency\nA1;90,00;EUR\nA2;90.5;EUR\n", Shape::Csv));
+        assert_eq!(
+            told[0].1,
+            "price_minor \"90,00\" has a decimal comma, and is to be a whole number: a price is in the smallest unit of \
+             its currency, such as 9000"
+        );
+        assert!(told[1].1.contains("has a decimal point"), "{told:?}");
+        let seats = read(b"name\tgrade\nA1\tR, S\n", Shape::Csv).unwrap();
+        assert_eq!(seats[0].seat["grade"], "R, S");
+    }
+
+    #[test]
+    fn prices_and_currencies_are_looked_at_when_they_are_read() {
+        let file =
+            "name,price_minor,currency\nA1,-5,EUR\nA2,5,euro\nA3,5,EUX\nA4,5,\nA5,,EUR\nA6,-5,e\n";
+        let told = wrong(read(file.as_bytes(), Shape::Csv));
+        let why: Vec<&str> = told.iter().map(|(_, why)| why.as_str()).collect();
+        assert_eq!(
+            why,
+            [
+                "price_minor -5 is below 0",
+                "currency \"euro\" is not three capital letters, such as EUR",
+                "currency \"EUX\" is none of ISO 4217",
+                "a price needs its currency, such as EUR",
+                "a currency needs its price_minor",
+                "price_minor -5 is below 0; currency \"e\" is not three capital letters, such as EUR",
+            ]
+        );
+        let told = wrong(read(
+            br#"[{"name": "A1", "price_minor": -1, "currency": "EUR", "x": "1"}]"#,
+            Shape::Json,
+        ));
+        assert!(
+            told[0].1.contains("price_minor -1 is below 0") && told[0].1.contains("x cannot be")
+        );
     }
 
     #[test]

@@ -22,7 +22,11 @@ Columns, or fields: name, section, row, number, x, y, quality (0 is best), grade
 accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name must be there. Seats of \
 one row are next to each other in the order of the file.
 
-The whole file is read first: if lines are wrong, the first twenty are told of and nothing is sent. Then seats go in \
+A table has a header line and `,`, `;` or tabs between its cells. A price is a whole number in the smallest unit of \
+its currency: 9000 and EUR for 90 euros.
+
+The whole file is read first: if lines are wrong, the first twenty are told of (all of them with --json) and nothing \
+is sent. Then seats go in \
 parts, each of them whole or not at all. Importing the same file again adds nothing.
 
 The pool is made by `firstcome campaign create gala --seated main`.
@@ -51,11 +55,14 @@ const TOLD: usize = 20;
 pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint> {
     let name = args.file.display().to_string();
     let Some(shape) = args.format.or_else(|| Shape::of(&name)) else {
-        let complaint = Complaint::usage(format!("how {name} is written cannot be seen"));
+        let known = "known endings are .csv, .json, .ndjson and .jsonl";
+        let complaint = Complaint::usage(format!(
+            "the name {name} does not say how the file is written: {known}"
+        ));
         return Err(complaint.hint("say it with --format csv, json or ndjson"));
     };
     let seats = file::read(&bytes(&args.file)?, shape)
-        .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent"))?;
+        .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent", "no"))?;
     if seats.is_empty() {
         return Err(Complaint::usage(format!("there is no seat in {name}")));
     }
@@ -123,7 +130,7 @@ fn meter(seats: u64) -> ProgressBar {
 }
 
 /// Every wrong line, the first of them in the sentence.
-fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str) -> Complaint {
+fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str, changed: &str) -> Complaint {
     for WrongLine { line, why } in wrong.iter().take(TOLD) {
         out::talk(format!("{name}:{line}: {why}"));
     }
@@ -131,7 +138,11 @@ fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str) -> Complaint {
         out::talk(format!("… and {} more", wrong.len() - TOLD));
     }
     let lines = if wrong.len() == 1 { "line is" } else { "lines are" };
-    Complaint::usage(format!("{} {lines} wrong in {name}; {rest}", wrong.len()))
+    let sentence = format!("{} {lines} wrong in {name}; {rest}", wrong.len());
+    let line = |wrong: &WrongLine| json!({"line": wrong.line, "why": wrong.why});
+    let errors: Vec<Value> = wrong.iter().map(line).collect();
+    let document = json!({"error": sentence, "hint": null, "changed": changed, "errors": errors});
+    Complaint::usage(sentence).document(document)
 }
 
 /// The lines of the file that the server found wrong, where it says so.
@@ -150,5 +161,5 @@ fn refused(name: &str, part: &[SeatLine], problem: Problem, before: u64) -> Comp
         return problem.into();
     }
     let rest = format!("{before} seats before them were added, and the rest was not");
-    wrong_lines(name, &wrong, &rest)
+    wrong_lines(name, &wrong, &rest, if before > 0 { "yes" } else { "no" })
 }

@@ -1,0 +1,77 @@
+//! Changes of seats that are there: names, grades and prices.
+
+use super::operate::{TwoNames, decided, read};
+use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::request;
+use crate::respond::json;
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, StatusCode};
+use firstcome_api::answer::Code;
+use firstcome_api::seat::{SeatChangeRequest, SeatsChanged};
+use firstcome_core::hall::SeatChange;
+use firstcome_core::limits::CHUNK_SEATS;
+use firstcome_core::{Command, Outcome, Refusal};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Changes names, grades and prices of seats: all of a request or none; at most 4,000 in one.
+///
+/// Before the opening any seat; after it only seats that nobody has or had.
+#[utoipa::path(patch, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
+    params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
+    request_body = Vec<SeatChangeRequest>,
+    responses((status = 200, description = "seats_changed", body = SeatsChanged)))]
+pub(crate) async fn change(
+    Extract(app): Extract<Arc<App>>,
+    path: TwoNames,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let asked = read::<Vec<SeatChangeRequest>>(&app, (path, query), &headers, body).await?;
+    let (campaign, pool, order) = (&asked.campaign, &asked.pool, asked.order());
+    let seats = seats(&asked.body)?;
+    let answer = decided(&app, &Command::ChangeSeats { campaign, pool, seats, order }).await?;
+    let Outcome::SeatsChanged { seats } = answer.outcome else {
+        unreachable!("changed seats are not answered with {}", answer.outcome.as_str())
+    };
+    let answer = SeatsChanged {
+        outcome: answer.outcome.as_str().into(),
+        campaign: asked.campaign,
+        pool: asked.pool,
+        seats,
+        position: answer.position.to_string(),
+        decided: answer.decided.as_str().into(),
+    };
+    Ok(json(StatusCode::OK, &answer))
+}
+
+/// Puts the changes into the form a command has them in; every one that is wrong is told of, by its number.
+fn seats(asked: &[SeatChangeRequest]) -> Result<Vec<SeatChange<'_>>, Problem> {
+    if asked.is_empty() || asked.len() > CHUNK_SEATS {
+        let detail = format!("{} seats: a request changes 1 to {CHUNK_SEATS}", asked.len());
+        return Err(Problem::invalid(detail));
+    }
+    let (mut seats, mut errors) = (Vec::new(), Vec::new());
+    for (number, change) in (1..).zip(asked) {
+        let SeatChangeRequest { name, new_name, grade, price_minor, currency } = change;
+        let price = request::price(*price_minor, currency.as_deref());
+        let checked = price.map_err(|why| why.detail().to_owned()).and_then(|price| {
+            let (new_name, grade) = (new_name.as_deref(), grade.as_deref());
+            let seat = SeatChange { name, new_name, grade, price };
+            seat.check().map(|()| seats.push(seat)).map_err(|why| why.to_string())
+        });
+        if let Err(why) = checked
+            && errors.len() < super::rows::ERRORS
+        {
+            errors.push(json!({"line": number, "why": why}));
+        }
+    }
+    let Some(first) = errors.first() else { return Ok(seats) };
+    let why = first["why"].as_str().unwrap_or_default();
+    let problem =
+        Problem::new(Code::Refused(Refusal::BadSeat), format!("seat {}: {why}", first["line"]));
+    Err(problem.with("errors", errors.into()))
+}

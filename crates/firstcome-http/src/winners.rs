@@ -1,0 +1,155 @@
+//! Winners: the claims of a pool that stand, by rank, from the state.
+
+use crate::app::App;
+use crate::format::{Format, csv, ndjson};
+use crate::problem::{Answered, Problem};
+use crate::request::{self, InPath, Query};
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::HeaderMap;
+use firstcome_api::clock_text;
+use firstcome_api::key::Role;
+use firstcome_api::winner::{WINNER_COLUMNS, WinnerLine, WinnerPage};
+use firstcome_core::campaign::{Campaign, Winner};
+use firstcome_core::names::Position;
+use firstcome_core::outcome::Missing;
+use firstcome_core::pool::Pool;
+use firstcome_core::{Refusal, State};
+use firstcome_node::Decided;
+use std::sync::Arc;
+
+/// Winners given at once if the caller does not say.
+const ROWS: usize = 1_000;
+/// Winners given at once at most.
+const MOST_ROWS: usize = 10_000;
+/// Ranks read under one lock: entries wait meanwhile.
+const LOOK: u32 = 10_000;
+/// Ranks that one request looks through: some milliseconds of one core. Where more of them are cancelled than that, the page
+/// ends there, short or empty, and `next` says from where to go on.
+pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
+
+/// Gives who has what now: the claims of a pool that stand, by rank.
+#[utoipa::path(get, path = "/v1/campaigns/{campaign}/winners", tag = "results",
+    params(("campaign" = String, Path),
+           ("pool" = Option<String>, Query, description = "May be left out where the campaign has one"),
+           ("after" = Option<u32>, Query, description = "Only ranks beyond this one"),
+           ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
+           ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
+           ("raw" = Option<String>, Query, description = "1: cells of csv that begin with = + - @ tab or CR without a ' before them"),
+           ("min_position" = Option<String>, Query)),
+    responses((status = 200, body = WinnerPage)))]
+pub(crate) async fn winners(
+    Extract(app): Extract<Arc<App>>,
+    campaign: InPath<String>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answered {
+    let campaign = request::path(campaign)?;
+    app.keys.allow(&headers, Role::Read, &campaign)?;
+    request::campaign(&campaign)?;
+    let query = Query::parse(query.as_deref(), &["pool", "after", "limit", "format", "raw"])?;
+    let pool = query.get("pool");
+    if let Some(pool) = pool {
+        request::pool(&campaign, pool)?;
+    }
+    let after = query.number::<u32>("after")?.unwrap_or(0);
+    let limit = query.number("limit")?.unwrap_or(ROWS);
+    if !(1..=MOST_ROWS).contains(&limit) {
+        return Err(Problem::invalid(format!("limit={limit} is outside 1 to {MOST_ROWS}")));
+    }
+    let format = Format::of(&query, &headers)?;
+    app.reach(&query).await?;
+    app.readable(&campaign)?;
+    let Found { rows, next, last_rank, position } = rows(&app, &campaign, pool, after, limit)?;
+    let durable = app.node.intake.endures(position).await;
+    let next = next.map(u64::from);
+    let body = match format {
+        Format::Json => {
+            let position = position.to_string();
+            let page = WinnerPage { winners: rows, next, last_rank, position, durable };
+            serde_json::to_vec(&page).expect("what we answer can be written as JSON")
+        }
+        Format::Ndjson => ndjson(&rows),
+        Format::Csv { raw } => csv(&WINNER_COLUMNS, rows.into_iter().map(WinnerLine::cells), raw),
+    };
+    Ok(format.response(body, next, durable))
+}
+
+/// Winners of a pool, as far as one request looks.
+struct Found {
+    rows: Vec<WinnerLine>,
+    /// The rank that was looked at last, where there are more.
+    next: Option<u32>,
+    last_rank: u32,
+    position: Position,
+}
+
+fn rows(
+    app: &App,
+    campaign: &str,
+    pool: Option<&str>,
+    after: u32,
+    limit: usize,
+) -> Result<Found, Problem> {
+    let (mut rows, mut seen) = (Vec::new(), after);
+    let mut looked = 0;
+    loop {
+        let (last_rank, position) = app.node.replica.look(|state: &State| {
+            let (found, pool) = find(state, campaign, pool)?;
+            let last_rank = pool.last_rank();
+            for rank in (seen.saturating_add(1)..=last_rank).take(LOOK as usize) {
+                if rows.len() == limit {
+                    break;
+                }
+                rows.extend(found.winner(pool, rank).map(|winner| line(found, pool, winner)));
+                seen = rank;
+            }
+            Ok::<_, Problem>((last_rank, state.token()))
+        })?;
+        looked += LOOK;
+        let more = seen < last_rank;
+        if !more || rows.len() == limit || looked >= RANKS_LOOKED_THROUGH {
+            // A page that is full may be the last one: what follows it may all be cancelled.
+            let next = more.then_some(seen);
+            return Ok(Found { rows, next, last_rank, position });
+        }
+    }
+}
+
+/// Finds the pool, or says why it cannot be asked about.
+fn find<'a>(
+    state: &'a State,
+    campaign: &str,
+    pool: Option<&str>,
+) -> Result<(&'a Campaign, &'a Pool), Problem> {
+    let refused = |refusal| Problem::refused(refusal, campaign).at(state.token(), Decided::Replica);
+    let found = match state.campaign(campaign) {
+        Ok(found) => found,
+        Err(Refusal::Archived) => {
+            let how = format!(
+                "campaign {campaign:?} has left memory: ask the ledger who has what, SELECT pool, rank, subject, unit, \
+                 at_utc, hold FROM claims_utc WHERE campaign = '{campaign}' AND cancelled_at IS NULL ORDER BY pool, rank"
+            );
+            return Err(refused(Refusal::Archived).saying(how));
+        }
+        Err(refusal) => return Err(refused(refusal)),
+    };
+    let pool = match (pool, found.pools()) {
+        (Some(name), _) => found.pool(name).ok_or(Refusal::NotFound(Missing::Pool)),
+        (None, [only]) => Ok(only),
+        (None, []) => Err(Refusal::NotFound(Missing::Pool)),
+        (None, _) => Err(Refusal::PoolRequired),
+    };
+    Ok((found, pool.map_err(refused)?))
+}
+
+fn line(campaign: &Campaign, pool: &Pool, winner: Winner<'_>) -> WinnerLine {
+    WinnerLine {
+        campaign: campaign.name().to_owned(),
+        pool: pool.name().to_owned(),
+        rank: winner.rank,
+        subject: winner.subject.to_owned(),
+        unit: winner.unit.map(str::to_owned),
+        at: clock_text::rfc3339(winner.at),
+        hold: winner.hold.map(str::to_owned),
+    }
+}

@@ -1,0 +1,125 @@
+//! The judge's own rules for barring subjects and for changing seats.
+
+use super::campaign::Campaign;
+use super::hall::{Hall, Named, Owner};
+use super::holding::{Fate, Said, Turn};
+use super::wanted::refused;
+use firstcome_core::hall::{BadSeat, SeatChange, Unfit};
+use firstcome_core::outcome::{RefusedFor, UnitName};
+use firstcome_core::{Outcome, Refusal};
+
+/// Refuses a seat whose name is another's.
+pub(super) fn bad_seat(pool: &str, at: usize, name: &str) -> Outcome {
+    let seat = BadSeat { at, area: false, name: name.into(), why: Unfit::NameTaken };
+    let units = vec![UnitName { pool: pool.into(), unit: Some(name.into()) }];
+    let (refusal, seat) = (Refusal::BadSeat, Some(seat));
+    Outcome::RefusedFor(Box::new(RefusedFor { refusal, hold: None, units, seat }))
+}
+
+impl Hall<'_> {
+    /// Says whether a name is a unit's, or was the one a seat was added with that has another now.
+    pub(super) fn is_given(&self, name: &str) -> bool {
+        let was = |seat: &super::hall::Seat<'_>| seat.renamed && seat.added_as == name;
+        self.find(name).is_some() || self.seats.iter().any(was)
+    }
+}
+
+impl<'a> Campaign<'a> {
+    pub(super) fn bar(&mut self, turn: &Turn, subject: &'a str) -> Said {
+        if let Some((at, entry)) = self.bars.get(subject) {
+            return (Outcome::BarSet { at: *at, holds: 0 }, *entry);
+        }
+        self.bars.insert(subject, (turn.at, turn.entry));
+        let mut holds = 0;
+        for hold in 0..self.holds.len() {
+            if !self.holds[hold].live || self.holds[hold].subject != subject {
+                continue;
+            }
+            holds += 1;
+            self.holds[hold].live = false;
+            self.holds[hold].entry = turn.entry;
+            for take in 0..self.holds[hold].takes.len() {
+                let found = self.holds[hold].takes[take];
+                if found.fate == Fate::Held {
+                    self.holds[hold].takes[take].fate = Fate::Released;
+                    self.put_back(found.pool, found.unit);
+                }
+            }
+        }
+        turn.says(Outcome::BarSet { at: turn.at, holds })
+    }
+
+    pub(super) fn unbar(&mut self, subject: &str) -> Outcome {
+        Outcome::BarLifted { was_barred: self.bars.remove(subject).is_some() }
+    }
+
+    pub(super) fn check_barred(&self, subject: &str) -> Result<(), Outcome> {
+        if self.bars.contains_key(subject) { Err(Refusal::Barred.into()) } else { Ok(()) }
+    }
+
+    pub(super) fn check_kept_out(&self, subject: &str) -> Result<(), Outcome> {
+        self.check_barred(subject)?;
+        if self.barred.contains(subject) { Err(Refusal::NotAdmitted.into()) } else { Ok(()) }
+    }
+
+    /// Notes that units of a pool stand in a result.
+    pub(super) fn note_had(&mut self, pool: usize, units: [Option<&str>; 2]) {
+        let Some(hall) = &mut self.pools[pool].hall else { return };
+        for name in units.into_iter().flatten() {
+            if let Some(Named::Seat(seat)) = hall.find(name) {
+                hall.seats[seat].had = true;
+            }
+        }
+    }
+
+    pub(super) fn change_seats(
+        &mut self,
+        turn: &Turn,
+        name: &str,
+        wanted: &[SeatChange<'a>],
+    ) -> Result<Outcome, Outcome> {
+        let pool = self.seated(name)?;
+        if self.is_closed(turn.at) {
+            return Err(Refusal::Closed.into());
+        }
+        let opened = self.settings.opens.at().is_some_and(|opens_at| opens_at <= turn.at);
+        let Some(hall) = &mut self.pools[pool].hall else { unreachable!("it is seated") };
+        let unit = |unit: &str| UnitName { pool: name.into(), unit: Some(unit.into()) };
+        let mut found = Vec::new();
+        for change in wanted {
+            match hall.find(change.name) {
+                Some(Named::Seat(seat)) => found.push((seat, change)),
+                Some(Named::Area(_) | Named::Group(_)) | None => {
+                    return Err(refused(Refusal::NoSuchUnit, vec![unit(change.name)]));
+                }
+            }
+        }
+        let taken = found.iter().filter(|(seat, _)| {
+            let seat = &hall.seats[*seat];
+            seat.had || matches!(seat.owner, Owner::Hold(_) | Owner::Rank(_))
+        });
+        let taken: Vec<UnitName> = taken.map(|(_, change)| unit(change.name)).collect();
+        if opened && !taken.is_empty() {
+            return Err(refused(Refusal::UnitTaken, taken));
+        }
+        // Nobody in these worlds changes a seat twice at once.
+        for (at, (seat, change)) in found.iter().enumerate() {
+            let given = change.new_name.filter(|new| *new != change.name);
+            let given = given.filter(|new| *new != hall.seats[*seat].added_as);
+            if given.is_some_and(|new| hall.is_given(new)) {
+                return Err(bad_seat(name, at, change.name));
+            }
+        }
+        let mut changed = 0;
+        for (seat, change) in found {
+            let seat = &mut hall.seats[seat];
+            let before = seat.said;
+            seat.said.name = change.new_name.unwrap_or(before.name);
+            seat.said.grade = change.grade.unwrap_or(before.grade);
+            seat.said.price = change.price.or(before.price);
+            seat.renamed |= seat.said.name != before.name;
+            changed += u32::from(seat.said != before);
+        }
+        Ok(Outcome::SeatsChanged { seats: changed })
+    }
+}

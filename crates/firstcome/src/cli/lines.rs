@@ -1,0 +1,98 @@
+//! Pages of lines, as `results` and `winners` have them, in the shape the next program wants.
+
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+
+use super::out;
+use super::table::{Column, Table, TableArgs};
+use firstcome_api::result::without_formula;
+
+/// How lines are printed.
+#[derive(Debug, Args)]
+pub(super) struct ShapeArgs {
+    /// How to print them; --json is short for json.
+    #[arg(long, value_enum, default_value_t = Shape::Table)]
+    format: Shape,
+    /// In CSV, cells that begin with = + - @ tab or CR as they are: a spreadsheet takes them for formulas.
+    #[arg(long)]
+    raw: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Shape {
+    /// For people.
+    Table,
+    /// With a header line, RFC 4180.
+    Csv,
+    /// One document.
+    Json,
+    /// One document a line.
+    Ndjson,
+}
+
+/// Prints lines as they come; only the table and the one document wait for the end.
+pub(super) struct Paper<const N: usize> {
+    shape: Shape,
+    raw: bool,
+    /// What the one document calls its lines.
+    name: &'static str,
+    /// Which columns the table for people has.
+    shown: [bool; N],
+    /// The column of moments, which the table shows to the second.
+    at: Option<usize>,
+    table: Table,
+    documents: Vec<Value>,
+}
+
+impl<const N: usize> Paper<N> {
+    /// Begins to print: CSV has the columns `names`, the table for people those of `columns` that are there.
+    pub(super) fn new(
+        (args, json, table): (&ShapeArgs, bool, TableArgs),
+        name: &'static str,
+        names: &[&str; N],
+        columns: &[Option<Column>; N],
+    ) -> Self {
+        let shape = if json && args.format == Shape::Table { Shape::Json } else { args.format };
+        if shape == Shape::Csv {
+            out::data(names.join(","));
+        }
+        let shown = columns.map(|column| column.is_some());
+        let columns: Vec<Column> = columns.iter().flatten().copied().collect();
+        let (table, at) = (Table::new(table, &columns), names.iter().position(|name| *name == "at"));
+        Self { shape, raw: args.raw, name, shown, at, table, documents: Vec::new() }
+    }
+
+    pub(super) fn put(&mut self, mut cells: [String; N], document: Value) {
+        match self.shape {
+            Shape::Table => {
+                if let Some(at) = self.at {
+                    cells[at] = self.table.time(&cells[at]);
+                }
+                let shown = cells.into_iter().zip(self.shown);
+                self.table.row(shown.filter_map(|(cell, shown)| shown.then_some(cell)));
+            }
+            Shape::Csv => {
+                let cell = |cell| if self.raw { cell } else { without_formula(cell) };
+                out::data(cells.map(|text| csv_cell(&cell(text))).join(","));
+            }
+            Shape::Json => self.documents.push(document),
+            Shape::Ndjson => out::json(&document),
+        }
+    }
+
+    pub(super) fn end(self, next: Option<u64>) {
+        match self.shape {
+            Shape::Table => self.table.print(),
+            Shape::Json => out::json(&json!({self.name: self.documents, "next": next})),
+            Shape::Csv | Shape::Ndjson => {}
+        }
+    }
+}
+
+fn csv_cell(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}
