@@ -5,6 +5,8 @@
 mod campaigns;
 mod configuration;
 mod floods;
+#[cfg(feature = "redis")]
+mod typed;
 mod scene;
 mod seats;
 #[cfg(feature = "redis")]
