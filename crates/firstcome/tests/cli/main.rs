@@ -20,5 +20,7 @@ mod stores;
 mod trouble;
 mod trust;
 #[cfg(feature = "redis")]
+mod typed;
+#[cfg(feature = "redis")]
 mod unfit;
 mod winners;
