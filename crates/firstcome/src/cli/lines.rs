@@ -58,7 +58,8 @@ impl<const N: usize> Paper<N> {
         }
         let shown = columns.map(|column| column.is_some());
         let columns: Vec<Column> = columns.iter().flatten().copied().collect();
-        let (table, at) = (Table::new(table, &columns), names.iter().position(|name| *name == "at"));
+        let (table, at) =
+            (Table::new(table, &columns), names.iter().position(|name| *name == "at"));
         Self { shape, raw: args.raw, name, shown, at, table, documents: Vec::new() }
     }
 
