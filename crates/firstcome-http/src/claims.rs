@@ -72,7 +72,7 @@ where
         }
     };
     let answer = yes(answer, campaign)
-        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, &ask.subject))?;
+        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, &asks))?;
     let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
         (StatusCode::CREATED, rank, at)
     } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {

@@ -33,9 +33,7 @@ Exit code 0 only when every proof holds. Nothing is left behind unless --keep is
 Examples:
   firstcome demo
   firstcome demo --seats
-  firstcome demo --seats 600 --seed 7
-  firstcome demo --places 5000 --requests 50000 --subjects 20000
-  firstcome demo --seed 7 --json")]
+  firstcome demo --places 5000 --requests 50000 --subjects 20000 --seed 7 --json")]
 pub(super) struct DemoArgs {
     /// Places to give out.
     #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]

@@ -19,7 +19,7 @@ are not among them. What happened, in order, is `firstcome results`.
 Examples:
   firstcome winners spring
   firstcome winners spring --all --format csv > winners.csv
-  firstcome winners gala --pool balcony --after 1000 --limit 100 --json")]
+  firstcome winners gig --pool balcony --after 1000 --limit 100 --json")]
 pub(super) struct WinnersArgs {
     /// The campaign.
     campaign: String,
