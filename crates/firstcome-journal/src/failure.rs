@@ -150,9 +150,24 @@ impl Failure {
             Self::Behind { .. } | Self::Forked { .. } | Self::Changed | Self::Moved { .. } => {
                 "this server looks and mends it by itself"
             }
-            other => match other.hint() {
+            Self::Unreadable(_)
+            | Self::Full(_)
+            | Self::Gone(_)
+            | Self::NoSpace { .. }
+            | Self::Unfit { .. }
+            | Self::Trimmed { .. }
+            | Self::Damaged { .. }
+            | Self::Broken(_)
+            | Self::ReadOnly(_)
+            | Self::TooNew(_)
+            | Self::OtherSpace { .. }
+            | Self::PieceMissing(_)
+            | Self::OldTerm { .. }
+            | Self::Applied { .. }
+            | Self::InUse { .. }
+            | Self::Folder { .. } => match self.hint() {
                 Some(hint) => hint,
-                None => return other.to_string(),
+                None => return self.to_string(),
             },
         };
         format!("{self}; {cure}")

@@ -19,10 +19,12 @@ const VERSION: u32 = 1;
 /// Which ledger a server has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LedgerMark {
+    /// It has not said, or not decided yet.
+    #[default]
+    Unsaid,
     /// None.
     None,
     /// One that it has not reached yet.
-    #[default]
     Unknown,
     /// The one with this id in its `meta`.
     Known(u128),
@@ -68,7 +70,7 @@ impl std::fmt::Display for LedgerMark {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::None => f.write_str("none"),
-            Self::Unknown => f.write_str("unknown"),
+            Self::Unsaid | Self::Unknown => f.write_str("unknown"),
             Self::Known(id) => write!(f, "{id:032x}"),
         }
     }
@@ -119,7 +121,10 @@ impl Announcement {
     }
 
     fn words(&self) -> Box<str> {
-        let mut words = format!("{VERSION} ledger={}", self.ledger);
+        let mut words = VERSION.to_string();
+        if self.ledger != LedgerMark::Unsaid {
+            write!(words, " ledger={}", self.ledger).expect("writing to memory does not fail");
+        }
         for (name, value) in &self.settings {
             write!(words, " {name}={value}").expect("writing to memory does not fail");
         }
@@ -221,7 +226,9 @@ impl Agreement {
                 }
             };
             compare("level", LEVEL.to_string(), node.level.to_string());
-            let reached = [own.ledger, said.ledger].iter().all(|l| *l != LedgerMark::Unknown);
+            let is_known =
+                |ledger: &LedgerMark| matches!(ledger, LedgerMark::None | LedgerMark::Known(_));
+            let reached = is_known(&own.ledger) && is_known(&said.ledger);
             if reached {
                 compare("ledger", own.ledger.to_string(), said.ledger.to_string());
             }
@@ -258,7 +265,9 @@ impl Agreement {
         let nodes = membership.nodes.iter().chain(&membership.gone);
         let has = |node: &NodeStatus| {
             let said = Announcement::read(&node.words);
-            said.is_some_and(|said| said.ledger != LedgerMark::None)
+            said.is_some_and(|said| {
+                matches!(said.ledger, LedgerMark::Known(_) | LedgerMark::Unknown)
+            })
         };
         nodes.map(|(node, _)| node).find(|node| has(node)).map(|node| node.address.to_string())
     }
@@ -280,7 +289,7 @@ impl Agreement {
         let own = self.own.borrow().ledger;
         let mut oldest = match own {
             LedgerMark::Known(id) => Some((self.since, self.node, id, String::new())),
-            LedgerMark::None | LedgerMark::Unknown => None,
+            LedgerMark::Unsaid | LedgerMark::None | LedgerMark::Unknown => None,
         };
         self.others(|node, said| {
             let LedgerMark::Known(id) = said.ledger else { return };

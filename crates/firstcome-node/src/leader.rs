@@ -263,6 +263,7 @@ const LOOK_AT_LEDGER_EVERY: Duration = Duration::from_secs(10);
 async fn look_at_ledger(ledger: Option<Ledger>, agreement: Arc<Agreement>) {
     let Some(ledger) = ledger else { return agreement.has_ledger(LedgerMark::None) };
     let mut is_ready = ledger.keeps_its_id();
+    agreement.has_ledger(LedgerMark::Unknown);
     loop {
         // Where it was out of reach at the start its tables may have to be made first.
         is_ready = is_ready || ledger.ready().await.is_ok();

@@ -56,6 +56,8 @@ fn what_is_announced_is_read_again_and_unknown_words_are_left_out() {
     for older in ["", "http", "0 ledger=none"] {
         assert_eq!(Announcement::read(older), None, "{older:?}");
     }
+    let unsaid = Announcement::read(&Announcement::default().words()).map(|said| said.ledger);
+    assert_eq!(unsaid, Some(LedgerMark::Unsaid));
     let unreached = Announcement::read("1 ledger=unknown").map(|said| said.ledger);
     assert_eq!(unreached, Some(LedgerMark::Unknown));
 }

@@ -219,9 +219,11 @@ fn print(entry: &Value) {
             words.join(", ")
         };
         let asked = words(command, "command", &["command", "answer"]);
-        let answer = match &command["answer"] {
-            Value::Null => String::new(),
-            answer => format!(" -> {}", words(answer, "outcome", &["outcome"])),
+        let answer = &command["answer"];
+        let answer = if answer.is_null() {
+            String::new()
+        } else {
+            format!(" -> {}", words(answer, "outcome", &["outcome"]))
         };
         out::line(format!("{:>10}{asked}{answer}", ""));
     }

@@ -2,6 +2,7 @@
 
 use crate::scene::{Scene, Setup};
 use crate::server::{PATIENCE, Server};
+use crate::talk::condition;
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant, sleep};
 
@@ -142,7 +143,8 @@ async fn other_keys_and_checks_are_named_without_a_word_of_them() {
     let stored = scene.redis.ask(WORDS);
     assert!(stored.contains(" tokens=none") && !stored.contains("11111111"), "{stored}");
     // Who was stopped is not missed.
-    let said = scene.nodes[0].talk().get("/v1/nodes").await;
+    let alone = |said: &Value| said["nodes"].as_array().is_some_and(|nodes| nodes.len() == 1);
+    let said = until(&scene.nodes[0], "/v1/nodes", alone).await;
     assert_eq!((&said["expected"], &said["gone"]), (&json!(1), &json!([])), "{said}");
 }
 
@@ -157,7 +159,9 @@ async fn one_that_is_told_to_stop_is_shown_as_leaving_and_answers_meanwhile() {
     scene.nodes[last].terminate();
     let leaves = |said: &Value| said["nodes"].to_string().contains("\"leaving\"");
     until(&scene.nodes[0], "/v1/nodes", leaves).await;
-    assert_eq!(scene.nodes[last].not_ready().await, "[\"shutting down\"]");
+    scene.nodes[last].not_ready().await;
+    let said = condition(scene.nodes[last].port()).await;
+    assert!(said.contains("\"reasons\":[\"shutting down\"]"), "{said}");
     assert_eq!(scene.nodes[last].talk().wins("spring", "ann").await, 1);
     assert!(scene.nodes[last].ends().await.success(), "a second signal ends the wait");
     let three = |said: &Value| said["nodes"].as_array().is_some_and(|nodes| nodes.len() == 3);
@@ -172,7 +176,7 @@ async fn what_a_store_that_was_emptied_needs_is_named_to_everybody() {
     let _emptied = scene.redis.ask("FLUSHALL");
     let named = |text: &str| text.contains("`firstcome nodes reseed`");
     let end = Instant::now() + PATIENCE;
-    while !named(&scene.nodes[0].not_ready().await) {
+    while !named(&condition(scene.nodes[0].port()).await) {
         assert!(Instant::now() < end, "{}", scene.nodes[0].errors());
         sleep(Duration::from_millis(20)).await;
     }

@@ -215,3 +215,26 @@ fn which_campaigns_reads_back_as_it_is_printed() {
         assert!(bad.parse::<Scope>().is_err(), "{bad}");
     }
 }
+
+#[test]
+fn a_ticket_is_no_token_and_a_token_is_no_ticket() {
+    let token = keys().check(hs256(&with("cancel", json!(true))).as_bytes(), now()).unwrap();
+    let ticket = keys().mint_ticket(&token, now()).unwrap();
+    assert_eq!(fault(&ticket), Fault::IsTicket);
+    // The same subject, campaigns and end; nothing that a token may do.
+    let checked = keys().check_ticket(ticket.as_bytes(), now()).unwrap();
+    assert_eq!(checked, SubjectToken { cancel: false, ..token.clone() });
+    let as_ticket = |text: &str| keys().check_ticket(text.as_bytes(), now()).unwrap_err();
+    assert_eq!(as_ticket(&hs256(&good())), Fault::NoTicket);
+    for scope in ["", "event", "events ", "openid events"] {
+        let other = hs256(&with("scope", json!(scope)));
+        for fault in [fault(&other), as_ticket(&other)] {
+            assert!(fault.to_string().contains("is not known"), "{scope}: {fault}");
+        }
+    }
+    assert!(matches!(fault(&hs256(&with("scope", json!(["events"])))), Fault::Claims(_)));
+    // A server that only checks cannot sign.
+    let mut public = TokenKeys::default();
+    public.add("theirs", public_of(&pair()));
+    assert_eq!(public.mint_ticket(&token, now()), Err(Fault::NoKeys));
+}
