@@ -163,6 +163,8 @@ impl Verb {
             | Self::Winners(_)
             | Self::Results(_)
             | Self::Audit(_)
+            | Self::Completions(_)
+            | Self::Man(_)
             | Self::Rush(_) => true,
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use firstcome_lock::{Error, Locks, Loss};
 
-use crate::stage::{SECOND, Stage, ms, take, until};
+use crate::stage::{SECOND, Stage, take, until};
 
 on_every_store! {
     a_client_ends_with_its_runtime_and_says_so

@@ -374,7 +374,9 @@ fn the_examples_of_serve_do_what_they_say() {
 
 #[test]
 fn the_examples_of_campaigns_and_claims_do_what_they_say() {
-    type_all(&["campaign", "claim", "cancel", "bar", "unbar", "bars", "token", "winners", "results"]);
+    type_all(&[
+        "campaign", "claim", "cancel", "bar", "unbar", "bars", "token", "winners", "results",
+    ]);
 }
 
 #[test]
