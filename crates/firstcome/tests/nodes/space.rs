@@ -11,10 +11,10 @@ async fn until(node: &Server, path: &str, fits: impl Fn(&Value) -> bool) -> Valu
     let end = Instant::now() + PATIENCE;
     loop {
         let said = node.talk().try_get(path).await;
-        if let Ok(said) = said.as_ref().map(Clone::clone)
-            && fits(&said)
+        if let Ok(said) = &said
+            && fits(said)
         {
-            return said;
+            return said.clone();
         }
         assert!(Instant::now() < end, "{path}: {said:?}\n{}", node.errors());
         sleep(Duration::from_millis(20)).await;
