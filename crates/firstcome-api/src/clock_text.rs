@@ -88,7 +88,7 @@ mod tests {
             ("2027-03-01T10:00:00[Mars/Olympus]", "there is no zone \"Mars/Olympus\""),
             ("2027-03-01T10:00:00+05:00[Asia/Seoul]", "not one moment"),
             ("tomorrow", "not a time such as 2027-"),
-            ("2027-03-01", "no time of day"),
+            ("2027-03-01", "no offset"),
             ("2027-02-30T10:00:00Z", "not a time"),
             ("2027-03-01T10:00:00[", "not one moment"),
             ("", "not a time"),

@@ -31,6 +31,7 @@ use utoipa_axum::routes;
     tags(
         (name = "campaigns", description = "What is given away, when, and how much of it."),
         (name = "claims", description = "A subject takes a unit of a counted pool: who asks first wins."),
+        (name = "bars", description = "Subjects that an operator keeps out of a campaign."),
         (name = "holds", description = "Seats, or units, set aside until a deadline; confirmed once they are paid for."),
         (name = "seats", description = "Halls: seats are added, shown, followed, blocked and moved."),
         (name = "tokens", description = "What browsers bring in place of a key."),

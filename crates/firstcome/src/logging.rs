@@ -34,8 +34,11 @@ pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
         LogLevel::Info => LevelFilter::INFO,
         LogLevel::Debug => LevelFilter::DEBUG,
     };
-    let only_ours =
-        tracing_subscriber::registry().with(Targets::new().with_target("firstcome", level));
+    // What the lock of the leader tells is logged by the node, in the words of its page.
+    let targets = Targets::new()
+        .with_target("firstcome", level)
+        .with_target("firstcome_lock", LevelFilter::OFF);
+    let only_ours = tracing_subscriber::registry().with(targets);
     // In a process that has one already, as a test may, that one stays.
     drop(match format {
         LogFormat::Text => tracing::subscriber::set_global_default(only_ours.with(layer)),

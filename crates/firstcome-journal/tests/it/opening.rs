@@ -13,6 +13,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
+/// The level that a later build brings.
+const TOO_NEW: u32 = firstcome_core::LEVEL + 1;
+
 fn refusal(data: &Path, options: Options) -> Failure {
     let folder = DataFolder::take(data).unwrap();
     Sqlite::open(&folder, options).unwrap_err()
@@ -60,11 +63,11 @@ async fn a_journal_of_another_space_is_refused() {
 #[tokio::test]
 async fn a_journal_of_a_higher_level_is_refused() {
     let (scratch, hands) = filled().await;
-    edit(&scratch.data(), "UPDATE head SET level = 3");
+    edit(&scratch.data(), &format!("UPDATE head SET level = {TOO_NEW}"));
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
 }
 
 #[tokio::test]
@@ -98,14 +101,15 @@ async fn an_entry_of_a_higher_level_stops_the_reader_there() {
     ann.apply(&journal.read(0).await.unwrap());
     let mut append = ann.next("ann");
     append.name.number = 2;
-    append.body = firstcome_core::command::BodyWriter::at_level(3, ann.node, 2, 0).finish().into();
+    append.body =
+        firstcome_core::command::BodyWriter::at_level(TOO_NEW, ann.node, 2, 0).finish().into();
     journal.append(append).await.unwrap();
     assert_eq!(journal.read(0).await.unwrap().len(), 1, "what can be read is given");
     let failure = journal.read(1).await.unwrap_err();
-    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
     sqlite.close().await;
     let failure = refusal(&scratch.data(), options(&hands));
-    assert!(matches!(failure, Failure::TooNew(3)), "{failure}");
+    assert!(matches!(failure, Failure::TooNew(TOO_NEW)), "{failure}");
 }
 
 #[tokio::test]
@@ -128,7 +132,7 @@ fn where_there_is_no_journal_there_is_nothing_to_read() {
     let scratch = Scratch::new();
     let failure = ReadOnly::open(&scratch.data()).unwrap_err();
     assert!(
-        matches!(&failure, Failure::Unavailable(text) if text.contains("not there")),
+        matches!(&failure, Failure::Unreadable(text) if text.contains("not there")),
         "{failure}"
     );
 }

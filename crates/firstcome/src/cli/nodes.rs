@@ -141,7 +141,7 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     let leader = space.leader.map(|leader| (table.id(&leader.node), leader.term));
     table.print();
     out::line(match gone {
-        0 => format!("servers     {here}, as many as were seen in the last 24 hours"),
+        0 => format!("servers     {here}, none gone in the last 24 hours"),
         _ => format!(
             "servers     {here} of {}: {gone} gone without being stopped.\n            \
              Start them again; they are forgotten after 24 hours",

@@ -100,7 +100,7 @@ pub(super) struct ServeArgs {
     #[arg(long, value_name = "MS", help_heading = "Times")]
     hold_wait_ms: Option<String>,
     /// Milliseconds a server answers still after SIGTERM, while /readyz says 503 [default: 5000].
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", help_heading = "Times")]
     leave_ms: Option<String>,
     /// Milliseconds a stopping server finishes its work [default: 10000].
     #[arg(long, value_name = "MS", help_heading = "Times")]

@@ -74,7 +74,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         "cancel",
         Before::Server,
         // The seat is only held.
-        &[(0, "cancelled rank 1 of ann"), (0, "cancelled rank 2 of bob"), (1, "A1")],
+        &[(0, "cancelled rank 1 of ann"), (0, "cancelled rank 2 of bob"), (1, "no_such_claim")],
     ),
     ("bar", Before::Server, &[(0, "ann is barred from spring since ")]),
     ("unbar", Before::Server, &[(0, "ann was not barred from spring")]),

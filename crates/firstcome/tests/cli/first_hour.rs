@@ -36,11 +36,14 @@ fn a_journal_is_shown_with_what_became_of_each_command() {
         "{shown}"
     );
     assert!(line("subject ann").ends_with(" -> won, rank 1"), "{shown}");
-    // The last ones alone have the same outcomes: those before were applied, and not shown.
-    let last = scene.run(&["journal", "show", "--last", "1", "--json"]).ends(0);
-    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
-    let answer = &last["commands"][0]["answer"];
-    assert_eq!((&answer["outcome"], &answer["rank"]), (&"won".into(), &1.into()), "{last}");
+    // The last ones alone have the same outcomes: those before were applied, and not shown. Results may be settled since.
+    let last = scene.run(&["journal", "show", "--last", "2", "--json"]).ends(0);
+    let won = |line: &str| {
+        let entry: serde_json::Value = serde_json::from_str(line).unwrap();
+        let answer = &entry["commands"][0]["answer"];
+        answer["outcome"] == "won" && answer["rank"] == 1
+    };
+    assert!(last.lines().any(won), "{last}");
     let stored = scene.run(&["journal", "show", "--stored"]).ends(0);
     assert!(stored.contains("subject ann") && !stored.contains(" -> "), "{stored}");
     let one = scene.run(&["journal", "show", "--limit", "1"]).ends(0);

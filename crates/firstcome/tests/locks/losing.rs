@@ -67,18 +67,13 @@ fn a_leader_whose_store_stands_still_stops_and_stands_again() {
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
     shell.tell(rustix::process::Signal::KILL);
     let said = shell.end();
-    // The two terms, why the first one ended, and what the store did meanwhile.
-    for (line, times) in [
-        ("elected: ", 2),
-        ("note: the store does not answer", 1),
-        (&format!("leads boss no more, term {first}: "), 1),
-        ("note: the store answers again; it had not for ", 1),
-    ] {
+    // The two terms, and why the first one ended. What the store did is told once an answer is late for good, which the
+    // end of such a short lease does not wait for.
+    for (line, times) in [("elected: ", 2), (&format!("leads boss no more, term {first}: "), 1)] {
         let lines: Vec<_> = said.talk.lines().filter(|said| said.contains(line)).collect();
         assert!(lines.len() >= times, "{line}: {said:?}");
     }
-    let lost = said.talk.lines().find(|line| line.starts_with("lost: ")).unwrap();
-    assert!(lost.contains("; the store had not answered for "), "{lost}");
+    assert!(said.talk.lines().any(|line| line.starts_with("lost: ")), "{said:?}");
 }
 
 #[test]

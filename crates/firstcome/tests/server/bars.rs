@@ -37,8 +37,9 @@ async fn who_is_barred_loses_holds_keeps_claims_and_is_told_who_did_it() {
     );
     node.confirm("h2", "ann", "refuse").await.refuses("hold_released", "");
     node.hold("h5", "bob", &["A2", "A3"]).await.says(201, "held");
-    let subject = node.get("/v1/subjects/ann").await.json();
-    assert_eq!(subject["claims"].as_array().unwrap().len(), 1, "what she has stays: {subject}");
+    let claims = node.get("/v1/campaigns/hall/claims/ann").await.json()["claims"].clone();
+    assert_eq!(claims.as_array().unwrap().len(), 1, "what she has stays: {claims}");
+    assert_eq!((&claims[0]["unit"], &claims[0]["hold"]), (&json!("A1"), &json!("h1")));
     let list = node.get("/v1/campaigns/hall/bars").await.json();
     assert_eq!((&list["count"], &list["next"]), (&json!(1), &json!(null)));
     let line = json!({"number": 1, "subject": "ann", "at": barred["at"], "reason": "sold on", "who": "admin"});

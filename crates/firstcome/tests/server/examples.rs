@@ -260,6 +260,23 @@ fn tell(story: &mut Story) {
     }
     let moved = json!({"from": "A2", "to": "A5", "reason": "broken seat"});
     story.ask(("POST", "/v1/campaigns/{campaign}/pools/{pool}/move"), pool, Some(moved));
+    for name in ["A6", "A1"] {
+        let change =
+            json!([{"name": name, "grade": "S", "price_minor": 70_000, "currency": "KRW"}]);
+        story.ask(("PATCH", SEATS), pool, Some(change));
+    }
+    story.ask(("GET", "/v1/campaigns/{campaign}/winners"), hall, None);
+    let bars = "/v1/campaigns/{campaign}/bars";
+    let bar = json!({"subject": "eve", "reason": "sold her tickets on"});
+    story.ask(("POST", bars), hall, Some(bar));
+    story.ask(("GET", bars), hall, None);
+    let eve = [hall[0], ("subject", "eve")];
+    story.ask(("DELETE", &format!("{bars}/{{subject}}")), &eve, None);
+    let rehearsal = &[("campaign", "rehearsal")][..];
+    let put = json!({"pools": [{"name": "main", "capacity": 5}]});
+    story.ask(("PUT", CAMPAIGN), rehearsal, Some(put));
+    story.ask(("DELETE", CAMPAIGN), rehearsal, None);
+    story.ask(("DELETE", CAMPAIGN), hall, None);
 
     let results = ("GET", "/v1/campaigns/{campaign}/results");
     story.ask(results, spring, None);

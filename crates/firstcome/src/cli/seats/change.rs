@@ -17,7 +17,7 @@ Before the campaign opens, any seat can be changed. After it, only seats that no
 named in the refusal. A name that a seat was added with is never given to another seat. The space has to be at level 3.
 
 Examples:
-  firstcome seats change gala main A1 A2 A3 --grade R --price 9000EUR
+  firstcome seats change gala main A1 A2 A3 --grade S --price 9900EUR
   firstcome seats change gala main A1 --rename A01")]
 pub(in crate::cli) struct ChangeArgs {
     #[command(flatten)]
