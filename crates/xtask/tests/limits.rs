@@ -13,6 +13,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-node/src/intake.rs", &["*"]),
     ("firstcome-http/src/server.rs", &["*"]),
     ("firstcome-http/src/seats.rs", &["*"]),
+    ("firstcome-http/src/bars.rs", &["*"]),
     ("firstcome-http/src/results.rs", &["*"]),
     ("firstcome-http/src/winners.rs", &["*"]),
     ("firstcome-http/src/seat_map.rs", &["*"]),

@@ -152,7 +152,7 @@ fn kind(document: &Value, member: &Value) -> String {
             let some = several.iter().filter(|kind| *kind != "null").map(text);
             Some(some.collect::<Vec<_>>().join(" or "))
         }
-        _ => None,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     };
     let known = resolved(document, member);
     match known["type"] == "array" {
@@ -202,10 +202,8 @@ fn answers(body: &mut String, responses: &Value) {
 }
 
 fn pretty(example: &Value) -> String {
-    match example {
-        Value::String(text) => text.clone(),
-        other => serde_json::to_string_pretty(other).unwrap_or_default(),
-    }
+    let whole = || serde_json::to_string_pretty(example).unwrap_or_default();
+    example.as_str().map_or_else(whole, str::to_owned)
 }
 
 /// Writes a form that sends the request, filled in with the example.
@@ -215,10 +213,11 @@ fn form(body: &mut String, (method, path): (&str, &str), parameters: &[&Value], 
         format_args!("<h4>Try it</h4><form data-method={method} data-path=\"{}\">", escaped(path)),
     );
     for parameter in parameters {
-        let example = match &parameter["example"] {
-            Value::String(text) => text.clone(),
-            Value::Null => String::new(),
-            other => other.to_string(),
+        let example = &parameter["example"];
+        let example = match example.as_str() {
+            Some(text) => text.to_owned(),
+            None if example.is_null() => String::new(),
+            None => example.to_string(),
         };
         append(
             body,

@@ -111,7 +111,7 @@ async fn pools(client: &mut Client, args: &WinnersArgs) -> Result<Vec<Option<Str
             let (campaign, _) = yes(client.ask::<Campaign>(ask).await?)?;
             Ok(campaign.pools.into_iter().map(|pool| Some(pool.name)).collect())
         }
-        reply => {
+        reply @ (Reply::Yes(..) | Reply::No(_)) => {
             yes(reply)?;
             Ok(vec![None])
         }

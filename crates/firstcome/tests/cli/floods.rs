@@ -76,3 +76,17 @@ fn ctrl_c_ends_the_demo_with_its_server_and_folder() {
         "the server must be gone: {said:?}"
     );
 }
+
+#[test]
+fn a_rush_leaves_no_campaign_open_behind_it() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let mut args = vec!["rush", "--create", "20"];
+    args.extend(SMALL);
+    let said = server.ask(&scene, &args);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.talk.contains("closed and archived campaign rush-7-"), "{said:?}");
+    let list = server.ask(&scene, &["campaign", "list", "--json"]).json();
+    assert_eq!(list["campaigns"].as_array().map(Vec::len), Some(0), "{list}");
+    assert_eq!(list["archived"].as_array().map(Vec::len), Some(1), "{list}");
+}
