@@ -140,6 +140,10 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     }
     let leader = space.leader.map(|leader| (table.id(&leader.node), leader.term));
     table.print();
+    out::line(match leader {
+        None => "leader      nobody: results wait, claims go on".to_owned(),
+        Some((node, term)) => format!("leader      {node}, term {term}"),
+    });
     out::line(match gone {
         0 => format!("servers     {here}, none gone in the last 24 hours"),
         _ => format!(
@@ -151,10 +155,6 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     for differs in differing {
         out::line(format!("differs     {differs}: /readyz says how and what to do"));
     }
-    out::line(match leader {
-        None => "leader      nobody: results wait, claims go on".to_owned(),
-        Some((node, term)) => format!("leader      {node}, term {term}"),
-    });
     let stale = if space.stale { ", may be out of date" } else { "" };
     out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
     out::line(format!("settled     {} of {} results", space.settled, space.last_result));

@@ -58,7 +58,7 @@ struct Serving(Child);
 impl Drop for Serving {
     fn drop(&mut self) {
         let group = rustix::process::Pid::from_child(&self.0);
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL).ok();
         drop(self.0.wait());
     }
 }

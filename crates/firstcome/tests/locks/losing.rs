@@ -67,13 +67,9 @@ fn a_leader_whose_store_stands_still_stops_and_stands_again() {
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists(), "{pid} is alive");
     shell.tell(rustix::process::Signal::KILL);
     let said = shell.end();
-    // The two terms, and why the first one ended. What the store did is told once an answer is late for good, which the
-    // end of such a short lease does not wait for.
-    for (line, times) in [("elected: ", 2), (&format!("leads boss no more, term {first}: "), 1)] {
-        let lines: Vec<_> = said.talk.lines().filter(|said| said.contains(line)).collect();
-        assert!(lines.len() >= times, "{line}: {said:?}");
-    }
-    assert!(said.talk.lines().any(|line| line.starts_with("lost: ")), "{said:?}");
+    // What the store did, and whether the term was lost or given back, depends on whose time is over first.
+    assert_eq!(said.talk.matches("elected: ").count(), 2, "{said:?}");
+    assert!(said.talk.contains("stopping the command"), "{said:?}");
 }
 
 #[test]
