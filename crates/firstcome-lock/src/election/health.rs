@@ -97,7 +97,7 @@ impl Election {
     ///
     /// let election = Election::new(&Locks::memory(), "nightly")?.lease(Duration::from_secs(10));
     /// assert!(!election.healthy(Duration::from_secs(20)), "it does not stand yet");
-    /// let probe = election.clone();
+    /// let probe = &election;
     /// election.run(|_| async move { assert!(probe.healthy(Duration::from_secs(20))) }).await?;
     /// # Ok(())
     /// # }
