@@ -32,8 +32,8 @@ pub(super) struct Seat<'a> {
     pub(super) said: SeatSettings<'a>,
     /// The name it was added with.
     pub(super) added_as: &'a str,
-    /// Whether it got another name since.
-    pub(super) renamed: bool,
+    /// The names that it had before, the first one first.
+    pub(super) names_before: Vec<&'a str>,
     /// Whether it stands in a result.
     pub(super) had: bool,
     pub(super) owner: Owner,

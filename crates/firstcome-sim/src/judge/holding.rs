@@ -1,7 +1,7 @@
 //! The judge's own rules for holds: hold, change, extend, and expire.
 
 use super::campaign::Campaign;
-use super::hall::Unit;
+use super::hall::{Seat, Unit};
 use super::wanted::Wanted;
 use firstcome_core::command::Step;
 use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
@@ -426,7 +426,7 @@ impl<'a> Campaign<'a> {
     ) -> bool {
         let has = |unit: &UnitName, is: &dyn Fn(Fate) -> bool| {
             let mut takes = self.holds[at].takes.iter().filter(|take| is(take.fate));
-            gave_up(unit) || takes.any(|take| self.unit_name(take.pool, take.unit) == *unit)
+            gave_up(unit) || takes.any(|take| self.is_named(take.pool, take.unit, unit))
         };
         if let Outcome::Confirmed(answered) = outcome {
             let is = |rank: u32| move |fate: Fate| fate == Fate::Confirmed(rank);
@@ -439,6 +439,20 @@ impl<'a> Campaign<'a> {
             return true;
         };
         answered.units.iter().all(|unit| has(unit, &|_| true))
+    }
+
+    /// Says whether a unit is the one that somebody was told of: a seat may have another name since.
+    fn is_named(&self, pool: usize, unit: Unit, told: &UnitName) -> bool {
+        let hall = self.pools[pool].hall.as_ref();
+        let was = |seat: &Seat<'_>| {
+            let is = |name: &&str| told.unit.as_deref() == Some(*name);
+            told.pool == self.settings.pools[pool].name && seat.names_before.iter().any(is)
+        };
+        let seat = match unit {
+            Unit::Seat(seat) => hall.and_then(|hall| hall.seats.get(seat)),
+            Unit::Counted | Unit::Area(_) => None,
+        };
+        self.unit_name(pool, unit) == *told || seat.is_some_and(was)
     }
 
     /// Says that those of a hold's units are due a refund that are.

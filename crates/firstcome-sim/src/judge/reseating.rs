@@ -19,7 +19,8 @@ pub(super) fn bad_seat(pool: &str, at: usize, name: &str) -> Outcome {
 impl Hall<'_> {
     /// Says whether a name is a unit's, or was the one a seat was added with that has another now.
     pub(super) fn is_given(&self, name: &str) -> bool {
-        let was = |seat: &super::hall::Seat<'_>| seat.renamed && seat.added_as == name;
+        let was =
+            |seat: &super::hall::Seat<'_>| !seat.names_before.is_empty() && seat.added_as == name;
         self.find(name).is_some() || self.seats.iter().any(was)
     }
 }
@@ -117,7 +118,9 @@ impl<'a> Campaign<'a> {
             seat.said.name = change.new_name.unwrap_or(before.name);
             seat.said.grade = change.grade.unwrap_or(before.grade);
             seat.said.price = change.price.or(before.price);
-            seat.renamed |= seat.said.name != before.name;
+            if seat.said.name != before.name {
+                seat.names_before.push(before.name);
+            }
             changed += u32::from(seat.said != before);
         }
         Ok(Outcome::SeatsChanged { seats: changed })

@@ -46,7 +46,7 @@ impl<'a> Campaign<'a> {
         hall.seats.extend(seats.into_iter().map(|said| Seat {
             said: *said,
             added_as: said.name,
-            renamed: false,
+            names_before: Vec::new(),
             had: false,
             owner: Owner::Nobody,
         }));
