@@ -36,7 +36,7 @@ use clap::{Parser, Subcommand};
 
 pub use complaint::{Complaint, Exit};
 
-/// First-come-first-served campaigns: exact ranks, nobody twice, and a proof.
+/// First-come-first-served campaigns: exact ranks, one win per subject, and proofs.
 #[derive(Debug, Parser)]
 #[command(
     name = "firstcome",
@@ -45,22 +45,22 @@ pub use complaint::{Complaint, Exit};
     term_width = screen::WIDTH,
     after_help = "\
 Sixty seconds:
-  firstcome demo     500 places are given out to a flood of requests
+  firstcome demo     500 places, 100,000 claims, and a check of every promise
   firstcome serve    a server on 127.0.0.1:8080, its data in ./firstcome-data
-and beside it, in another terminal in the same folder:
+and then, in another terminal in the same folder:
   firstcome campaign create spring --places 500 --opens now
   firstcome claim spring ann
 
 Exit codes:
-  0    yes
+  0    success
   1    refused
-  2    the command line, or a file it names, cannot be used
+  2    the command line, or a file it names, is wrong
   3    no answer, and nothing changed
   4    no answer, and it may have happened: run the same command again
   130  ended by Ctrl-C
-`lock` and `elect` pass on the code of their command and have others of their own.
+`lock` and `elect` end with the code of their command, and have some of their own.
 
-stdout is the result, stderr is talk; --json makes the result JSON."
+stdout has the result, stderr has progress, notes and errors."
 )]
 struct Cli {
     /// Print the result as JSON.
@@ -72,7 +72,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Watch 500 places being given out to a flood, with a kill -9 in the middle and every promise checked.
+    /// Claim 500 places with many requests, kill the server in the middle, and check every promise.
     Demo(demo::DemoArgs),
     /// Run a server.
     Serve(Box<serve::ServeArgs>),
@@ -83,35 +83,35 @@ enum Verb {
     Claim(claims::ClaimArgs),
     /// Cancel a subject's claim.
     Cancel(claims::CancelArgs),
-    /// Keep a subject from having anything more of a campaign.
+    /// Bar a subject from a campaign: it gets no new units.
     Bar(bars::BarArgs),
-    /// Take a bar back.
+    /// Remove a bar.
     Unbar(bars::UnbarArgs),
-    /// List who is barred from a campaign.
+    /// List the subjects that are barred from a campaign.
     Bars(bars::BarsArgs),
-    /// Mint a token with which a browser may act for one subject.
+    /// Issue a token: with it a browser acts for one subject.
     Token(token::TokenArgs),
-    /// Set units aside, pay for them, give them back.
+    /// Reserve units, confirm them, release them.
     #[command(subcommand)]
     Hold(Box<hold::HoldVerb>),
     /// Import, draw, block and move the seats of a pool.
     #[command(subcommand)]
     Seats(seats::SeatsVerb),
-    /// Print who has what now, by rank.
+    /// Print the current claims, by rank.
     Winners(winners::WinnersArgs),
-    /// Print what happened in a campaign, in order.
+    /// Print all events of a campaign, in order.
     Results(results::ResultsArgs),
-    /// Recompute everything from the journal and compare.
+    /// Compute everything again from the journal, and compare.
     Audit(audit::AuditArgs),
-    /// Press a running server with load and check its promises.
+    /// Run a load test on a server and check its promises.
     Rush(Box<rush::RushArgs>),
-    /// Look into a journal: that of a data folder, or one in a shared store.
+    /// Read a journal: the one of a data folder, or one in a shared store.
     #[command(subcommand)]
     Journal(journal::JournalVerb),
-    /// Show how far results are in the ledger, and mend it.
+    /// Show how far results are in the ledger, and repair it.
     #[command(subcommand)]
     Settle(settle::SettleVerb),
-    /// Show the servers of the space, and help a store that lost it.
+    /// Show the servers of the space, and repair a store that lost it.
     Nodes(nodes::NodesArgs),
     /// Run a command under a lock.
     #[cfg(feature = "locks")]
@@ -119,7 +119,7 @@ enum Verb {
     /// Run a command on one of many candidates.
     #[cfg(feature = "locks")]
     Elect(lock::ElectArgs),
-    /// Look at locks, and free them.
+    /// Show locks, and release them.
     #[cfg(feature = "locks")]
     #[command(subcommand)]
     Locks(lock::LocksVerb),
@@ -127,11 +127,11 @@ enum Verb {
     Completions(manual::CompletionsArgs),
     /// Write a man page for each verb into a folder.
     Man(manual::ManArgs),
-    /// Stand beside a command and kill it when its time is over.
+    /// Supervise a command and kill it when its time is over.
     #[cfg(feature = "locks")]
     #[command(hide = true)]
     StandBeside(lock::BesideArgs),
-    /// Become a command that dies with its starter.
+    /// Become a command that ends with its parent.
     #[cfg(feature = "locks")]
     #[command(hide = true)]
     RunBeside(lock::ChildArgs),

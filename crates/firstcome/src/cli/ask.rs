@@ -7,10 +7,10 @@ use super::complaint::Complaint;
 /// Waits for a `yes`; where nobody is there to type it, --yes is needed.
 pub(super) fn confirmed() -> Result<bool, Complaint> {
     if !std::io::stdin().is_terminal() {
-        let complaint = Complaint::usage("nobody is there to confirm it");
-        return Err(complaint.hint("say --yes to do it without asking"));
+        let complaint = Complaint::usage("it needs a confirmation, and there is no terminal");
+        return Err(complaint.hint("use --yes to do it without asking"));
     }
-    drop(write!(std::io::stderr(), "Type yes to go on: "));
+    drop(write!(std::io::stderr(), "Type yes to continue: "));
     let mut answer = String::new();
     let read = std::io::stdin().read_line(&mut answer);
     read.map_err(|why| Complaint::own(format!("cannot read the answer: {why}")))?;

@@ -22,10 +22,10 @@ use firstcome_rush::terminal;
 /// Options of `audit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Replays the journal (and its archive) through the rules and compares the digest, the ranks and the ledger with what \
-is stored, and with the servers: the one that runs on the folder, that of FIRSTCOME_URL with a shared store, or those \
-named with --server. It says from where it began: where earlier entries are kept nowhere, from the newest snapshot. It only reads, so nobody is disturbed. \
-Exit code 1, and the first position that differs, when something differs.
+Applies the journal and its archive to the rules again, and compares the digest, the ranks and the ledger with the \
+stored ones and with the servers: the server of the folder, the one in FIRSTCOME_URL with a shared store, or those \
+named with --server. It prints where it began: at the newest snapshot, if earlier entries are not kept. It only reads. \
+If something differs, it prints the first such position and ends with 1.
 
 Examples:
   firstcome audit
@@ -37,8 +37,8 @@ pub(super) struct AuditArgs {
     source: SourceArgs,
     #[command(flatten)]
     ledger: LedgerArgs,
-    /// A server to compare with, asked for its digest at the last position recomputed; may be given for each of them
-    /// [default: the one that has the folder; with a store that of FIRSTCOME_URL].
+    /// A server to compare with: its digest at the last computed position. May be given several times
+    /// [default: the server of the folder; with a store, the one in FIRSTCOME_URL].
     #[arg(long, value_name = "URL")]
     server: Vec<String>,
 }

@@ -13,17 +13,17 @@ use firstcome_client::{Ask, BarLifted, BarPage, BarSet, ResultRange};
 /// Options of `bar`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The live holds of the subject end, and it can claim and hold nothing more. What it has for good stays: `firstcome \
-cancel` takes that. Barred again, the first bar stands. The space has to be at level 3.
+The live holds of the subject end, and it can claim and hold nothing more. Its confirmed claims stay: cancel them with \
+`firstcome cancel`. A second bar changes nothing. The space must be at level 3.
 
 Example:
   firstcome bar spring ann --reason \"sold on\"")]
 pub(super) struct BarArgs {
     /// The campaign.
     campaign: String,
-    /// Who is kept out.
+    /// The subject to bar.
     subject: String,
-    /// Why.
+    /// The reason.
     #[arg(long, value_name = "TEXT")]
     reason: String,
     #[command(flatten)]
@@ -35,14 +35,14 @@ pub(super) struct BarArgs {
 /// Options of `unbar`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What ended with the bar does not come back.
+Holds that the bar ended do not come back.
 
 Example:
   firstcome unbar spring ann")]
 pub(super) struct UnbarArgs {
     /// The campaign.
     campaign: String,
-    /// Who is let in again.
+    /// The subject.
     subject: String,
     #[command(flatten)]
     id: IdArgs,
@@ -119,7 +119,7 @@ pub(super) async fn list(args: BarsArgs, json: bool) -> Result<Exit, Complaint> 
     if json {
         out::json(&json!({"bars": documents}));
     } else if documents.is_empty() {
-        out::line(format!("nobody is barred from {}", args.campaign));
+        out::line(format!("no subject is barred from {}", args.campaign));
     } else {
         table.print();
     }

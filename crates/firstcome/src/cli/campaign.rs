@@ -26,18 +26,18 @@ pub(super) enum CampaignVerb {
     Show(show::ShowArgs),
     /// Change a campaign.
     Change(change::ChangeArgs),
-    /// Stop giving out places for now.
+    /// Stop claims for now.
     #[command(after_help = "Example:\n  firstcome campaign pause spring")]
     Pause(NameArgs),
-    /// Go on after a pause.
+    /// Allow claims again after a pause.
     #[command(after_help = "Example:\n  firstcome campaign resume spring")]
     Resume(NameArgs),
-    /// Stop giving out places for good.
+    /// End a campaign permanently.
     #[command(after_help = "Example:\n  firstcome campaign close spring")]
     Close(NameArgs),
-    /// Let a closed campaign leave the server's memory.
+    /// Remove a closed campaign from the server's memory.
     Archive(ArchiveArgs),
-    /// Remove a campaign that has no result, and free its name.
+    /// Delete a campaign without a result; its name is free again.
     Delete(DeleteArgs),
 }
 
@@ -55,8 +55,8 @@ pub(super) struct NameArgs {
 /// Options of `campaign delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What has a result (a claim, cancelled or not, a refund, a moved seat) cannot be deleted: close and archive it. Its \
-name is then never used again. Live holds end with the campaign. The space has to be at level 3.
+A campaign with a result (a claim, also a cancelled one, a refund, a moved seat) cannot be deleted: close and archive \
+it. An archived name cannot be used again. Live holds end with the campaign. The space must be at level 3.
 
 Example:
   firstcome campaign delete sprnig")]
@@ -68,13 +68,13 @@ pub(super) struct DeleteArgs {
 /// Options of `campaign archive`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The campaign must be closed, and its results must be in the ledger, or be given up with --drop-unsettled. \
+The campaign must be closed, and its results must be in the ledger, or be dropped with --drop-unsettled. \
 Its name cannot be used again.
 
 Example:
   firstcome campaign archive spring")]
 pub(super) struct ArchiveArgs {
-    /// Give up results the ledger does not have yet.
+    /// Drop the results that are not in the ledger.
     #[arg(long)]
     drop_unsettled: bool,
     #[command(flatten)]
@@ -84,7 +84,7 @@ pub(super) struct ArchiveArgs {
 /// The identity of an operator command.
 #[derive(Debug, Args)]
 pub(super) struct IdArgs {
-    /// Names this command, so that the same one sent again happens once; drawn if left out.
+    /// The identity of this command: repeated with the same id, it happens once [default: random].
     #[arg(long, value_name = "ID", value_parser = id_from_text)]
     id: Option<String>,
 }
@@ -149,15 +149,16 @@ fn print_put(name: &str, answer: &OperatorDone, raw: &Value, json: bool) {
         return;
     }
     match &*answer.outcome {
-        "unchanged" => {
-            out::line(format!("campaign {name} is so already, version {}", answer.version))
-        }
+        "unchanged" => out::line(format!(
+            "campaign {name} has these settings already, version {}",
+            answer.version
+        )),
         outcome => out::line(format!("{outcome} campaign {name}, version {}", answer.version)),
     }
     for clamped in &answer.clamped {
         let (pool, capacity) = (&clamped.pool, clamped.capacity);
         out::talk(format!(
-            "note: pool {pool} went down to {capacity} only: so many are given already"
+            "note: pool {pool} went down to {capacity} only: this many units are in use"
         ));
     }
 }

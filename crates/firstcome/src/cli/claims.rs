@@ -11,7 +11,7 @@ use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, SubjectClaims, 
 /// Options of `claim`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A claim is known by its campaign, pool and subject: asking again is always safe and gives the same rank.
+The identity of a claim is its campaign, pool and subject: a repeated claim is safe and prints the same rank.
 
 Examples:
   firstcome claim spring ann
@@ -19,9 +19,9 @@ Examples:
 pub(super) struct ClaimArgs {
     /// The campaign.
     campaign: String,
-    /// Who claims: a user id or whatever names one person, 1 to 255 bytes.
+    /// The subject: a user id or another name of one person, 1 to 255 bytes.
     subject: String,
-    /// The pool; may be left out where there is one.
+    /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
     #[command(flatten)]
@@ -31,12 +31,12 @@ pub(super) struct ClaimArgs {
 /// Options of `cancel`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A cancel names what it cancels: --rank, --unit, or --hold for all claims of a hold. Without them the subject's only \
-live claim is cancelled; who has several is refused with their ranks. Cancelling again changes nothing. The rank is \
-never given to anybody else; the place returns to its pool unless the campaign says otherwise.
+Name the claim: --rank, --unit, or --hold for all claims of a hold. Without them the subject's only live claim is \
+cancelled; if it has several, the command is refused and prints their ranks. A repeated cancel changes nothing. The \
+rank is never used again; the place goes back to its pool unless the campaign says otherwise.
 
-Say on whose word: --reason for the operator's, --by-subject for the subject's own. A cancel does not bar the subject: \
-that is `firstcome bar` (in campaigns made before level 3 an operator's cancel does).
+Say who decides: --reason for the operator, --by-subject for the subject. A cancel does not bar the subject: use \
+`firstcome bar` (in campaigns created before level 3 an operator's cancel does).
 
 Examples:
   firstcome cancel spring ann --reason \"asked by phone\"
@@ -45,24 +45,24 @@ Examples:
 pub(super) struct CancelArgs {
     /// The campaign.
     campaign: String,
-    /// Whose claim.
+    /// The subject.
     subject: String,
-    /// The pool; may be left out where there is one.
+    /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// The claim's rank.
+    /// The rank of the claim.
     #[arg(long, value_name = "RANK", group = "which")]
     rank: Option<u32>,
-    /// The seat or area that the claim is of.
+    /// The seat or area of the claim.
     #[arg(long, value_name = "UNIT", group = "which")]
     unit: Option<String>,
-    /// The hold that the claims came from: all of them.
+    /// The hold of the claims: all of them are cancelled.
     #[arg(long, value_name = "HOLD", group = "which")]
     hold: Option<String>,
-    /// Why the operator cancels.
+    /// The operator decides, for this reason.
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The subject wishes it.
+    /// The subject decides.
     #[arg(long)]
     by_subject: bool,
     #[command(flatten)]
@@ -85,8 +85,8 @@ pub(super) async fn claim(args: ClaimArgs, json: bool) -> Result<Exit, Complaint
 
 pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complaint> {
     if args.reason.is_none() && !args.by_subject {
-        let sentence = "say on whose word it is cancelled";
-        let hint = "--reason TEXT for the operator's, --by-subject if the subject wishes it";
+        let sentence = "say who cancels it";
+        let hint = "--reason TEXT if the operator decides, --by-subject if the subject does";
         return Err(Complaint::usage(sentence).hint(hint));
     }
     let mut client = args.server.client()?;
@@ -108,7 +108,7 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
         });
         let (done, raw) = yes(client.ask::<Cancelled>(ask).await?).map_err(|complaint| {
             let key =
-                "this key may cancel only what the subject wishes: add --by-subject if it does";
+                "this key may cancel only for the subject: add --by-subject if the subject decided it";
             if !args.by_subject && complaint.is("forbidden") {
                 complaint.hint(key)
             } else {
@@ -122,9 +122,9 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
             let barred = match (kept_out, &*by) {
                 (false, _) => "",
                 (true, "operator") => {
-                    "; who is cancelled by the operator is kept out of this campaign"
+                    "; in this campaign an operator's cancel also bars the subject"
                 }
-                (true, _) => "; the subject is kept out of this campaign",
+                (true, _) => "; the subject is barred from this campaign",
             };
             let campaign = &args.campaign;
             out::line(format!(

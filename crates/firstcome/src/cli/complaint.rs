@@ -156,6 +156,6 @@ fn hint_of(error: &anyhow::Error) -> Option<String> {
     }
     let failure = error.downcast_ref::<firstcome_journal::Failure>()?;
     let away = matches!(failure, firstcome_journal::Failure::Unavailable(_));
-    let hint = away.then_some("see that it runs and can be reached from here").or(failure.hint());
+    let hint = away.then_some("check that it runs and can be reached from here").or(failure.hint());
     hint.map(str::to_owned)
 }

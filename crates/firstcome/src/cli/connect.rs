@@ -21,17 +21,16 @@ use firstcome_rush::terminal;
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; without it, the server that uses the data folder; where there is no such folder,
-    /// http://127.0.0.1:8080. The key for it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never
-    /// from the command line.
+    /// The address of the server [default: the server of the data folder; without such a folder http://127.0.0.1:8080]. Its
+    /// key is read from [env: FIRSTCOME_KEY], otherwise [env: FIRSTCOME_ADMIN_KEY], never from the command line.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
     folder: FolderArgs,
-    /// How long to wait for an answer.
+    /// The longest wait for an answer.
     #[arg(long, default_value = "10s", value_name = "TIME", value_parser = duration_from_text)]
     pub(super) timeout: Duration,
-    /// Write each request to the server on stderr, with the status of its answer and how long it took.
+    /// Print each request to the server on stderr, with its status and duration.
     #[arg(short, long)]
     verbose: bool,
 }
@@ -39,7 +38,7 @@ pub(super) struct ServerArgs {
 /// Where a server's data is: its address and first key are found there.
 #[derive(Debug, Args)]
 pub(super) struct FolderArgs {
-    /// The server's data folder; the admin key in it is used for that server, unless the environment has a key.
+    /// The data folder of the server; its admin key is used for that server, unless the environment has a key.
     #[arg(long, env = "FIRSTCOME_DATA", default_value = "./firstcome-data", value_name = "FOLDER")]
     pub(super) data: PathBuf,
 }
@@ -47,11 +46,11 @@ pub(super) struct FolderArgs {
 /// Which ledger belongs to a data folder.
 #[derive(Debug, Args)]
 pub(super) struct LedgerArgs {
-    /// The server's ledger, as `serve` has it [default: sqlite; none with a store]; a password belongs into the environment, where nobody else reads it.
+    /// The ledger of the server, as for `serve` [default: sqlite; none with a store]. Put a password into the environment.
     #[arg(long, env = "FIRSTCOME_LEDGER", hide_env_values = true, value_name = "KIND")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     ledger: Option<String>,
-    /// The name of the space, as `serve` has it.
+    /// The name of the space, as for `serve`.
     #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
     pub(super) space: String,
 }
@@ -95,10 +94,10 @@ impl FolderArgs {
         let complaint = Complaint::own(match firstcome_journal::folder::owner(&self.data) {
             None => format!("the server of {folder} is not running"),
             Some(owner) if is_believed(&self.data) => {
-                format!("the server of {folder} ({owner}) does not say yet where it listens")
+                format!("the server of {folder} ({owner}) has not written its address yet")
             }
             Some(_) => {
-                format!("who wrote {folder}/lock may be another user: its address is not believed")
+                format!("another user may have written {folder}/lock: its address is not trusted")
             }
         });
         Err(complaint.hint(format!(

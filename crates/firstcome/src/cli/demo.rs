@@ -19,41 +19,42 @@ use firstcome_rush::terminal::{self, thousands};
 /// Options of `demo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Starts a server on a temporary folder and a free port, opens a campaign with a countdown and sends a flood over real \
-HTTP, with repeats, and with some requests cut off and sent again. When half the places are acknowledged the server \
-is killed with -9 and started again. Then everything is checked: places = winners, ranks gap-free, nobody twice, \
-repeated answers identical, nothing acknowledged missing, the journal recomputed, the ledger compared.
+Starts a server on a temporary folder and a free port, opens a campaign with a countdown, and sends many claims over \
+real HTTP, with repeats, and with some requests cut off and sent again. When half of the places are acknowledged, the \
+server is killed with -9 and started again. Then everything is checked: places = winners, ranks without gaps, no \
+subject twice, repeated answers identical, nothing acknowledged is missing, journal and ledger compared.
 
-With --seats: a small venue from its opening until it is sold out, drawn as it fills. Some people hold seats and pay, \
-some leave without a word, some pay too late; a hold lasts two seconds. Then: no seat twice, no half basket, every late \
-payer has the same seats or gets the money back, free + held + confirmed + blocked = all, journal and ledger compared.
+With --seats: a small venue from its opening until it is sold out, drawn while it fills. Some people hold seats and \
+pay, some leave without releasing them, some pay too late; a hold lasts 2 s. Then: no seat twice, no incomplete hold, \
+every late payer has the same seats or gets the money back, free + held + confirmed + blocked = all seats, journal and \
+ledger compared.
 
-Exit code 0 only when every proof holds. Nothing is left behind unless --keep is given.
+The exit code is 0 only if every proof holds. The server and its folder are removed unless --keep is given.
 
 Examples:
   firstcome demo
   firstcome demo --seats
   firstcome demo --places 5000 --requests 50000 --subjects 20000 --seed 7 --json")]
 pub(super) struct DemoArgs {
-    /// Places to give out.
+    /// The number of places.
     #[arg(long, value_name = "COUNT", default_value_t = 500, value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     places: u64,
-    /// People who want one.
+    /// The number of people who want one.
     #[arg(long, value_name = "COUNT", default_value_t = 30_000, value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_SUBJECTS)))]
     subjects: u32,
-    /// Requests they send.
+    /// The number of their requests.
     #[arg(long, value_name = "COUNT", default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(2..))]
     requests: u64,
-    /// Connections they use.
+    /// The number of their connections.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Show a venue of so many seats instead, 40 to 2,000 [default: 300].
+    /// Show a venue with this number of seats instead, 40 to 2,000 [default: 300].
     #[arg(long, value_name = "COUNT", num_args = 0..=1, default_missing_value = "300", value_parser = clap::value_parser!(u32).range(40..=2_000), conflicts_with_all = ["places", "subjects", "requests", "connections"])]
     seats: Option<u32>,
-    /// Everything random follows from it; drawn and printed if left out.
+    /// The seed of all random choices [default: random, and printed].
     #[arg(long)]
     seed: Option<u64>,
-    /// Leave the data folder behind, to look into it.
+    /// Keep the data folder.
     #[arg(long)]
     keep: bool,
 }

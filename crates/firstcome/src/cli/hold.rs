@@ -17,29 +17,29 @@ use firstcome_client::{Ask, Campaign, Client, HeldUnit, Hold, HoldAnswer, Picks}
 /// What can be done with holds.
 #[derive(Debug, Subcommand)]
 pub(super) enum HoldVerb {
-    /// Set units aside for a subject: all of them or none.
+    /// Reserve units for a subject: all of them or none.
     Take(TakeArgs),
-    /// Show a hold as it stands.
+    /// Show a hold and its units.
     Show(ShowArgs),
-    /// Set more units aside in a hold.
+    /// Reserve more units in a hold.
     Add(AddArgs),
-    /// Give some units of a hold back.
+    /// Release some units of a hold.
     Drop(DropArgs),
     /// Move a hold's deadline.
     Extend(ExtendArgs),
-    /// Make units of a hold the subject's for good; all of them, if none is named.
+    /// Confirm units of a hold, permanently; all of them, if none is named.
     Confirm(ConfirmArgs),
-    /// Give units of a hold back; all of them, if none is named.
+    /// Release units of a hold; all of them, if none is named.
     Release(ReleaseArgs),
 }
 
 /// Units that are not told apart.
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
-    /// So many places of --area, or units of a counted pool.
+    /// A number of places of --area, or of units of a counted pool.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=500))]
     pub(super) quantity: Option<u32>,
-    /// The area of general admission.
+    /// The area (general admission).
     #[arg(long, value_name = "NAME", requires = "quantity")]
     pub(super) area: Option<String>,
 }
@@ -50,19 +50,19 @@ pub(super) struct PickArgs {
     /// Seats, groups and areas by their names.
     #[arg(value_name = "UNIT")]
     units: Vec<String>,
-    /// The pool; may be left out where there is one.
+    /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// So many of the best seats, next to each other.
+    /// A number of best seats, next to each other.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100))]
     best: Option<u32>,
-    /// The best of this grade only.
+    /// The best of this price category only.
     #[arg(long, value_name = "GRADE", requires = "best")]
     grade: Option<String>,
     /// The best at this price only: minor units and currency, like 9000EUR.
     #[arg(long, value_name = "PRICE", requires = "best", value_parser = price_from_text)]
     price: Option<(i64, String)>,
-    /// The best wherever they are, not next to each other.
+    /// The best seats anywhere, not next to each other.
     #[arg(long, requires = "best")]
     apart: bool,
     /// The best of the seats marked as accessible.
@@ -70,7 +70,7 @@ pub(super) struct PickArgs {
     accessible: bool,
     #[command(flatten)]
     count: CountArgs,
-    /// For whom the seller acts: seats kept for a channel are had by naming it only.
+    /// The channel of the seller: only with it can its reserved seats be held.
     #[arg(long, value_name = "NAME")]
     channel: Option<String>,
 }
@@ -81,7 +81,7 @@ pub(super) struct NamedArgs {
     /// Seats, groups and areas by their names.
     #[arg(value_name = "UNIT")]
     units: Vec<String>,
-    /// The pool; may be left out where there is one.
+    /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
     #[command(flatten)]
@@ -91,8 +91,8 @@ pub(super) struct NamedArgs {
 /// Options of `hold take`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A hold is known by its id: asking again with the same --id is always safe and gives the same hold. Without --id one is \
-drawn and printed.
+The identity of a hold is its id: a repeated command with the same --id is safe and gives the same hold. Without --id \
+a random id is used and printed.
 
 Examples:
   firstcome hold take gala ann A1 A2
@@ -101,14 +101,14 @@ Examples:
 pub(super) struct TakeArgs {
     /// The campaign.
     campaign: String,
-    /// Who: a user id or whatever names one person, 1 to 255 bytes.
+    /// The subject: a user id or another name of one person, 1 to 255 bytes.
     subject: String,
     #[command(flatten)]
     picks: PickArgs,
-    /// The hold's id: 1 to 64 bytes; drawn if left out.
+    /// The id of the hold: 1 to 64 bytes [default: random].
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// How long to wait for named seats that somebody has.
+    /// How long to wait for named seats that are taken.
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration_from_text)]
     wait: Duration,
     #[command(flatten)]
@@ -160,7 +160,7 @@ pub(super) struct DropArgs {
 /// Options of `hold extend`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A campaign says how long a hold may last in all. An extension beyond that ends there, and a note says so.
+A campaign has a longest time of a hold. A longer extension ends at that time, and a note says so.
 
 Examples:
   firstcome hold extend gala order-4711
@@ -171,7 +171,7 @@ pub(super) struct ExtendArgs {
     /// Whose hold it is, as it was written before there was --subject.
     #[arg(value_name = "SUBJECT", hide = true)]
     owner: Option<String>,
-    /// From now, up to 1d; the campaign's time for a hold, if left out.
+    /// The time from now, up to 1d; by default the campaign's time of a hold.
     #[arg(long = "for", value_name = "TIME", value_parser = extension_from_text)]
     by: Option<Duration>,
     #[command(flatten)]
@@ -183,16 +183,16 @@ pub(super) struct ExtendArgs {
 enum Late {
     /// It is refused.
     Refuse,
-    /// The same units are taken again if all are free; otherwise a refund is due.
+    /// It takes the same units again if all are free; otherwise a refund is due.
     Retake,
 }
 
 /// Options of `hold confirm`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Repeating a confirm is always safe and gives the same ranks. With --late retake, a confirm that comes too late takes the \
-same units again if all of them are free; otherwise `refund_due` says that what was paid is to be given back (exit \
-code 1), once and for all.
+A repeated confirm is safe and prints the same ranks. With --late retake, a late confirm takes the same units again \
+if all of them are free; otherwise `refund_due` says that the shop must give the money back (exit code 1). That answer \
+is final.
 
 Examples:
   firstcome hold confirm gala order-4711
@@ -203,7 +203,7 @@ pub(super) struct ConfirmArgs {
     which: WhichArgs,
     #[command(flatten)]
     named: NamedArgs,
-    /// What becomes of it if the hold expired.
+    /// What happens if the hold has expired.
     #[arg(long, value_enum, default_value_t = Late::Refuse)]
     late: Late,
     #[command(flatten)]
@@ -245,8 +245,8 @@ impl PickArgs {
         let picks =
             Picks { pool, units, quantity, area, best, grade, price, apart, accessible, channel };
         if picks.is_empty() {
-            let complaint = Complaint::usage("no units are asked for");
-            return Err(complaint.hint("name them, or say --best COUNT or --quantity COUNT"));
+            let complaint = Complaint::usage("no units are named");
+            return Err(complaint.hint("name them, or use --best COUNT or --quantity COUNT"));
         }
         Ok(picks)
     }
@@ -330,7 +330,7 @@ async fn extend(args: ExtendArgs, json: bool) -> Result<Exit, Complaint> {
     if let Some(most) = longest(&mut client, &step.campaign, &answer).await {
         let most = text_from_duration(most);
         out::talk(format!(
-            "note: that is as long as it can be: in {} a hold lasts at most {most} in all (hold_max_ms)",
+            "note: this is the longest time: in {} a hold lasts at most {most} in all (hold_max_ms)",
             step.campaign
         ));
     }

@@ -27,13 +27,13 @@ use skip::SkipArgs;
 /// What can be done with a journal.
 #[derive(Debug, Subcommand)]
 pub(super) enum JournalVerb {
-    /// Print entries in words.
+    /// Print entries as text.
     Show(ShowArgs),
-    /// Read every entry and check its checksum, position, predecessor, time and epoch, and that snapshots are whole.
+    /// Read every entry and check its checksum, position, predecessor, time and epoch, and that snapshots are complete.
     Verify(VerifyArgs),
-    /// Write entries as one JSON document a line.
+    /// Write entries as one JSON document per line.
     Export(ExportArgs),
-    /// Have every server go on without an entry that breaks a rule.
+    /// Make every server continue without an entry that breaks a rule.
     Skip(SkipArgs),
     /// Raise a data folder that no server uses to the newest level of stored bytes and rules.
     RaiseLevel(RaiseArgs),
@@ -55,8 +55,8 @@ pub(super) struct VerifyArgs {
 /// Options of `journal raise-level`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Make a backup first, such as a copy of the folder: it is never lowered again, and an older build refuses it from then on. \
-While a server runs, ask it instead: firstcome nodes raise-level.
+Make a backup first, such as a copy of the folder: a level is never lowered, and older builds refuse the folder from \
+then on. While a server runs, use firstcome nodes raise-level instead.
 
 Example:
   firstcome journal raise-level --data /var/lib/firstcome")]
@@ -68,7 +68,7 @@ pub(super) struct RaiseArgs {
 /// Options of `journal show`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Behind each command stands its outcome. The journal does not store outcomes: they are computed again, from the newest \
+Each command is followed by its outcome. The journal does not store outcomes: they are computed again, from the newest \
 snapshot before these entries, or from the first entry.
 
 Examples:
@@ -80,16 +80,16 @@ pub(super) struct ShowArgs {
     source: SourceArgs,
     #[command(flatten)]
     space: SpaceArgs,
-    /// The first position to print; the oldest there is if left out.
+    /// The first position to print [default: the oldest one].
     #[arg(long, value_name = "POSITION", conflicts_with = "last")]
     from: Option<u64>,
-    /// At most so many entries.
+    /// The most entries to print.
     #[arg(long, value_name = "COUNT", default_value_t = 100)]
     limit: usize,
-    /// The last so many entries.
+    /// Print the last entries, this number of them.
     #[arg(long, value_name = "COUNT")]
     last: Option<u64>,
-    /// Print what is stored only, without the outcomes: they come from applying all entries before, which may take long.
+    /// Leave out the outcomes: to compute them, all earlier entries are applied, which may take long.
     #[arg(long)]
     stored: bool,
 }
@@ -104,7 +104,7 @@ pub(super) struct ExportArgs {
     source: SourceArgs,
     #[command(flatten)]
     space: SpaceArgs,
-    /// The first position to write; the oldest there is if left out.
+    /// The first position to write [default: the oldest one].
     #[arg(long, value_name = "POSITION")]
     from: Option<u64>,
     /// The file to write; without it, stdout.
@@ -150,7 +150,7 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
     let replay = wants_outcomes.then(|| Replay::before(&journal, from, skips.clone()));
     let mut replay = replay.transpose()?.flatten();
     if replay.is_none() && !args.stored && from > 1 {
-        out::talk("note: no outcomes: the entries before these are kept nowhere");
+        out::talk("note: no outcomes: earlier entries are not kept");
     }
     let meter = progress_bar();
     meter.set_length(from);

@@ -10,10 +10,10 @@ use firstcome_api::result::without_formula;
 /// How lines are printed.
 #[derive(Debug, Args)]
 pub(super) struct ShapeArgs {
-    /// How to print them; --json is short for json.
+    /// The format; --json is short for json.
     #[arg(long, value_enum, default_value_t = Shape::Table)]
     format: Shape,
-    /// In CSV, cells that begin with = + - @ tab or CR as they are: a spreadsheet takes them for formulas.
+    /// In CSV, do not change cells that begin with = + - @ tab or CR: a spreadsheet runs them as formulas.
     #[arg(long)]
     raw: bool,
 }

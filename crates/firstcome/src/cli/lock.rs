@@ -34,31 +34,30 @@ const RENEWED: Duration = Duration::from_secs(30);
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Without --lease the lock lasts as long as the command: it is renewed, and free \
-again at most 30 s after a crash. With --lease it is fixed, and lost when that \
-time is used up.
+within 30 s after a crash. With --lease it is not renewed, and lost at the end of \
+that time.
 
-The command finds in its environment
-  FIRSTCOME_LOCK    the lock's name
-  FIRSTCOME_FENCE   a number higher than that of every owner before: let writes
-                    with a lower one be refused
+The environment of the command has
+  FIRSTCOME_LOCK    the name of the lock
+  FIRSTCOME_FENCE   a number higher than that of every earlier owner: let the
+                    protected system refuse writes with a lower one
 
-Signals are passed on to the command and what it has started; at a terminal to \
-the command only. When the lock is lost (the store is away for too long, an \
-operator freed it, the fixed lease is used up) they get TERM, and KILL after \
---grace, in time before anybody else can have the lock, unless an operator freed \
-it. A process beside the command sees to that, too, with a timer of its own: the \
-command is killed when this process is stopped for too long, or is killed.
+Signals are passed on to the command and the processes it started; on a terminal \
+only to the command. If the lock is lost (the store does not answer for too long, \
+an operator released it, the fixed lease ended), they get TERM, and KILL after \
+--grace, before another owner can get the lock, unless an operator released it. A \
+second process has its own timer and does the same: it kills the command if this \
+process is stopped for too long, or is killed.
 
-What is printed is the command's own; with --json an error of this program is \
-printed as JSON, too. On stderr stands, beside the command's own words, that the \
-lock was renewed late or lost, and that the store does not answer, or does again, \
-and for how long it had not.
+stdout has only the output of the command; with --json also errors of this \
+program, as JSON. stderr also has messages about a late renewal, a lost lock, and \
+a store that stops or starts to answer.
 
-Exit code: the command's own, 128 and the signal that ended it, or
+Exit code: that of the command, 128 and the signal that ended it, or
   120  not acquired within --wait
   121  the lock was lost
-  125  failed by itself: no store, wrong password, wrong usage
-  126, 127  the command cannot be executed, is not found
+  125  an error of this program: no store, wrong password, wrong usage
+  126, 127  the command cannot be executed; it is not found
 
 Examples:
   firstcome lock nightly-report --store redis://127.0.0.1:6379 -- ./report.sh
@@ -66,12 +65,12 @@ Examples:
   firstcome lock import --lease 10m --grace 1m -- \\
     sh -c './import --fence \"$FIRSTCOME_FENCE\"'")]
 pub(super) struct LockArgs {
-    /// The lock's name.
+    /// The name of the lock.
     name: String,
-    /// How long to wait for it: 0s tries once; as long as it takes if left out.
+    /// How long to wait for the lock; 0s tries once [default: without a limit].
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     wait: Option<Duration>,
-    /// Hold the lock for this long at most, without renewing it.
+    /// Hold the lock at most for this time, and do not renew it.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
     #[command(flatten)]
@@ -136,7 +135,7 @@ fn not_acquired(args: &LockArgs, remaining: Remaining, owner: Option<String>) ->
             format!("for up to {} s more unless it is renewed", rest.as_secs_f64().ceil())
         }
         Remaining::Endless => "without an end".to_owned(),
-        Remaining::Unknown => "nobody knows for how long".to_owned(),
+        Remaining::Unknown => "for an unknown time".to_owned(),
     };
     let (name, owner) = (&args.name, owner.as_deref().unwrap_or("somebody else"));
     let waited = match args.wait.filter(|wait| !wait.is_zero()) {
@@ -144,7 +143,7 @@ fn not_acquired(args: &LockArgs, remaining: Remaining, owner: Option<String>) ->
         None => String::new(),
     };
     Complaint::new(Exit::NotAcquired, format!("{waited}{name} is held by {owner}, {rest}"))
-        .hint(format!("`firstcome locks inspect {name}` tells more; --wait waits longer"))
+        .hint(format!("`firstcome locks inspect {name}` shows more; --wait waits longer"))
 }
 
 /// Gives the lock back, and the exit code: a command that may not have been alone to its end has lost the lock.
@@ -168,5 +167,5 @@ async fn conclude(name: &str, lease: Lease, ended: Ended) -> Result<Exit, Compla
 
 fn lost(sentence: String) -> Complaint {
     Complaint::new(Exit::Lost, sentence)
-        .hint("what the command did before stands; its fence lets a later owner's writes win")
+        .hint("earlier writes of the command stay; with its fence, newer owners win")
 }

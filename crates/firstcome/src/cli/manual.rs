@@ -40,7 +40,7 @@ enum ShellName {
 Example:
   firstcome man --out man1")]
 pub(super) struct ManArgs {
-    /// The folder; it is made if it is missing.
+    /// The folder; it is created if it is missing.
     #[arg(long, value_name = "FOLDER")]
     out: PathBuf,
 }

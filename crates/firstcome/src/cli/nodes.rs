@@ -17,9 +17,9 @@ use firstcome_client::{Ask, Client};
 #[command(
     args_conflicts_with_subcommands = true,
     after_help = "\
-Any server of the space tells about all of them. One that said nothing for 3 seconds is silent, for 10 seconds gone; it \
-stays listed as gone for 24 hours, or until one is started under its address. One that was stopped is not listed. \
-`servers` counts who is here and who should be: those here and those gone.
+Every server of the space knows all of them. A server without a heartbeat for 3 s is `silent`, for 10 s `gone`. It is \
+listed as gone for 24 hours, or until a server starts at its address. A server that was shut down is not listed. \
+`servers` counts the servers here, and those that should run: here and gone.
 
 Examples:
   firstcome nodes
@@ -43,11 +43,11 @@ impl NodesArgs {
 
 #[derive(Debug, Subcommand)]
 enum NodesVerb {
-    /// Raise the space to the newest level of stored bytes and rules, once every server runs the new build.
+    /// Raise the space to the newest level (version of stored bytes and rules), after every server was upgraded.
     RaiseLevel(RaiseArgs),
-    /// Have a server write its own state into a store that has nothing of the space any more.
+    /// Make a server write its own state into a store that has nothing of the space any more.
     Reseed(ReseedArgs),
-    /// Print what servers found out about forks of the journal: who kept, changed or lost a rank.
+    /// Print reports about forks of the journal: the subjects that kept, changed or lost a rank.
     #[command(after_help = "Example:\n  firstcome nodes forks")]
     Forks(ServerArgs),
 }
@@ -55,8 +55,9 @@ enum NodesVerb {
 /// Options of `nodes raise-level`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Make a backup first: a space is never lowered again, and an older build refuses it from then on. It is refused while a \
-server that was there in the last ten seconds, or the ledger, reads less. Campaigns keep the rules they were made under.
+Make a backup first: a level is never lowered, and older builds refuse the space from then on. The raise is refused \
+while the ledger, or a server that was alive in the last 10 s, cannot read the level. Existing campaigns keep their \
+rules.
 
 Example:
   firstcome nodes raise-level --url http://10.0.0.7:8080")]
@@ -71,8 +72,8 @@ struct RaiseArgs {
 /// Options of `nodes reseed`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For a store that was emptied or replaced while servers ran. If its data can be brought back, do that instead. \
-Ask the server that applied most: `firstcome nodes` with each server's --url tells its position.
+For a store that was emptied or replaced while servers ran. If you can restore its data, do that instead. Run it on the \
+server with the highest position: `firstcome nodes` with the --url of each server prints it.
 
 Example:
   firstcome nodes reseed --url http://10.0.0.7:8080")]
@@ -141,19 +142,19 @@ async fn show(server: &ServerArgs, table: TableArgs, json: bool) -> Result<Exit,
     let leader = space.leader.map(|leader| (table.id(&leader.node), leader.term));
     table.print();
     out::line(match leader {
-        None => "leader      nobody: results wait, claims go on".to_owned(),
+        None => "leader      none: results wait, claims continue".to_owned(),
         Some((node, term)) => format!("leader      {node}, term {term}"),
     });
     out::line(match gone {
         0 => format!("servers     {here}, none gone in the last 24 hours"),
         _ => format!(
-            "servers     {here} of {}: {gone} gone without being stopped.\n            \
+            "servers     {here} of {}: {gone} stopped without leaving.\n            \
              Start them again; they are forgotten after 24 hours",
             here + gone
         ),
     });
     for differs in differing {
-        out::line(format!("differs     {differs}: /readyz says how and what to do"));
+        out::line(format!("differs     {differs}: /readyz says what to do"));
     }
     let stale = if space.stale { ", may be out of date" } else { "" };
     out::line(format!("this node   at {}, digest {}{stale}", space.position, space.digest));
@@ -170,10 +171,10 @@ async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
         return Ok(Exit::Yes);
     }
     if found.forks.is_empty() {
-        out::line("the journal has not forked, as far as its reports go");
+        out::line("there is no report of a fork of the journal");
     }
     for fork in found.forks {
-        out::line(format!("epoch {}, told by node {}", fork.epoch, fork.node));
+        out::line(format!("epoch {}, reported by node {}", fork.epoch, fork.node));
         for line in fork.report.lines() {
             out::line(format!("  {line}"));
         }
@@ -185,8 +186,8 @@ async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
     let mut client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
     out::talk(format!(
-        "The space is at level {}. It will be raised to the newest level this server reads, for good: \
-         an older build will refuse it. Make a backup first.",
+        "The space is at level {}. It will be raised permanently to the newest level that this server reads: \
+         older builds will refuse it. Make a backup first.",
         before.level
     ));
     if !args.yes && !confirmed()? {
@@ -207,9 +208,9 @@ async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     if !before.shared {
         let complaint = Complaint::new(
             Exit::Refused,
-            "this server has no shared store: its journal is in its own data folder, and there is nothing to write anew",
+            "this server has no shared store: its journal is in its own data folder, so there is nothing to write",
         );
-        return Err(complaint.hint("a data folder that was lost comes back from a backup only"));
+        return Err(complaint.hint("restore a lost data folder from a backup"));
     }
     explain(&before);
     if !args.yes && !confirmed()? {
@@ -217,10 +218,11 @@ async fn reseed(args: &ReseedArgs, json: bool) -> Result<Exit, Complaint> {
     }
     let (Reseed { position, .. }, accepted) = yes(client.ask(Ask::reseed()).await?)?;
     if !has_written(&mut client, args.server.timeout).await? {
-        let complaint =
-            format!("the server took the order, and has not written its state ({position}) yet");
+        let complaint = format!(
+            "the server accepted the order, and has not written its state ({position}) yet"
+        );
         return Err(Complaint::new(Exit::Unknown, complaint)
-            .hint("`firstcome nodes` tells how it goes, its log why it does not"));
+            .hint("`firstcome nodes` shows the progress, the log of the server shows errors"));
     }
     if json {
         out::json(&accepted);
@@ -247,7 +249,7 @@ fn explain(before: &Nodes) {
     for node in before.nodes.iter().filter(|node| Some(node.position) > ours) {
         let Node { address, position, .. } = node;
         out::talk(format!(
-            "note: the server {address} was at {position}, further than this one: if it runs, ask it"
+            "note: the server {address} was at {position}, which is higher: if it runs, use it instead"
         ));
     }
 }

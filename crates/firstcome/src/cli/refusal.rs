@@ -22,9 +22,9 @@ impl From<Failure> for Complaint {
         let exit = if failure.may_have_happened() { Exit::Unknown } else { Exit::Unchanged };
         let said = failure.problem();
         let otherwise = if exit == Exit::Unknown {
-            "ask again: the same command with the same names (and --id, where there is one) does not happen twice"
+            "run the same command again: with the same names (and --id, if it has one) it does not happen twice"
         } else if said.is_some() {
-            "ask again in a moment"
+            "try again in a moment"
         } else {
             "start a server with `firstcome serve`, or name one with --url or FIRSTCOME_URL"
         };
@@ -76,29 +76,29 @@ fn units(raw: &Value) -> String {
 /// The advice that goes with a refusal, where there is some.
 fn advice(problem: &Problem) -> Option<String> {
     let hint = match &*problem.outcome {
-        "not_found" => "`firstcome campaign list` shows what there is",
+        "not_found" => "`firstcome campaign list` shows all campaigns",
         "pool_required" => "name the pool with --pool; `firstcome campaign show` lists them",
         "already_cancelled" => {
-            "this campaign lets nobody claim again after a cancel (--claim-again at its creation does)"
+            "this campaign does not allow a new claim after a cancel (--claim-again at its creation does)"
         }
-        "barred" => "`firstcome unbar` takes that back; `firstcome bars` lists who is barred",
+        "barred" => "`firstcome unbar` removes the bar; `firstcome bars` lists all bars",
         "not_admitted" => {
-            "this campaign was made before level 3 of the space: there an operator's cancel bars, for good"
+            "this campaign was created before level 3 of the space: there an operator's cancel is a permanent bar"
         }
         "has_results" => "`firstcome campaign close` and `firstcome campaign archive` end it",
         "level_too_low" => {
-            "`firstcome nodes raise-level` raises the space, for good: make a backup first"
+            "`firstcome nodes raise-level` raises the space permanently: make a backup first"
         }
-        "not_open" => "`firstcome campaign show` tells when it opens",
-        "paused" => "`firstcome campaign resume` lets it go on",
+        "not_open" => "`firstcome campaign show` shows the opening time",
+        "paused" => "`firstcome campaign resume` allows claims again",
         "not_closed" => "close it first: `firstcome campaign close`",
         "unsettled" => {
-            "its results are not all in the ledger yet: ask again in a moment, or give them up with --drop-unsettled"
+            "not all of its results are in the ledger yet: try again in a moment, or drop them with --drop-unsettled"
         }
         "version_mismatch" => {
-            "somebody changed it meanwhile, or it exists already: look at it with `firstcome campaign show`, then use `campaign change`"
+            "it was changed meanwhile, or it exists already: read it with `firstcome campaign show`, then use `campaign change`"
         }
-        "not_changeable" => "this setting is fixed once the campaign has opened",
+        "not_changeable" => "this setting cannot change after the opening",
         "id_reused" => {
             "the same --id was used for something else within a day: choose another, or leave it out"
         }
@@ -106,30 +106,28 @@ fn advice(problem: &Problem) -> Option<String> {
             "`firstcome seats show` draws what is free"
         }
         "has_hold" => {
-            "`firstcome hold show` shows it, `firstcome hold add` adds to it, `firstcome hold release` gives it back"
+            "`firstcome hold show` shows it, `firstcome hold add` adds units, `firstcome hold release` releases it"
         }
-        "hold_required" => "`firstcome hold take` sets units of a seated pool aside first",
+        "hold_required" => "first reserve units of a seated pool with `firstcome hold take`",
         "hold_expired" => {
             "take another one with another --id; `firstcome hold confirm --late retake` tries the same units again"
         }
         "orphan_left" => {
-            "take the seat beside it too, or others: `firstcome seats show` draws them"
+            "also take the seat next to it, or take other seats: `firstcome seats show` draws them"
         }
-        "refund_due" => "give back what was paid; asking again gives the same answer",
+        "refund_due" => "give the money back; a repeated command gets the same answer",
         "unauthorized" => return Some(key::advice()),
         // A server without a secret for tokens, or a token in place of a key: another key would not help.
         "forbidden" if problem.detail.starts_with("key ") => {
-            "use a key with another role or other campaigns: set FIRSTCOME_KEY"
+            "set FIRSTCOME_KEY to a key with another role or other campaigns"
         }
-        "nothing_lost" => {
-            "there is nothing to write: `firstcome nodes` shows how the servers stand"
-        }
+        "nothing_lost" => "there is nothing to write: `firstcome nodes` shows the servers",
         // Asking again does not help where the sentence names another cure.
         "store_full" | "unavailable" if problem.sentence().contains("`firstcome ") => {
-            "nothing changed; asking again does not help until an operator has done that"
+            "nothing changed; a retry does not help until an operator has done that"
         }
         "busy" | "outbox_full" | "store_full" | "unavailable" => {
-            "nothing changed: ask again in a moment"
+            "nothing changed: try again in a moment"
         }
         _ => return None,
     };

@@ -13,10 +13,10 @@ use firstcome_client::{Ask, ResultFormat, ResultPage, ResultRange};
 /// Options of `results`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results are what happened, in order: claims won, claims cancelled, refunds due, seats moved. A claim that was \
-cancelled later is still there. Who has what now is `firstcome winners`.
+Results are all events, in order: claims won, claims cancelled, refunds due, seats moved. A claim that was \
+cancelled later is still there. `firstcome winners` prints the current claims.
 
-Results are ordered by number. Numbers run over all campaigns of a server, so one campaign's own have gaps; \
+Results are ordered by number. Numbers run over all campaigns of a server, so those of one campaign have gaps; \
 ranks have none.
 
 Examples:
@@ -29,10 +29,10 @@ pub(super) struct ResultsArgs {
     /// Only results with a greater number.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     after: u64,
-    /// At most so many, up to 10000.
+    /// The most results to print, up to 10000.
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     limit: u64,
-    /// All of them, page by page.
+    /// Print all of them, page by page.
     #[arg(long)]
     all: bool,
     #[command(flatten)]

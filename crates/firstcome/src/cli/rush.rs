@@ -26,20 +26,20 @@ use firstcome_rush::terminal::{self, thousands};
 /// Options of `rush`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Sends claims and checks every answer against all it has heard: no more winners than places, ranks gap-free and \
-unique, nobody twice, every repeated answer identical, nothing acknowledged missing from the results. Claims that \
-were cut off, or answered `unknown`, are sent again until they are answered. A restart of the server is waited out.
+Sends claims and checks every answer against all earlier answers: no more winners than places, ranks without gaps, \
+no subject wins twice, every repeated answer is identical, every acknowledged claim is in the results. Claims that \
+were cut off, or got `unknown`, are sent again until they get an answer. If the server restarts, the test waits.
 
-Exit code 1 when a promise is broken.
+If a promise is broken, the exit code is 1.
 
-With --rate, requests are due at even times and latency counts from then, so it includes queueing when the server is \
-slower than that. Without it every connection sends its next request when the last one is answered.
+With --rate, requests are due at equal intervals, and latency counts from then, so it includes the queue of a slow \
+server. Without it every connection sends its next request after the last answer.
 
-With --seats people look at the map, hold the best seats or those they choose, and pay, leave, or pay too late. Then: no \
-seat is two people's, no half basket, what was confirmed stays, every seat named as taken was, limits are kept, who \
-pays too late has the same seats or is owed a refund. --subjects is how many people come, --rate how many in a second.
+With --seats people read the map, hold the best seats or chosen ones, and pay, leave, or pay too late. The promises: \
+no seat has two owners, no hold is incomplete, confirmed seats stay, every seat named as taken was taken, limits are \
+kept, late payers get the same seats or a refund. --subjects is the number of people, --rate how many per second.
 
-Ctrl-C ends it early: what was measured is checked and printed, and the exit code is 130. A second Ctrl-C does not \
+Ctrl-C ends it early: the measurements are checked and printed, and the exit code is 130. A second Ctrl-C does not \
 wait for the check.
 
 Examples:
@@ -49,31 +49,31 @@ Examples:
   firstcome rush --campaign spring --cut 0.01 \\
     --url http://10.0.0.7:8080 --url http://10.0.0.8:8080")]
 pub(super) struct RushArgs {
-    /// A server of the space; may be given several times, then a lost connection goes on to the next.
+    /// A server of the space. May be given several times: a lost connection then uses the next one.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL", value_delimiter = ',')]
     url: Vec<String>,
-    /// Make a campaign of so many places for this rush.
+    /// Create a campaign with this number of places.
     #[arg(long, value_name = "PLACES", required_unless_present = "campaign")]
     create: Option<u64>,
-    /// The campaign to claim in; with --create, what to call it.
+    /// The campaign; with --create, its name.
     #[arg(long, value_name = "NAME")]
     campaign: Option<String>,
-    /// The pool, where there are several.
+    /// The pool, if there are several.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// Claim in a campaign that others have claims in.
+    /// Use a campaign that has claims already.
     #[arg(long)]
     force: bool,
-    /// Press seats: people who look, hold, pay, leave, and pay too late.
+    /// Test seats: people who read the map, hold, pay, leave, and pay too late.
     #[arg(long, conflicts_with_all = ["requests", "repeat", "duration"])]
     seats: bool,
     /// With --seats: the share of people who choose on the map, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.5", requires = "seats")]
     browse: f64,
-    /// With --seats: the share of people who leave without a word while they hold seats.
+    /// With --seats: the share of people who leave without releasing their seats.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
     abandon: f64,
-    /// With --seats: the share of people who pay when their hold is over.
+    /// With --seats: the share of people who pay after their hold has ended.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0.1", requires = "seats")]
     late: f64,
     /// With --seats: how long people think before they pay, on average.
@@ -85,28 +85,28 @@ pub(super) struct RushArgs {
     /// Different subjects [default: 30000; 2000 people with --seats].
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=i64::from(claims::MOST_SUBJECTS)))]
     subjects: Option<u32>,
-    /// Connections, each with one request under way.
+    /// Connections, each with one open request.
     #[arg(long, value_name = "COUNT", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     connections: u32,
-    /// Requests due per second, whether the server keeps up or not; as fast as it answers without.
+    /// Requests due per second, also if the server is slower [default: as fast as it answers].
     #[arg(long, value_name = "PER_SECOND", value_parser = rate_from_text)]
     rate: Option<f64>,
-    /// The share of requests that repeat a subject, 0 to 1 [default: so that all subjects get their turn].
+    /// The share of requests that repeat a subject, 0 to 1 [default: every subject claims at least once].
     #[arg(long, value_name = "SHARE", value_parser = share_from_text)]
     repeat: Option<f64>,
-    /// The share of requests cut off right after sending, and sent again, 0 to 1.
+    /// The share of requests that are cut off directly after sending, and sent again, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share_from_text, default_value = "0")]
     cut: f64,
-    /// Everything random follows from it; drawn and printed if left out.
+    /// The seed of all random choices [default: random, and printed].
     #[arg(long)]
     seed: Option<u64>,
-    /// Send nothing more after so long.
+    /// Stop sending after this time.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     duration: Option<Duration>,
-    /// Leave open what --create made; otherwise it is closed and archived at the end.
+    /// Keep the campaign of --create; otherwise it is closed and archived at the end.
     #[arg(long, requires = "create")]
     keep: bool,
-    /// How long to send a claim again before giving up on the server.
+    /// How long to wait for a server that does not answer.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "60s")]
     patience: Duration,
     #[command(flatten)]
@@ -119,7 +119,7 @@ const SUBJECTS: u32 = 30_000;
 pub(super) fn rate_from_text(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix("/s").unwrap_or(text).parse::<f64>().ok();
     number.filter(|rate| (0.1..=10_000_000.0).contains(rate)).ok_or_else(|| {
-        format!("`{text}` is no rate: write requests per second, like 5000 or 5000/s")
+        format!("`{text}` is no rate: write requests per second, such as 5000 or 5000/s")
     })
 }
 
@@ -249,10 +249,10 @@ async fn ready_campaign(
     }
     if campaign.pools.iter().any(|pool| pool.last_rank.unwrap_or(0) > 0) && !args.force {
         let complaint =
-            Complaint::new(Exit::Refused, format!("{name} holds claims that are not this rush's"));
-        return Err(complaint.hint(
-            "use --create PLACES for a campaign of its own, or --force to claim here all the same",
-        ));
+            Complaint::new(Exit::Refused, format!("{name} already has claims of others"));
+        return Err(
+            complaint.hint("use --create PLACES for a new campaign, or --force to use this one")
+        );
     }
     match (&*campaign.state, campaign.opens_in_ms) {
         ("open", _) => {}

@@ -21,9 +21,9 @@ use firstcome_client::{Ask, Picks, SeatsBlocked, SeatsMoved};
 pub(super) enum SeatsVerb {
     /// Add seats and areas from a file.
     Import(import::ImportArgs),
-    /// Change names, grades and prices of seats: all of them or none.
+    /// Change names, price categories and prices of seats: all of them or none.
     Change(change::ChangeArgs),
-    /// Draw the hall as it stands.
+    /// Draw the seat map.
     Show(show::ShowArgs),
     /// Take free units out of sale: all of them or none.
     #[command(override_usage = "firstcome seats block [OPTIONS] --reason <TEXT>
@@ -40,7 +40,7 @@ Examples:
 Example:
   firstcome seats unblock gala main A1 A2 --reason 'no camera today'")]
     Unblock(BlockArgs),
-    /// Exchange a seat that is held or confirmed for a free one.
+    /// Exchange a held or confirmed seat for a free one.
     Move(MoveArgs),
 }
 
@@ -56,10 +56,10 @@ pub(super) struct PoolArgs {
 /// Why, and an id that makes a repeated command happen once.
 #[derive(Debug, Args)]
 pub(super) struct WhyArgs {
-    /// Why, for whoever reads it later: 1 to 256 bytes.
+    /// The reason, stored with the command: 1 to 256 bytes.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Names this command, so that the same one sent again happens once; drawn if left out.
+    /// The identity of this command: repeated with the same id, it happens once [default: random].
     #[arg(long, value_name = "ID", value_parser = id_from_text)]
     id: Option<String>,
 }
@@ -98,7 +98,7 @@ pub(super) struct MoveArgs {
     pool: PoolArgs,
     /// The seat that becomes free.
     from: String,
-    /// The seat in its place, free until then.
+    /// The free seat that replaces it.
     to: String,
     #[command(flatten)]
     why: WhyArgs,
@@ -131,7 +131,8 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
     if json {
         out::json(&raw);
     } else {
-        let note = if asked > u64::from(done.units) { ", the others were so already" } else { "" };
+        let note =
+            if asked > u64::from(done.units) { ", the others had this status already" } else { "" };
         out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
     }
     Ok(Exit::Yes)

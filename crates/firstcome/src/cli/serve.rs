@@ -12,19 +12,19 @@ use crate::config::{ConfigError, Overrides, print, print_json, resolve_here};
 /// Options of `serve`, one for each setting that may be seen on a command line.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every setting can also stand in the file of --config as NAME = VALUE, or in the environment as FIRSTCOME_NAME \
-(upper case, `_` for `-`). A flag beats the environment, the environment beats the file.
+Every setting can also be in the file of --config as NAME = VALUE, or in the environment as FIRSTCOME_NAME \
+(upper case, `_` for `-`). A flag has priority over the environment, and the environment over the file.
 
-The first admin key comes from FIRSTCOME_ADMIN_KEY (at least 16 characters); without one it is generated into \
-DATA/admin-key, and the server then listens on loopback only. Further keys are [[keys]] entries of the file:
+The first admin key is FIRSTCOME_ADMIN_KEY (at least 16 characters). Without it a key is generated into \
+DATA/admin-key, and the server then listens on loopback only. Other keys are [[keys]] entries of the file:
   [[keys]]
   name = \"shop\"
   sha256 = \"…\"            # printf %s KEY | sha256sum
   role = \"backend\"        # admin, operator, backend or read
   campaigns = \"spring-\"   # optional: only campaigns whose names begin so
 
-Several servers share a store: start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Any of them answers \
-any request; one of them, elected, settles results and writes snapshots.
+To run several servers on one store, start each with the same --store, --space and FIRSTCOME_ADMIN_KEY. Every server \
+answers every request; an elected leader writes results to the ledger, and snapshots.
 
 Examples:
   firstcome serve
@@ -37,7 +37,7 @@ pub(super) struct ServeArgs {
     /// Configuration file (TOML); also FIRSTCOME_CONFIG.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Print what applies and where each value came from, and end.
+    /// Print the effective settings and where each came from, and end.
     #[arg(long)]
     print_config: bool,
     /// Log every request, too: the same as --log-level debug.
@@ -46,36 +46,36 @@ pub(super) struct ServeArgs {
     /// Folder of journal, ledger, archive and generated admin key [default: ./firstcome-data].
     #[arg(long, value_name = "FOLDER", help_heading = "Data and store")]
     data: Option<String>,
-    /// URL of the Redis or Valkey that several servers share, instead of the embedded store; with a password in it
-    /// set it as FIRSTCOME_STORE, since a command line can be read by everybody on the machine.
+    /// URL of the Redis or Valkey that several servers share, instead of the embedded store. If it has a password, set it
+    /// as FIRSTCOME_STORE: all users of the machine can read a command line.
     #[arg(long, value_name = "URL", help_heading = "Data and store")]
     store: Option<String>,
-    /// PEM file with the authorities that a rediss:// store is trusted by [default: the system's].
+    /// PEM file with the certificate authorities for a rediss:// store [default: the system's].
     #[arg(long, value_name = "FILE", help_heading = "Data and store")]
     store_ca: Option<String>,
-    /// What an answer from a shared store has survived: auto, memory, copies=N or fsync [default: auto].
+    /// Where an entry is stored before its answer is sent: auto, memory, copies=N or fsync [default: auto].
     #[arg(long, value_name = "LEVEL", help_heading = "Data and store")]
     durability: Option<String>,
-    /// Milliseconds after which another server leads when the leader is killed [default: 3000].
+    /// Milliseconds until another server leads after the leader was killed [default: 3000].
     #[arg(long, value_name = "MS", help_heading = "Data and store")]
     leader_lease_ms: Option<String>,
-    /// URL of this server, for the others [default: the address it listens on].
+    /// URL of this server for other servers [default: its listen address].
     #[arg(long, value_name = "URL", help_heading = "Addresses")]
     advertise: Option<String>,
-    /// Name of this deployment in its store [default: main].
+    /// Name of this deployment in the store [default: main].
     #[arg(long, value_name = "NAME", help_heading = "Data and store")]
     space: Option<String>,
     /// Address and port; port 0 picks a free one [default: 127.0.0.1:8080].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     listen: Option<String>,
-    /// Address and port of /livez, /readyz and /metrics, which are then only there, without a key [default: none].
+    /// A separate address and port for /livez, /readyz and /metrics, without a key [default: none].
     #[arg(long, value_name = "ADDRESS", help_heading = "Addresses")]
     ops_listen: Option<String>,
-    /// Where results are settled: sqlite, sqlite:FILE, none or postgres://…; a password belongs into FIRSTCOME_LEDGER
+    /// The ledger: sqlite, sqlite:FILE, none or postgres://…; if it has a password, set it as FIRSTCOME_LEDGER
     /// [default: sqlite; none with a store].
     #[arg(long, value_name = "KIND", help_heading = "Ledger and journal")]
     ledger: Option<String>,
-    /// Commands that may wait for the journal; more are answered `busy` [default: 16384].
+    /// Commands that may wait for the journal; more get `busy` [default: 16384].
     #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     queue: Option<String>,
     /// Milliseconds a command may wait for its answer [default: 5000].
@@ -96,19 +96,19 @@ pub(super) struct ServeArgs {
     /// Milliseconds a stream of events may last [default: 600000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     stream_max_ms: Option<String>,
-    /// Milliseconds a hold may wait at most for seats that somebody has [default: 3000].
+    /// Milliseconds a hold may wait for taken seats [default: 3000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     hold_wait_ms: Option<String>,
-    /// Milliseconds a server answers still after SIGTERM, while /readyz says 503 [default: 5000].
+    /// Milliseconds for which the server still answers after SIGTERM, while /readyz is 503 [default: 5000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     leave_ms: Option<String>,
-    /// Milliseconds a stopping server finishes its work [default: 10000].
+    /// Milliseconds for open requests when the server stops [default: 10000].
     #[arg(long, value_name = "MS", help_heading = "Times")]
     drain_ms: Option<String>,
-    /// Milliseconds between two rounds of settling results [default: 200].
+    /// Milliseconds between two writes of results to the ledger [default: 200].
     #[arg(long, value_name = "MS", help_heading = "Ledger and journal")]
     settle_interval_ms: Option<String>,
-    /// Time a closed and settled campaign stays in memory, or `never` to keep it [default: 30d].
+    /// Time for which a closed campaign with all results in the ledger stays in memory, or `never` [default: 30d].
     #[arg(long, value_name = "TIME", help_heading = "Ledger and journal")]
     keep_for: Option<String>,
     /// MiB of journal after which a snapshot is due [default: 64].
@@ -126,38 +126,38 @@ pub(super) struct ServeArgs {
     /// Results that may wait for the ledger [default: 10000000].
     #[arg(long, value_name = "COUNT", help_heading = "Ledger and journal")]
     outbox_max: Option<String>,
-    /// Form of the log on standard error: text or json [default: text on a terminal, else json].
+    /// Form of the log on standard error: text or json [default: text on a terminal, otherwise json].
     #[arg(long, value_name = "FORM", help_heading = "Log")]
     log_format: Option<String>,
-    /// Least important lines of the log: error, warn, info or debug [default: info].
+    /// Lowest level of log lines: error, warn, info or debug [default: info].
     #[arg(long, value_name = "LEVEL", help_heading = "Log")]
     log_level: Option<String>,
-    /// How often a subject may ask, such as 5/s or "300/m burst 20", or none [default: none; 20/s burst 40 with subject
+    /// Requests of one subject, such as 5/s or "300/m burst 20", or none [default: none; 20/s burst 40 with subject
     /// tokens].
     #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_subject: Option<String>,
-    /// How often a key without a rate of its own may ask, or none [default: none].
+    /// Requests of one key without its own rate, or none [default: none].
     #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_key: Option<String>,
-    /// How often an address may ask, or none [default: none].
+    /// Requests of one address, or none [default: none].
     #[arg(long, value_name = "RATE", help_heading = "Limits")]
     rate_address: Option<String>,
-    /// Subjects, and addresses, whose asking is remembered [default: 65536].
+    /// Subjects, and addresses, whose request rate is remembered [default: 65536].
     #[arg(long, value_name = "COUNT", help_heading = "Limits")]
     rate_entries: Option<String>,
-    /// Which subjects are taken: any, or strict: no white space at an end, no characters that nobody sees [default: any].
+    /// Accepted subjects: any, or strict (no white space at the ends, no invisible characters) [default: any].
     #[arg(long, value_name = "WHICH", help_heading = "Limits")]
     subjects: Option<String>,
-    /// Proxies whose word on where a request came from is believed, such as 10.0.0.0/8, by commas [default: none].
+    /// Proxies whose client addresses are trusted, such as 10.0.0.0/8, separated by commas [default: none].
     #[arg(long, value_name = "ADDRESSES", help_heading = "Addresses")]
     trusted_proxies: Option<String>,
-    /// The header they write it in: x-forwarded-for or forwarded [default: x-forwarded-for].
+    /// The header with the client address: x-forwarded-for or forwarded [default: x-forwarded-for].
     #[arg(long, value_name = "NAME", help_heading = "Addresses")]
     proxy_header: Option<String>,
-    /// Origins of pages that a browser may call from, by commas, or * [default: none].
+    /// Origins of pages that may call the server, separated by commas, or * [default: none].
     #[arg(long, value_name = "ORIGINS", help_heading = "Addresses")]
     cors_origins: Option<String>,
-    /// Stop when standard input ends: for whoever starts a server and must not leave it behind.
+    /// Stop when standard input ends: for a parent process that must not leave the server running.
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
 }

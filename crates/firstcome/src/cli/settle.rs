@@ -19,24 +19,24 @@ use firstcome_rush::terminal;
 /// What can be done about settling.
 #[derive(Debug, Subcommand)]
 pub(super) enum SettleVerb {
-    /// Show how far results are in the ledger, and what keeps the others.
+    /// Show how far results are in the ledger, and why others are not.
     #[command(after_help = "Example:\n  firstcome settle status")]
     Status(ServerArgs),
-    /// Write what the ledger lacks, from the journal and its archive; no server may run meanwhile.
+    /// Write missing results to the ledger, from the journal and its archive; no server may run meanwhile.
     #[command(after_help = "\
-Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is \
-deleted. Where several servers share a store, name it with --store, the ledger with --ledger, and the archives of \
-those who led with --archive.
+First stop every server that writes to the ledger, or start it with --ledger none meanwhile. Nothing is deleted. If \
+several servers share a store, name it with --store, the ledger with --ledger, and the archives of all servers that \
+were leader with --archive.
 
 Examples:
   firstcome settle rebuild --data /var/lib/firstcome
   firstcome settle rebuild --store redis://10.0.0.5:6379 \\
     --ledger sqlite:/var/lib/firstcome/ledger.sqlite")]
     Rebuild(MendArgs),
-    /// Put the ledger out of the way by renaming it; no server may run meanwhile.
+    /// Rename the ledger, so that a new one is created; no server may run meanwhile.
     #[command(after_help = "\
-Stop every server that settles into the ledger first, or start them with --ledger none meanwhile. Nothing is \
-deleted: the ledger gets another name, and `firstcome settle rebuild`, or the server, makes a new one.
+First stop every server that writes to the ledger, or start it with --ledger none meanwhile. Nothing is deleted: the \
+ledger gets another name, and `firstcome settle rebuild`, or the server, creates a new one.
 
 Example:
   firstcome settle set-aside --data /var/lib/firstcome")]

@@ -15,15 +15,15 @@ use crate::config::StoreUrl;
 pub(super) struct SourceArgs {
     #[command(flatten)]
     pub(super) folder: FolderArgs,
-    /// The store that servers share, instead of a data folder; one with a password belongs into FIRSTCOME_STORE.
+    /// The shared store, instead of a data folder; if it has a password, set it as FIRSTCOME_STORE.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     // Read later: what the parser of arguments refuses it repeats, and there may be a password in it.
     store: Option<String>,
-    /// PEM file with the authorities that a rediss:// store is trusted by.
+    /// PEM file with the certificate authorities for a rediss:// store.
     #[arg(long, env = "FIRSTCOME_STORE_CA", value_name = "FILE")]
     store_ca: Option<PathBuf>,
-    /// A folder with what was trimmed from the journal in the store, as DATA/archive of the server that led; may be
-    /// given for each of them.
+    /// A folder with entries that were trimmed from the journal in the store: DATA/archive of a server that was leader.
+    /// May be given several times.
     #[arg(long, value_name = "FOLDER")]
     archive: Vec<PathBuf>,
 }
@@ -31,7 +31,7 @@ pub(super) struct SourceArgs {
 /// The name of a space.
 #[derive(Debug, Args)]
 pub(super) struct SpaceArgs {
-    /// The name of the space in the store, as `serve` has it.
+    /// The name of the space in the store, as for `serve`.
     #[arg(long, env = "FIRSTCOME_SPACE", default_value = "main", value_name = "NAME")]
     pub(super) space: String,
 }
@@ -49,7 +49,7 @@ impl SourceArgs {
             None if !self.archive.is_empty() => {
                 let complaint = Complaint::usage("--archive is for a journal in a store");
                 Err(complaint
-                    .hint("name it with --store; a data folder's own archive is found by itself"))
+                    .hint("name the store with --store; the archive of a data folder is found automatically"))
             }
             None => self.open_folder(),
         }
@@ -140,7 +140,7 @@ impl Complaint {
         match (failure.hint(), failure) {
             (Some(hint), _) => complaint.hint(hint),
             (None, Failure::Unavailable(_)) => complaint.hint(
-                "see that it runs and can be reached from here, or name another with --store",
+                "check that it runs and can be reached from here, or name another with --store",
             ),
             (None, _) => complaint,
         }

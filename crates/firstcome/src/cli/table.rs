@@ -9,7 +9,7 @@ use super::screen::{columns, cut, width};
 /// Options of every verb that prints a table.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct TableArgs {
-    /// Print the whole table, however wide it is; otherwise it fits the terminal, or 80 columns.
+    /// Print the whole table, in any width; otherwise it fits the terminal, or 80 columns.
     #[arg(long)]
     pub(super) wide: bool,
 }

@@ -14,21 +14,21 @@ use firstcome_client::{Ask, Minted};
 /// Options of `token`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A browser that sends the token as `Authorization: Bearer TOKEN` may claim and look at its claims for this subject in \
-this campaign, cancel with --cancel, and nothing else. The server needs FIRSTCOME_TOKEN_SECRET.
+A browser sends the token as `Authorization: Bearer TOKEN`. It can then claim, hold and read for this subject in this \
+campaign, and cancel with --cancel; it cannot confirm. The server needs FIRSTCOME_TOKEN_SECRET.
 
 Examples:
   firstcome token spring ann
   firstcome token 'spring-*' ann --for 2h --cancel")]
 pub(super) struct TokenArgs {
-    /// The campaign, or the beginning of names with * behind it.
+    /// The campaign, or the beginning of names followed by *.
     campaign: String,
-    /// Whom it acts for.
+    /// The subject of the token.
     subject: String,
-    /// How long it is good for, up to 31d.
+    /// How long it is valid, up to 31d.
     #[arg(long = "for", default_value = "15m", value_name = "TIME", value_parser = good_for_from_text)]
     good_for: Duration,
-    /// Its bearer may cancel, too.
+    /// Allow cancels, too.
     #[arg(long)]
     cancel: bool,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) async fn run(args: TokenArgs, json: bool) -> Result<Exit, Complaint> 
         out::json(&raw);
     } else {
         out::line(&minted.token);
-        out::talk(format!("good until {}", seconds(&minted.expires_at)));
+        out::talk(format!("valid until {}", seconds(&minted.expires_at)));
     }
     Ok(Exit::Yes)
 }

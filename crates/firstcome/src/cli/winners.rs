@@ -13,8 +13,8 @@ use firstcome_client::{Ask, Campaign, Client, Reply, ResultRange, WinnerPage};
 /// Options of `winners`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Winners are who has what now: the claims that stand, by rank, each with the seat it has today. Cancelled claims \
-are not among them. What happened, in order, is `firstcome results`.
+Winners are the current claims, by rank, each with its current seat. Cancelled claims are left out. `firstcome \
+results` prints all events, in order.
 
 Examples:
   firstcome winners spring
@@ -26,13 +26,13 @@ pub(super) struct WinnersArgs {
     /// Only this pool; without it all pools, one after the other.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
-    /// Only ranks beyond this one; ranks are those of one pool.
+    /// Only ranks after this one, of one pool.
     #[arg(long, value_name = "RANK", default_value_t = 0)]
     after: u32,
-    /// At most so many, up to 10000.
+    /// The most claims to print, up to 10000.
     #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     limit: u64,
-    /// All of them, page by page.
+    /// Print all of them, page by page.
     #[arg(long)]
     all: bool,
     #[command(flatten)]
@@ -103,8 +103,9 @@ async fn pools(client: &mut Client, args: &WinnersArgs) -> Result<Vec<Option<Str
         Ask::winners(&args.campaign, None, ResultRange { after: u64::from(u32::MAX), limit: 1 });
     match client.ask::<WinnerPage>(ask).await? {
         Reply::No(problem) if problem.outcome == "pool_required" && args.after > 0 => {
-            let sentence = format!("{} has several pools, and each has its ranks", args.campaign);
-            Err(Complaint::usage(sentence).hint("--after goes with --pool"))
+            let sentence =
+                format!("{} has several pools, and each has its own ranks", args.campaign);
+            Err(Complaint::usage(sentence).hint("use --after together with --pool"))
         }
         Reply::No(problem) if problem.outcome == "pool_required" => {
             let ask = Ask::campaign(&args.campaign);

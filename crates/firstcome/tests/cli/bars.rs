@@ -6,7 +6,7 @@ fn a_subject_is_barred_and_let_in_again() {
     let server = scene.serve();
     let ask = |args: &[&str]| server.ask(&scene, args);
     ask(&["campaign", "create", "spring", "--places", "3", "--opens", "now"]).ends(0);
-    assert_eq!(ask(&["bars", "spring"]).ends(0), "nobody is barred from spring\n");
+    assert_eq!(ask(&["bars", "spring"]).ends(0), "no subject is barred from spring\n");
     let said = ask(&["bar", "spring", "ann", "--reason", "sold on"]).ends(0);
     assert!(said.starts_with("ann is barred from spring since 20"), "{said}");
     assert_eq!(ask(&["bar", "spring", "bob"]).code, 2, "a reason is needed");

@@ -63,7 +63,7 @@ fn a_key_that_may_cancel_by_the_subject_only_does_nothing_else() {
     };
     let refused = ask(&["cancel", "spring", "ann", "--reason", "x"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.talk.contains("hint: this key may cancel only what the subject wishes"));
+    assert!(refused.talk.contains("hint: this key may cancel only for the subject"));
     let winners = ask(&["winners", "spring", "--format", "ndjson"]).ends(0);
     assert_eq!(winners.lines().count(), 1, "nothing was cancelled");
     ask(&["cancel", "spring", "ann", "--reason", "x", "--by-subject"]).ends(0);

@@ -53,13 +53,19 @@ fn the_command_line_explains_itself() {
     ] {
         assert!(help.contains(&format!("  {verb} ")), "{verb}: {help}");
     }
-    for code in
-        ["  0    yes", "  1    refused", "  2    the command line", "  3    no answer, and nothing"]
-    {
+    for code in [
+        "  0    success",
+        "  1    refused",
+        "  2    the command line",
+        "  3    no answer, and nothing",
+    ] {
         assert!(help.contains(code), "{code}: {help}");
     }
     assert!(
-        scene.run(&["rush", "--help"]).ends(0).contains("Exit code 1 when a promise is broken")
+        scene
+            .run(&["rush", "--help"])
+            .ends(0)
+            .contains("If a promise is broken, the exit code is 1")
     );
     assert_eq!(scene.run(&["clam", "spring", "ann"]).code, 2);
     assert_eq!(

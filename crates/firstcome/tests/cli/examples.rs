@@ -106,7 +106,11 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         Before::Campaigns,
         &[(0, "blocked 2 units of gala/main"), (0, "blocked 20 units of gala/main")],
     ),
-    ("seats unblock", Before::Campaigns, &[(0, "units of gala/main, the others were so already")]),
+    (
+        "seats unblock",
+        Before::Campaigns,
+        &[(0, "units of gala/main, the others had this status already")],
+    ),
     ("seats move", Before::Server, &[(0, "moved a hold from A1 to A4 in gala/main")]),
     (
         "seats change",
@@ -127,10 +131,10 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("settle rebuild", Before::Stopped, &[(0, "the ledger had results up to "), (0, " written")]),
     ("settle set-aside", Before::Stopped, &[(0, "the ledger is now called ")]),
     ("nodes", Before::Store, &[(0, "leader"), (0, "\"nodes\":[")]),
-    ("nodes forks", Before::Server, &[(0, "the journal has not forked")]),
+    ("nodes forks", Before::Server, &[(0, "there is no report of a fork")]),
     // Nobody is there to type yes.
-    ("nodes raise-level", Before::Store, &[(2, "say --yes")]),
-    ("nodes reseed", Before::Store, &[(2, "say --yes")]),
+    ("nodes raise-level", Before::Store, &[(2, "use --yes")]),
+    ("nodes reseed", Before::Store, &[(2, "use --yes")]),
     ("locks list", Before::Lock, &[(0, "nightly-report"), (0, "\"nightly-report\"")]),
     ("locks inspect", Before::Lock, &[(0, "nightly-report is held by "), (1, "\"held\":false")]),
     ("locks release", Before::Lock, &[(0, "nightly-report was held and is free")]),

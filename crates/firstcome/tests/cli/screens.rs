@@ -197,7 +197,9 @@ fn an_opening_that_is_over_is_asked_about_at_a_terminal() {
     };
     let Some(said) = create("no", "no\n") else { return };
     assert!(said.code == 1 && said.out.contains("is in the past"), "{said:?}");
-    assert!(said.out.contains("Type yes to go on: ") && said.out.contains("nothing was changed"));
+    assert!(
+        said.out.contains("Type yes to continue: ") && said.out.contains("nothing was changed")
+    );
     let Some(said) = create("meant", "yes\n") else { return };
     assert!(said.code == 0 && said.out.contains("created campaign meant"), "{said:?}");
     let list = server.ask(&scene, &["campaign", "list"]).ends(0);

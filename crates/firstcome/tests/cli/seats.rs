@@ -137,7 +137,7 @@ fn wrong_lines_of_a_file_are_all_told_of_and_nothing_is_sent() {
     let said = scene.run(&["seats", "import", "gala", "main", "hall.csv"]);
     assert_eq!(said.code, 2, "{said:?}");
     assert!(said.talk.contains("hall.csv:2: x \"left\" is not a whole number"), "{said:?}");
-    assert!(said.talk.contains("hall.csv:4: A2 stands on line 3 already"), "{said:?}");
+    assert!(said.talk.contains("hall.csv:4: A2 is on line 3 already"), "{said:?}");
     assert!(said.talk.contains("2 lines are wrong in hall.csv; nothing was sent"), "{said:?}");
     std::fs::write(scene.path().join("hall.txt"), "").unwrap();
     let said = scene.run(&["seats", "import", "gala", "main", "hall.txt"]);
@@ -223,7 +223,7 @@ fn a_rush_on_seats_finds_every_promise_kept() {
     assert!(report["answers"]["confirmed"].as_u64() > Some(10), "{report}");
     let said = server.ask(&scene, &["rush", "--seats", "--campaign", "mine"]);
     assert!(
-        said.code == 1 && said.talk.contains("holds claims that are not this rush's"),
+        said.code == 1 && said.talk.contains("already has claims or holds of others"),
         "{said:?}"
     );
 }

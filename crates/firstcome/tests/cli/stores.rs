@@ -46,9 +46,9 @@ fn an_operator_sees_the_servers_the_journal_and_that_all_agree() {
         shown.contains(&format!("{}, term ", &leads[..8])) && shown.contains("this one"),
         "{shown}"
     );
-    assert!(servers[0].ask(&scene, &["nodes", "forks"]).ends(0).contains("has not forked"));
+    assert!(servers[0].ask(&scene, &["nodes", "forks"]).ends(0).contains("no report of a fork"));
     let said = servers[0].ask(&scene, &["nodes", "reseed"]);
-    assert!(said.code == 2 && said.talk.contains("say --yes"), "{said:?}");
+    assert!(said.code == 2 && said.talk.contains("use --yes"), "{said:?}");
     let said = servers[0].ask(&scene, &["nodes", "reseed", "--yes"]);
     assert!(said.code == 1 && said.talk.contains("nothing_lost"), "{said:?}");
 

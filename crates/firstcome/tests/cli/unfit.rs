@@ -120,7 +120,7 @@ fn a_store_that_is_away_is_said_to_be() {
     let said = serve(&Scene::new(), &["--store", "redis://127.0.0.1:1"]);
     assert_eq!(said.code, 3, "{said:?}");
     assert!(
-        said.talk.contains("cannot be reached") && said.talk.contains("hint: see that it runs")
+        said.talk.contains("cannot be reached") && said.talk.contains("hint: check that it runs")
     );
 }
 

@@ -37,7 +37,7 @@ fn winners_are_who_has_what_now_over_all_pools() {
     assert_eq!(page.json()["winners"][0]["subject"], "=bob", "{page:?}");
     assert!(page.talk.contains("there are more: --pool balcony --after 0, or --all"), "{page:?}");
     let said = ask(&["winners", "gig", "--after", "1"]);
-    assert!(said.code == 2 && said.talk.contains("--after goes with --pool"), "{said:?}");
+    assert!(said.code == 2 && said.talk.contains("use --after together with --pool"), "{said:?}");
     let said = ask(&["winners", "none"]);
     assert!(said.code == 1 && said.talk.contains("not_found") && said.out.is_empty(), "{said:?}");
     ask(&["campaign", "close", "gig"]).ends(0);

@@ -108,10 +108,7 @@ fn a_pooler_is_noticed_said_and_lived_with() {
     let port = |port: u16| format!("127.0.0.1:{port}/");
     let place = at(direct.replace(&port(server.port()), &port(pooler.port())));
     let said = place.run(&["lock", "x", "--", "true"]);
-    assert!(
-        said.code == 0 && said.talk.contains("a pooler stands before the database"),
-        "{said:?}"
-    );
+    assert!(said.code == 0 && said.talk.contains("a pooler in front of the database"), "{said:?}");
     assert!(!at(direct).run(&["lock", "x", "--", "true"]).talk.contains("pooler"));
     place.can_do_everything();
     a_leader_goes_and_the_next_one_comes(&place);

@@ -312,7 +312,7 @@ fn keys_of_tokens_are_rotated_without_a_token_that_stops() {
     let args = ["token", "spring", "ann", "--for", "1h", "--url", &url];
     let (code, old, said) = verb(folder.path(), &[], &args);
     assert_eq!(code, 0, "{said}");
-    assert!(said.starts_with("good until "), "{said}");
+    assert!(said.starts_with("valid until "), "{said}");
     server.kill();
 
     // The old secret checks on, the new one signs.

@@ -22,24 +22,24 @@ Examples:
 pub(in crate::cli) struct ChangeArgs {
     /// The campaign.
     name: String,
-    /// What people read.
+    /// The title for people.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Places, where there is one pool.
+    /// The number of places, if there is one pool.
     #[arg(long, value_name = "COUNT", conflicts_with = "pool")]
     places: Option<u64>,
-    /// A pool and its places; a new name is a new pool. May be given several times.
+    /// A pool and its number of places; a new name adds a pool. May be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
     pool: Vec<(String, u64)>,
-    /// When it opens; none makes it a draft.
+    /// The opening time; none makes it a draft.
     #[arg(long, value_name = "TIME")]
     opens: Option<String>,
-    /// When it closes; none leaves it open.
+    /// The closing time; none removes it.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
     #[command(flatten)]
     past: PastArgs,
-    /// Units a subject may have over all pools, held and claimed together; none lifts the limit.
+    /// Units of one subject over all pools, held and claimed together; none removes the limit.
     #[arg(long, value_name = "COUNT", value_parser = limit_from_text)]
     limit: Option<Limit>,
     #[command(flatten)]
@@ -113,7 +113,7 @@ impl ChangeArgs {
             let [pool] = counted.as_slice() else {
                 let (name, count) = (&self.name, counted.len());
                 let sentence = match count {
-                    0 => format!("{name} has no pool of places that are alike"),
+                    0 => format!("{name} has no counted pool"),
                     _ => format!("{name} has {count} pools, so --places does not say which"),
                 };
                 return Err(Complaint::usage(sentence).hint("name the pool: --pool NAME=COUNT"));
@@ -124,7 +124,7 @@ impl ChangeArgs {
         if let Some(pool) =
             now.pools.iter().find(|pool| !is_counted(pool) && of(&pool.name).is_some())
         {
-            let sentence = format!("pool {} has seats, and as many units as them", pool.name);
+            let sentence = format!("pool {} has seats: its capacity is their number", pool.name);
             return Err(Complaint::usage(sentence).hint("add seats with `firstcome seats import`"));
         }
         let there = now.pools.iter().map(|pool| {

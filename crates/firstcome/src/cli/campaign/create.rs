@@ -35,42 +35,42 @@ Examples:
     --opens now
   firstcome campaign create summer --file summer.json")]
 pub(in crate::cli) struct CreateArgs {
-    /// Its name: a-z, 0-9, `_` and `-`, at most 64, beginning with a letter or digit.
+    /// The name: a-z, 0-9, `_` and `-`, at most 64, first a letter or digit.
     #[arg(value_parser = name_from_text)]
     name: String,
-    /// Places, in one pool named main.
+    /// The number of places, in one pool named main.
     #[arg(long, value_name = "COUNT", conflicts_with = "pool")]
     places: Option<u64>,
-    /// A pool and its places; may be given several times.
+    /// A pool and its number of places; may be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
     pool: Vec<(String, u64)>,
-    /// A pool of seats, which `firstcome seats import` adds; may be given several times.
+    /// A pool of seats; add them with `firstcome seats import`. May be given several times.
     #[arg(long, value_name = "NAME", value_parser = name_from_text)]
     seated: Vec<String>,
     /// How long a hold lasts [default: 8m].
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     hold_ttl: Option<Duration>,
-    /// When it opens; a draft without it.
+    /// The opening time; without it the campaign is a draft.
     #[arg(long, value_name = "TIME")]
     opens: Option<String>,
-    /// When it closes.
+    /// The closing time.
     #[arg(long, value_name = "TIME")]
     closes: Option<String>,
     #[command(flatten)]
     past: PastArgs,
-    /// What people read.
+    /// The title for people.
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
-    /// Units a subject may have over all pools, held and claimed together.
+    /// Units of one subject over all pools, held and claimed together.
     #[arg(long, value_name = "COUNT")]
     limit: Option<u64>,
-    /// Let subjects claim again after they cancelled, with a new rank.
+    /// Allow a subject that cancelled to claim again, with a new rank.
     #[arg(long)]
     claim_again: bool,
-    /// Do not give cancelled places to somebody else.
+    /// Do not put cancelled places back into the pool.
     #[arg(long)]
     no_units_return: bool,
-    /// The settings as JSON, as PUT /v1/campaigns/NAME takes them; `-` reads stdin.
+    /// The settings as JSON, in the form of PUT /v1/campaigns/NAME; `-` reads stdin.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["places", "pool", "seated", "hold_ttl", "opens", "closes", "title", "limit", "claim_again", "no_units_return"])]
     file: Option<PathBuf>,
     #[command(flatten)]

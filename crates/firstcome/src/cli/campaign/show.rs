@@ -36,7 +36,7 @@ pub(super) async fn run(args: ShowArgs, json: bool) -> Result<Exit, Complaint> {
     out::line(format!(
         "  {}{}",
         state(&campaign),
-        if campaign.stale { " (this may be old)" } else { "" }
+        if campaign.stale { " (may be out of date)" } else { "" }
     ));
     if let Some(closes_at) = &campaign.closes_at {
         out::line(format!("  closes at {}", seconds(closes_at)));

@@ -20,7 +20,7 @@ const FORMS: &str = "write now, +10s (from now), 2027-03-01T10:00:00+09:00 (with
 /// Whether an opening in the past is meant.
 #[derive(Debug, Args)]
 pub(super) struct PastArgs {
-    /// Take an opening time that is over already, without asking.
+    /// Accept an opening time in the past, without asking.
     #[arg(long)]
     yes: bool,
 }
@@ -70,7 +70,7 @@ pub(super) async fn opening(
     }
     let sentence = format!("--opens: {text} is in the past, so it would be open at once");
     if !std::io::stdin().is_terminal() {
-        let hint = "say --opens now if it is to open at once, or --yes if this time is meant";
+        let hint = "use --opens now to open it at once, or --yes to confirm this time";
         return Err(Complaint::usage(sentence).hint(hint));
     }
     out::talk(format!("{sentence}."));

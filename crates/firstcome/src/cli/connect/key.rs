@@ -49,10 +49,10 @@ fn look<'a>(
     match std::fs::read_to_string(&path) {
         Ok(_) if !servers.into_iter().all(is_own) => {
             out::talk(format!(
-                "note: the key in {file} is for the server that has this folder, and not sent to another; set \
-                 FIRSTCOME_KEY to ask with a key"
+                "note: the key in {file} is only for the server of this folder, and not sent to another one; set \
+                 FIRSTCOME_KEY to send a key"
             ));
-            Ok((None, Looked::Missing(format!("that in {file} is another server's"))))
+            Ok((None, Looked::Missing(format!("the key in {file} is for another server"))))
         }
         Ok(key) => {
             let wrong = |why| Complaint::usage(format!("the key in {file} {why}"));
@@ -63,7 +63,7 @@ fn look<'a>(
             Ok((None, Looked::Missing(format!("there is no {file}"))))
         }
         Err(error) => {
-            out::talk(format!("note: cannot read {file}: {error}; asking without a key"));
+            out::talk(format!("note: cannot read {file}: {error}; sending no key"));
             Ok((None, Looked::Missing(format!("{file} cannot be read"))))
         }
     }
@@ -73,7 +73,7 @@ fn look<'a>(
 pub(in crate::cli) fn refused() -> &'static str {
     match LOOKED.get() {
         Some(Looked::Found(_)) => "the server does not know this key",
-        Some(Looked::Missing(_)) | None => "the server wants a key, and none was sent",
+        Some(Looked::Missing(_)) | None => "the server needs a key, and none was sent",
     }
 }
 
@@ -81,11 +81,11 @@ pub(in crate::cli) fn refused() -> &'static str {
 pub(in crate::cli) fn advice() -> String {
     match LOOKED.get() {
         Some(Looked::Found(place)) => {
-            format!("the key is from {place}; set FIRSTCOME_KEY to one that this server knows")
+            format!("the key is from {place}; set FIRSTCOME_KEY to a key of this server")
         }
-        Some(Looked::Missing(why)) => format!(
-            "set FIRSTCOME_KEY, to what FIRSTCOME_ADMIN_KEY was when the server was started: {why}"
-        ),
+        Some(Looked::Missing(why)) => {
+            format!("set FIRSTCOME_KEY to the FIRSTCOME_ADMIN_KEY of the server: {why}")
+        }
         None => "set FIRSTCOME_KEY".to_owned(),
     }
 }

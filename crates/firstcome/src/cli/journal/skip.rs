@@ -27,12 +27,12 @@ const HEARD_OF_US: i64 = 3_000_000;
 /// Options of `journal skip`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-For an entry that every server stops before because applying it breaks a rule, which is a bug: `serve`, `audit` and \
-/readyz name it. Its position and time count, its commands never run, and those who sent them were told `unknown`. \
-It is refused where the entry can be applied, where it breaks while time passes, and where a server that was there in \
-the last ten seconds, a snapshot or the ledger has it. There is no way back.
+For an entry at which every server stops, because it breaks a rule; this is a bug. `serve`, `audit` and /readyz name \
+it. Its position and time stay, its commands are never executed, and their senders got `unknown`. The skip is refused \
+if the entry can be applied, if it breaks while time passes, or if a server that was alive in the last 10 s, a \
+snapshot or the ledger has the entry. A skip cannot be undone.
 
-With a data folder, stop the server first. With a store, servers go on by themselves.
+With a data folder, stop the server first. With a store, servers continue by themselves.
 
 Examples:
   firstcome journal skip 4 --reason 'areas overflow, issue 15'
@@ -42,10 +42,10 @@ pub(in crate::cli) struct SkipArgs {
     /// The position of the entry.
     #[arg(value_name = "POSITION")]
     position: u64,
-    /// Why, 1 to 255 bytes; kept with the journal.
+    /// The reason, 1 to 255 bytes; stored with the journal.
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Who decides it, 1 to 255 bytes; kept with the journal.
+    /// The name of the person who decides it, 1 to 255 bytes; stored with the journal.
     #[arg(
         long,
         env = "USER",
@@ -93,11 +93,11 @@ pub(super) fn run(args: &SkipArgs, json: bool) -> Result<Exit, Complaint> {
         return Err(Complaint::new(
             Exit::Refused,
             format!(
-                "the ledger has results up to {through}, the entries before {position} made {last}: somebody \
+                "the ledger has results up to {through}, the entries before {position} made {last}: a server \
                  applied it"
             ),
         )
-        .hint("start the build of the server that did"));
+        .hint("start the build of that server"));
     }
     let skip = Skip {
         position: args.position,

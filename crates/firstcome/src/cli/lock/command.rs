@@ -32,8 +32,8 @@ const KILLED_WITHIN: Duration = Duration::from_secs(1);
 /// What to run, and how to end it.
 #[derive(Debug, Clone, Args)]
 pub(super) struct CommandArgs {
-    /// When the lock is lost, the command gets TERM, and KILL this much later. By default 7.5 % of the lease; a longer one
-    /// brings TERM forward, so that the command is gone before anybody else can have the lock. At most half of the lease.
+    /// If the lock is lost, the command gets TERM, and KILL after this time. By default 7.5 % of the lease. A longer time
+    /// makes TERM earlier, so that the command ends before another owner gets the lock. At most half of the lease.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     pub(super) grace: Option<Duration>,
     /// The command and its arguments.

@@ -28,7 +28,7 @@ impl Deadline {
         let after_trust = (lease / 10).max(LEAST_MARGIN) * 3 / 4;
         if let Some(grace) = grace.filter(|grace| *grace > lease / 2) {
             let sentence = format!(
-                "a grace of {grace:?} is too long for a lease of {lease:?}: the command would be told to end before the \
+                "a grace of {grace:?} is too long for a lease of {lease:?}: the command would get TERM before the \
                  lease can be renewed"
             );
             return Err(Complaint::usage(sentence)

@@ -66,17 +66,16 @@ Examples:
   firstcome elect mailer --lease 30s --grace 10s -- \\
     sh -c 'echo term $FIRSTCOME_TERM; exec ./mailer'")]
 pub(in crate::cli) struct ElectArgs {
-    /// The election's name, which is the name of a lock.
+    /// The name of the election, which is the name of a lock.
     name: String,
     /// Run the command at each interval, instead of once.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     every: Option<Duration>,
-    /// How long nobody leads after a leader died; renewed six times in it, ten times where it is 3s or less. Default 10s, with --every three
-    /// intervals, 1s to 10s.
+    /// The lease: after a leader was killed, the next one begins after at most this time. It is renewed six times in it, ten
+    /// times if it is 3s or shorter. Default 10s; with --every three intervals, 1s to 10s.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
     lease: Option<Duration>,
-    /// This candidate's id, different from every other's; the host's name and a random part if left out. The host's
-    /// name alone is refused.
+    /// The unique id of this candidate [default: the host name and a random part]. The host name alone is refused.
     #[arg(long, value_name = "ID")]
     node: Option<String>,
     #[command(flatten)]
@@ -102,7 +101,7 @@ struct Candidate {
 
 pub(in crate::cli) async fn run(args: ElectArgs) -> Result<Exit, Complaint> {
     if args.every.is_some_and(|every| every.is_zero()) {
-        let complaint = Complaint::usage("an interval of nothing: --every is at least 1ms");
+        let complaint = Complaint::usage("the interval is zero: --every is at least 1ms");
         return Err(complaint.of_our_own());
     }
     let locks = args.store.locks().await.map_err(Complaint::of_our_own)?;
@@ -227,7 +226,7 @@ impl Candidate {
             }
             if exit != Exit::Passed(0) {
                 out::talk(format!(
-                    "a run ended with exit code {}; the next one comes",
+                    "a run ended with exit code {}; the next one follows",
                     exit.code()
                 ));
             }

@@ -22,27 +22,27 @@ const KEYS_PER_LOOK: u32 = 1000;
 /// What can be done with locks.
 #[derive(Debug, Subcommand)]
 pub(in crate::cli) enum LocksVerb {
-    /// List the locks that are held.
+    /// List held locks.
     List(ListArgs),
-    /// Tell who holds one lock; exit code 1 where nobody does.
+    /// Show the owner of a lock; exit code 1 if it is free.
     Inspect(NameArgs),
-    /// Free a lock whoever holds it; exit code 1 where nobody did.
+    /// Free a lock, whoever holds it; exit code 1 if it was free.
     Release(ReleaseArgs),
-    /// Print the statements that make the tables for locks in a database.
+    /// Print the statements that create the tables for locks in a database.
     Ddl(DdlArgs),
 }
 
 /// Options of `locks ddl`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The tables are made by themselves where they are missing and the user may make tables. Where they are made by hand, \
-the user needs the right to select, insert, update and delete in them, and no other.
+Missing tables are created automatically if the user may create tables. If you create them by hand, the user needs \
+only the right to select, insert, update and delete in them.
 
 Examples:
   firstcome locks ddl --kind postgres | psql shop
   firstcome locks ddl --kind mysql | mariadb shop")]
 pub(in crate::cli) struct DdlArgs {
-    /// For which database.
+    /// The database.
     #[arg(long, value_name = "KIND")]
     kind: Kind,
 }
@@ -63,9 +63,9 @@ enum Kind {
 /// Options of `locks list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-In a database: all locks that are held. In Redis those that minted a fence: taken by Firstcome within a day, or Redisson's \
-fenced ones. A lock that only Redisson's plain lock has taken leaves no trace to find it by: ask for it by its name with \
-`locks inspect`. It looks through all keys, a thousand at a time.
+In a database: all held locks. In Redis: locks with a fence, acquired by Firstcome within a day, or Redisson's fenced \
+ones. A lock acquired only by Redisson's plain lock cannot be found: use `locks inspect` with its name. The command \
+reads all keys, a thousand at a time.
 
 Examples:
   firstcome locks list --store redis://127.0.0.1:6379
@@ -84,9 +84,9 @@ Examples:
   firstcome locks inspect nightly-report --store redis://127.0.0.1:6379
   firstcome locks inspect scheduler --json")]
 pub(in crate::cli) struct NameArgs {
-    /// The lock's name.
+    /// The name of the lock.
     name: String,
-    /// In Redis, take a string for a token lock, whatever its token, if it has an end.
+    /// In Redis, also accept a string with any token as a lock, if it has an expiry.
     #[arg(long)]
     token: bool,
     #[command(flatten)]
@@ -96,9 +96,9 @@ pub(in crate::cli) struct NameArgs {
 /// Options of `locks release`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The holder is not asked. One that renews its lease learns of it at its next renewal, at most 10 s later with the \
-usual lease of 30 s; one with a fixed lease only when that is used up. Until then there may be two of them: this is \
-for an operator who knows that the holder is gone. In Redis a key that is no lock is left alone.
+The holder is not asked. A renewed lease is lost at its next renewal, at most 10 s later with the usual lease of 30 s; \
+a fixed lease only at its end. Until then there may be two owners: use this only if you know that the holder is gone. \
+In Redis a key that is no lock is not changed.
 
 Example:
   firstcome locks release nightly-report --store redis://127.0.0.1:6379")]

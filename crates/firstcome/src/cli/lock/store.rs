@@ -27,12 +27,12 @@ const KNOWN: &[&str] = &[
 /// Options of every verb that uses a store.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct StoreArgs {
-    /// The store the locks are in.
+    /// The store of the locks.
     ///
     /// `redis://USER:PASSWORD@HOST:PORT/DATABASE` (all but the host may be left out), `rediss://…` for TLS,
     /// `redis+sentinel://HOST,HOST/MASTER`, `postgres://USER:PASSWORD@HOST/DATABASE`,
-    /// `mysql://USER:PASSWORD@HOST/DATABASE`, `sqlite://FILE`. Set it as FIRSTCOME_STORE where it has a password: a
-    /// command line can be read by everybody on the machine.
+    /// `mysql://USER:PASSWORD@HOST/DATABASE`, `sqlite://FILE`. If it has a password, set it as FIRSTCOME_STORE:
+    /// all users of the machine can read a command line.
     #[arg(long, env = "FIRSTCOME_STORE", hide_env_values = true, value_name = "URL")]
     store: Option<String>,
 }
@@ -44,8 +44,8 @@ impl StoreArgs {
         // In a SQLite file or MariaDB that is the only way there is.
         if self.is_postgres() && locks.polls() {
             out::talk(
-                "note: a pooler stands before the database, so releases cannot be heard: whoever waits asks again \
-                 after pauses",
+                "note: there is a pooler in front of the database, so releases send no message: waiters \
+                 poll instead",
             );
         }
         Ok(locks)
@@ -60,9 +60,7 @@ impl StoreArgs {
                 let file = options.path().display();
                 let complaint =
                     Complaint::usage(format!("there is no file {file}, so no lock is in it"));
-                return Err(
-                    complaint.hint("see whether the path in --store or FIRSTCOME_STORE is right")
-                );
+                return Err(complaint.hint("check the path in --store or FIRSTCOME_STORE"));
             }
         }
         self.locks().await
@@ -86,8 +84,7 @@ impl StoreArgs {
 
     fn url(&self) -> Result<&str, Complaint> {
         let Some(url) = self.store.as_deref().filter(|url| !url.is_empty()) else {
-            let complaint =
-                Complaint::usage("no store is given, so there is nowhere to keep a lock");
+            let complaint = Complaint::usage("no store is given for the lock");
             return Err(complaint.hint(
                 "name one with --store redis://127.0.0.1:6379, or in the environment as FIRSTCOME_STORE",
             ));

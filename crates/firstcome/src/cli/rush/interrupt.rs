@@ -42,7 +42,7 @@ impl Interrupt {
                         out::talk("stopped; nothing was checked");
                         return None;
                     }
-                    out::talk("stopping: what is under way is finished and checked; Ctrl-C again ends at once");
+                    out::talk("stopping: open requests are finished and checked; Ctrl-C again ends at once");
                     stop();
                 }
             }

@@ -88,7 +88,7 @@ pub(super) async fn run(
     ));
     if args.late > 0.0 && hold > LONG {
         out::talk(
-            "late payers come when their hold is over, so it takes that long; --late 0 does without them",
+            "late payers wait until their hold has ended, so the test takes that long; --late 0 leaves them out",
         );
     }
     let mut interrupt = Interrupt::listen()?;
@@ -182,15 +182,13 @@ async fn existing(args: &RushArgs, client: &mut Client) -> Result<(String, Strin
     };
     let mut pools = campaign.pools.iter().filter(seated);
     let (Some(pool), None) = (pools.next(), pools.next()) else {
-        let complaint =
-            Complaint::usage(format!("{name} has not one seated pool that could be meant"));
+        let complaint = Complaint::usage(format!("{name} has no seated pool, or several"));
         return Err(complaint.hint("name it with --pool"));
     };
     if (pool.last_rank.unwrap_or(0) > 0 || pool.taken > 0) && !args.force {
-        let sentence = format!("{name} holds claims that are not this rush's");
-        return Err(Complaint::new(Exit::Refused, sentence).hint(
-            "use --create SEATS for a venue of its own, or --force to hold here all the same",
-        ));
+        let sentence = format!("{name} already has claims or holds of others");
+        return Err(Complaint::new(Exit::Refused, sentence)
+            .hint("use --create SEATS for a new campaign, or --force to use this one"));
     }
     Ok((name, pool.name.clone()))
 }

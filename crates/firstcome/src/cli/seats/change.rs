@@ -25,13 +25,13 @@ pub(in crate::cli) struct ChangeArgs {
     /// Seats by their names.
     #[arg(value_name = "SEAT", required = true)]
     seats: Vec<String>,
-    /// The new grade.
+    /// The new price category.
     #[arg(long, value_name = "GRADE")]
     grade: Option<String>,
     /// The new price: minor units and currency, such as 9000EUR.
     #[arg(long, value_name = "PRICE", value_parser = price_from_text)]
     price: Option<(i64, String)>,
-    /// The new name, of one seat.
+    /// The new name; for one seat only.
     #[arg(long, value_name = "NAME")]
     rename: Option<String>,
     #[command(flatten)]
@@ -65,8 +65,11 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
     if json {
         out::json(&raw);
     } else {
-        let before =
-            if (done.seats as usize) < seats.len() { ", the others were so already" } else { "" };
+        let before = if (done.seats as usize) < seats.len() {
+            ", the others had these values already"
+        } else {
+            ""
+        };
         out::line(format!("changed {} seats of {campaign}/{pool}{before}", done.seats));
     }
     Ok(Exit::Yes)

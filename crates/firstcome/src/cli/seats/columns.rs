@@ -110,7 +110,7 @@ fn not_whole(name: &str, cell: &str) -> String {
             } else {
                 String::new()
             };
-            format!("{name} {cell:?} has a decimal {mark}, and is to be a whole number{minor}")
+            format!("{name} {cell:?} has a decimal {mark}, but must be a whole number{minor}")
         }
         Some(_) | None => format!("{name} {cell:?} is not a whole number"),
     }
@@ -150,7 +150,7 @@ pub(super) fn faults(seat: &Map<String, Value>) -> Vec<String> {
     {
         let letters = currency.len() == 3 && currency.bytes().all(|byte| byte.is_ascii_uppercase());
         wrong.push(if letters {
-            format!("currency {currency:?} is none of ISO 4217")
+            format!("currency {currency:?} is not in ISO 4217")
         } else {
             format!("currency {currency:?} is not three capital letters, such as EUR")
         });

@@ -59,7 +59,7 @@ pub(super) fn read(bytes: &[u8], shape: Shape) -> Result<Vec<SeatLine>, Vec<Wron
                 && !name.is_empty()
                 && let Some(first) = names.insert(name.to_owned(), line)
             {
-                why.push(format!("{name} stands on line {first} already"));
+                why.push(format!("{name} is on line {first} already"));
             }
         }
         match read.seat {
@@ -197,14 +197,14 @@ mod tests {
         let lines: Vec<u64> = told.iter().map(|(line, _)| *line).collect();
         assert_eq!(lines, [2, 3, 4, 5, 7, 8], "{told:?}");
         assert_eq!(told[0].1, "x \"left\" is not a whole number");
-        assert_eq!(told[4].1, "A3 stands on line 6 already");
+        assert_eq!(told[4].1, "A3 is on line 6 already");
         let told = wrong(read(b"name,colour\nA1,red\n", Shape::Csv));
         assert_eq!(told, [(1, "there is no column colour".to_owned())]);
         // The header and the lines in one round.
         let told = wrong(read(b"name,price,Row\nA1,9,1\nA1,9,1\n", Shape::Csv));
         let header = "there is no column price: did you mean price_minor?; there is no column Row: did you mean row?";
         assert_eq!(told[0], (1, header.to_owned()));
-        assert_eq!(told[1], (3, "A1 stands on line 2 already".to_owned()));
+        assert_eq!(told[1], (3, "A1 is on line 2 already".to_owned()));
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             wrong(read(b"name;price_minor;currency\nA1;90,00;EUR\nA2;90.5;EUR\n", Shape::Csv));
         assert_eq!(
             told[0].1,
-            "price_minor \"90,00\" has a decimal comma, and is to be a whole number: a price is in the smallest unit of \
+            "price_minor \"90,00\" has a decimal comma, but must be a whole number: a price is in the smallest unit of \
              its currency, such as 9000"
         );
         assert!(told[1].1.contains("has a decimal point"), "{told:?}");
@@ -239,7 +239,7 @@ mod tests {
             [
                 "price_minor -5 is below 0",
                 "currency \"euro\" is not three capital letters, such as EUR",
-                "currency \"EUX\" is none of ISO 4217",
+                "currency \"EUX\" is not in ISO 4217",
                 "a price needs its currency, such as EUR",
                 "a currency needs its price_minor",
                 "price_minor -5 is below 0; currency \"e\" is not three capital letters, such as EUR",

@@ -39,7 +39,7 @@ pub(in crate::cli) struct ImportArgs {
     pool: PoolArgs,
     /// The file; `-` reads stdin.
     file: PathBuf,
-    /// How it is written; known by the end of its name.
+    /// The format [default: by the end of the file name].
     #[arg(long, value_enum)]
     format: Option<Shape>,
     #[command(flatten)]
@@ -57,9 +57,9 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
     let Some(shape) = args.format.or_else(|| Shape::of(&name)) else {
         let known = "known endings are .csv, .json, .ndjson and .jsonl";
         let complaint = Complaint::usage(format!(
-            "the name {name} does not say how the file is written: {known}"
+            "the name {name} does not show the format of the file: {known}"
         ));
-        return Err(complaint.hint("say it with --format csv, json or ndjson"));
+        return Err(complaint.hint("give it with --format csv, json or ndjson"));
     };
     let seats = file::read(&bytes(&args.file)?, shape)
         .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent", "no"))?;
