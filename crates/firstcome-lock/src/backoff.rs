@@ -1,21 +1,21 @@
-//! Pauses between tries, growing and never the same for two clients.
+//! Pauses between attempts, which increase and differ from client to client.
 
 use std::time::Duration;
 
-/// How the pauses grow from one try to the next, as factors of the first.
+/// The pauses from one attempt to the next, as factors of the base.
 const GROWTH: [f64; 4] = [1.5, 2.0, 2.5, 3.0];
 
-/// By how much a pause may be shorter or longer, as a part of it.
+/// How much shorter or longer a pause may be, as a part of it.
 const JITTER: [f64; 4] = [0.15, 0.136, 0.125, 0.115];
 
-/// A base of nothing would ask without a pause; one of centuries could not be counted in.
+/// A base of zero would poll without a pause; one of centuries would overflow.
 const LEAST_BASE: Duration = Duration::from_millis(1);
 const LONGEST_BASE: Duration = Duration::from_secs(3600);
 
-/// Pauses between tries where nobody says when to try again: growing, with a jitter that shrinks.
+/// Pauses between attempts if there is no message about a release: they increase, with a jitter that decreases.
 ///
 /// The pauses are 1.5, 2, 2.5 and 3 times the base, from then on 3 times, each up to 15, 13.6, 12.5 and 11.5 % shorter
-/// or longer. So those who began together soon try apart, and nobody waits much longer than the others.
+/// or longer. So waiters that began together soon try at different times, and none waits much longer than the others.
 #[derive(Debug, Clone)]
 pub struct Backoff {
     base: Duration,
@@ -24,21 +24,20 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Begins with a base, 1 ms to an hour (what is outside counts as the nearest); the first pause is 1.5 times as
-    /// long.
+    /// Begins with a base, 1 ms to an hour; a value outside counts as the nearest one. The first pause is 1.5 times the base.
     #[must_use]
     pub fn new(base: Duration) -> Self {
         Self { base: base.clamp(LEAST_BASE, LONGEST_BASE), most: Duration::MAX, tries: None }
     }
 
-    /// Makes no pause longer than this, 1 ms or more; without it the longest is 3.4 times the base.
+    /// Sets the longest pause, 1 ms or more; by default 3.4 times the base.
     #[must_use]
     pub fn most(mut self, pause: Duration) -> Self {
         self.most = pause.max(LEAST_BASE);
         self
     }
 
-    /// Ends after so many pauses; without it there is no end.
+    /// Ends after this number of pauses; by default there is no end.
     #[must_use]
     pub fn tries(mut self, tries: u32) -> Self {
         self.tries = Some(tries);

@@ -30,19 +30,19 @@ use crate::sql::SqliteTable;
 #[cfg(feature = "sql")]
 use crate::sql::{SqlBackend, Table};
 
-/// The lease of a lock that is renewed, where nothing else is said; that of Redisson.
+/// The default lease of a renewed lock; the same as Redisson's.
 const WATCHDOG_LEASE: Duration = Duration::from_secs(30);
 
-/// How long a waiter rides out a store that does not answer, where nothing else is said.
+/// The default time for which a waiter retries if the store does not answer.
 const RIDE_OUT: Duration = Duration::from_secs(10);
 
-/// How many times in a row a lock is passed on within one client, where nothing else is said.
+/// The default number of times in a row that a lock is passed on within one client.
 const PASSES: u32 = 8;
 
-/// How often rows are looked for that nobody has used for a day, at most.
+/// The shortest time between two searches for rows that were not used for a day.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
-/// How long a database may take to answer, where nothing else is said; as long as Redis may.
+/// The default time for an answer of a database; the same as for Redis.
 #[cfg(feature = "postgres")]
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 
@@ -72,13 +72,13 @@ impl Locks {
     /// | `mysql://user[:password]@host[:port]/database`, `mariadb://…` | MariaDB (MySQL untested) | `mysql` |
     /// | `sqlite://FILE` | a SQLite file that processes on one machine share | `sqlite` |
     ///
-    /// Over TLS they are `rediss://…`, `rediss+sentinel://…`, and with `?sslmode=require` the databases, which is their
-    /// default beyond this machine: that needs the feature `tls`.
+    /// For TLS use `rediss://…`, `rediss+sentinel://…`, and `?sslmode=require` for databases, which is the default for another
+    /// machine. TLS needs the feature `tls`.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try; there [`NotBuilt`](crate::StoreError::NotBuilt) for the URL of
-    /// a store whose feature is off.
+    /// [`Error::Store`] with the reason of the first attempt; [`NotBuilt`](crate::StoreError::NotBuilt) in it if the feature of
+    /// the store is off.
     ///
     /// # Cancel safety
     ///
@@ -93,7 +93,7 @@ impl Locks {
         Builder::default()
     }
 
-    /// Makes a client with a store of its own in this process's memory.
+    /// Creates a client with its own store in the memory of this process.
     ///
     /// # Panics
     ///
@@ -103,7 +103,7 @@ impl Locks {
         Self::with_memory(&Memory::new())
     }
 
-    /// Makes a client on a store in this process's memory that others use, too.
+    /// Creates a client on a store in the memory of this process that other clients share.
     ///
     /// # Panics
     ///
@@ -130,42 +130,42 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// Sets the lease of locks that are renewed, 50 ms to 100 years, default 30 s; renewed each
-    /// sixth of it, each tenth where it is 3 s or shorter.
+    /// Sets the lease of renewed locks, 50 ms to 100 years, default 30 s. It is renewed each sixth of its length; each tenth if
+    /// it is 3 s or shorter.
     #[must_use]
     pub fn watchdog(mut self, lease: Duration) -> Self {
         self.watchdog_lease = lease;
         self
     }
 
-    /// Sets how long a waiter rides out a store that does not answer, default 10 s.
+    /// Sets for how long a waiter retries if the store does not answer, default 10 s.
     #[must_use]
     pub fn ride_out(mut self, time: Duration) -> Self {
         self.ride_out = time;
         self
     }
 
-    /// Sets how many times in a row a lock may be passed from task to task within this client before everybody may try,
-    /// default 8; with 0 each release frees the lock.
+    /// Sets how many times in a row a lock may be passed from task to task within this client before others may try, default 8;
+    /// with 0 each release frees the lock.
     ///
-    /// Fewer make the waits of other processes shorter, more cost the store less. After that many this client lets others have as
-    /// many turns as it had, in Redis, where somebody else listens: it asks again once they had them, or once nobody has had one for 3 ms.
+    /// A lower number makes the waits of other processes shorter; a higher number costs the store less. After that many passes,
+    /// in Redis, if other clients wait, this client gives them as many turns as it had: it asks again when they had them, or
+    /// when nobody had a turn for 3 ms.
     #[must_use]
     pub fn passes(mut self, times: u32) -> Self {
         self.passes = times;
         self
     }
 
-    /// Has so many replicas of Redis, 1 to 100, acknowledge each lock that is taken, within a time of 1 ms to 1 s; by default
-    /// none has to.
+    /// Requires that this number of Redis replicas, 1 to 100, acknowledge each acquired lock within a time of 1 ms to 1 s. The
+    /// default is none.
     ///
-    /// Where too few do in time, the lock is given back and the call fails with
-    /// [`Error::TooFewReplicas`]; one who waits tries again for as long as
-    /// [`Builder::ride_out`] says. It makes it less likely that a failover forgets a lock, and does not exclude it: see
-    /// `docs/locks.md`. Renewals and releases are not waited for.
+    /// If too few acknowledge in time, the lock is released and the call fails with [`Error::TooFewReplicas`]; a waiting call
+    /// tries again for the time of [`Builder::ride_out`]. This makes it less likely that a failover loses a lock, but does not
+    /// exclude it: see `docs/locks.md`. Renewals and releases do not wait for replicas.
     ///
-    /// It costs a connection of its own, one more command for each lock taken, and `WAIT` for each group of them that are
-    /// taken at the same time; no lock is passed on within the process. The user needs the right to `WAIT`.
+    /// It costs a separate connection, one more command for each acquired lock, and one `WAIT` for each group of locks that are
+    /// acquired at the same time. No lock is passed on within the process. The user needs the right to `WAIT`.
     #[cfg(feature = "redis")]
     #[must_use]
     pub fn replicas(mut self, count: u32, within: Duration) -> Self {
@@ -173,7 +173,7 @@ impl Builder {
         self
     }
 
-    /// Makes the client make a mistake; for this crate's own tests.
+    /// Injects a bug into the client; for this crate's own tests.
     #[cfg(firstcome_lock_inject)]
     #[doc(hidden)]
     #[must_use]
@@ -191,13 +191,13 @@ impl Builder {
         self
     }
 
-    /// Connects to the Redis or Valkey that `options` name, and asks whether the user may do what locks need.
+    /// Connects to the Redis or Valkey that `options` name, and checks the rights of the user.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try, among them
-    /// [`Denied`](crate::StoreError::Denied) where the user lacks a right that the README lists, which it names; rights to keys and channels
-    /// are looked at only where the user may reach all of `fc:*`. [`Error::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first attempt. If the user lacks a right that the README lists, it is
+    /// [`Denied`](crate::StoreError::Denied) and names the right; rights to keys and channels are checked only if the user may
+    /// use all of `fc:*`. [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
@@ -248,16 +248,16 @@ impl Builder {
         }
     }
 
-    /// Connects to a PostgreSQL, version 12 or later, and makes the tables `firstcome_locks` and `firstcome_guards`
-    /// where they are missing: see [`Builder::make_tables`].
+    /// Connects to PostgreSQL 12 or later, and creates the tables `firstcome_locks` and `firstcome_guards` if they are missing:
+    /// see [`Builder::make_tables`].
     ///
-    /// Up to [`connections`](crate::PostgresOptions::connections) are used to ask for locks, two more to
-    /// renew them and to give them back, and one to hear of releases. Behind a pooler (PgBouncer in transaction mode)
-    /// nothing can be heard, and whoever waits asks again after pauses; [`Locks::polls`] tells.
+    /// It uses up to [`connections`](crate::PostgresOptions::connections) to ask for locks, two more to renew and release
+    /// them, and one for messages about releases. Behind a pooler (PgBouncer in transaction mode) there are no messages, and
+    /// waiters poll: see [`Locks::polls`].
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try, [`Error::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first attempt, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
@@ -270,16 +270,16 @@ impl Builder {
         Ok(self.start_sql(Table::Postgres(table)))
     }
 
-    /// Connects to a MariaDB, version 10.6 or later, and makes the tables `firstcome_locks` and
-    /// `firstcome_guards` where they are missing: see [`Builder::make_tables`].
+    /// Connects to MariaDB 10.6 or later, and creates the tables `firstcome_locks` and `firstcome_guards` if they are missing:
+    /// see [`Builder::make_tables`].
     ///
-    /// The statements follow the documentation of MySQL, too, but no test has run with it. Up to
-    /// [`connections`](crate::MySqlOptions::connections) are used to ask for locks, and two more to renew
-    /// them and to give them back. Nobody says when a lock is free, so whoever waits asks again after pauses.
+    /// The statements also follow the documentation of MySQL, but no test has run with MySQL. It uses up to
+    /// [`connections`](crate::MySqlOptions::connections) to ask for locks, and two more to renew and release them. There are no
+    /// messages about releases, so waiters poll.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try, [`Error::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] with the reason of the first attempt, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
@@ -292,15 +292,15 @@ impl Builder {
         Ok(self.start_sql(Table::MySql(Box::new(table))))
     }
 
-    /// Opens a SQLite file that other processes on this machine may use, too, and makes it, with the tables, where it is
-    /// missing: see [`Builder::make_tables`].
+    /// Opens a SQLite file that processes on this machine may share. If it is missing, it is created with its tables: see
+    /// [`Builder::make_tables`].
     ///
-    /// The clock is this machine's, in milliseconds; nobody says when a lock is free, so whoever waits asks again after
-    /// pauses. A file on a network file system must not be used: its locks are not reliable.
+    /// The clock is that of this machine, in milliseconds. There are no messages about releases, so waiters poll. Do not use a
+    /// file on a network file system: its file locks are not reliable.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] where it cannot be opened, [`Error::OutOfRange`] for the watchdog's lease.
+    /// [`Error::Store`] if it cannot be opened, [`Error::OutOfRange`] for the watchdog's lease.
     ///
     /// # Cancel safety
     ///
@@ -313,9 +313,9 @@ impl Builder {
         Ok(self.start_sql(Table::Sqlite(table)))
     }
 
-    /// Sets whether tables that are missing in a database are made, default yes.
+    /// Sets whether missing tables in a database are created, default yes.
     ///
-    /// Where they are not, [`Database::create_tables`](crate::Database::create_tables) gives the statements to run by hand.
+    /// To create them by hand, use the statements of [`Database::create_tables`](crate::Database::create_tables).
     #[cfg(feature = "sql")]
     #[must_use]
     pub fn make_tables(mut self, yes: bool) -> Self {
@@ -323,7 +323,7 @@ impl Builder {
         self
     }
 
-    /// Uses a store in this process's memory.
+    /// Uses a store in the memory of this process.
     ///
     /// # Errors
     ///

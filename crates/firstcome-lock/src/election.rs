@@ -27,26 +27,26 @@ use crate::released::Released;
 use crate::requests::Record;
 use firstcome_store::client::pause;
 
-/// The lease of a leader, where nothing else is said.
+/// The default lease of a leader.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How much longer than its interval the lease of periodic work is, where nothing else is said.
+/// The default lease of periodic work, in intervals.
 const FACTOR: f64 = 3.0;
 
-/// The least and the most such factor, and the least at a store that announces nothing, which may be a slow disk.
+/// The lowest and the highest factor, and the lowest for a store without messages, which may be a slow disk.
 const LEAST_FACTOR: f64 = 1.2;
 const LEAST_FACTOR_POLLING: f64 = 2.0;
 const MOST_FACTOR: f64 = 10.0;
 
-/// Who does the work of which there must be one only.
+/// A leader election: one candidate of many does the work.
 ///
-/// Each candidate makes one with the same name and calls [`Election::run`] or [`Election::every`]. The leader holds
-/// the lock `NAME`; its term is the lock's fence. When it resigns or ends, the next one starts at once; when it dies,
-/// after what is left of its lease.
+/// Each candidate creates an `Election` with the same name and calls [`Election::run`] or [`Election::every`]. The leader holds
+/// the lock `NAME`; its term is the fence of the lock. If it resigns or ends, the next leader starts at once. If it dies, the
+/// next leader starts after the rest of its lease.
 ///
-/// The work of an old leader is stopped before another can start, *as long as its process runs*: a process that was
-/// paused may do one more step before it learns that its term is over. Pass [`Term::fence`] to whatever must not be
-/// done by an old leader.
+/// The work of an old leader is stopped before another leader can start, *as long as its process runs*: a process that was
+/// paused may do one more step before it learns that its term is over. Pass [`Term::fence`] to every action that an old leader
+/// must not do.
 ///
 /// # Examples
 ///
@@ -71,9 +71,9 @@ pub struct Election {
     lease: Option<Duration>,
     factor: Option<f64>,
     eligible: Arc<value::Sender<bool>>,
-    /// Counts how often this candidate was asked to step back.
+    /// Counts the calls of `resign`.
     resigned: Arc<value::Sender<u64>>,
-    /// Why it could not be elected last, unless it was elected since.
+    /// Why the last attempt to be elected failed; empty after it was elected.
     trouble: Arc<value::Sender<Option<Error>>>,
     standing: Arc<Standing>,
 }
@@ -86,9 +86,9 @@ enum Ended<T> {
 }
 
 impl Election {
-    /// Makes a candidate for the election of this name.
+    /// Creates a candidate for the election of this name.
     ///
-    /// The node's id is the host's name and a random part, where [`Election::node`] sets no other.
+    /// The default id of the node is the host name and a random part; [`Election::node`] sets another one.
     ///
     /// # Errors
     ///
@@ -108,63 +108,63 @@ impl Election {
         })
     }
 
-    /// Sets the node's id, which must differ from every other's, also on the same host: the host's name alone is
-    /// refused when the candidate stands.
+    /// Sets the id of the node. It must be unique, also on the same host: the bare host name is refused when the candidate
+    /// stands for election.
     #[must_use]
     pub fn node(mut self, id: impl Into<String>) -> Self {
         self.node = id.into();
         self
     }
 
-    /// Sets the lease, 50 ms to 100 years, default 10 s; renewed each sixth of it, each tenth where it is 3 s or shorter.
+    /// Sets the lease, 50 ms to 100 years, default 10 s. It is renewed each sixth of its length; each tenth if it is 3 s or
+    /// shorter.
     ///
-    /// It is how long nobody leads after a leader died. For [`Election::every`] the default is [`Election::factor`]
-    /// intervals.
+    /// After a leader died, there is no leader for at most this time. For [`Election::every`] the default is
+    /// [`Election::factor`] intervals.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.lease = Some(lease);
         self
     }
 
-    /// Sets how many intervals long the lease of [`Election::every`] is, 1.2 to 10, default 3; at least 2 where the store
-    /// announces nothing ([`Locks::polls`]), as it may be a disk that stands still for most of a short lease.
+    /// Sets the lease of [`Election::every`] in intervals, 1.2 to 10, default 3. With a store without messages
+    /// ([`Locks::polls`]) it is at least 2, because such a store may be a disk that stalls for most of a short lease.
     #[must_use]
     pub fn factor(mut self, factor: f64) -> Self {
         self.factor = Some(factor);
         self
     }
 
-    /// Gives the node's id.
+    /// Gives the id of the node.
     #[must_use]
     pub fn node_id(&self) -> &str {
         &self.node
     }
 
-    /// Sets whether this candidate stands; one that leads and stands no longer resigns.
+    /// Sets whether this candidate stands for election. A leader that does not stand any more resigns.
     pub fn set_eligible(&self, eligible: bool) {
         self.eligible.send_replace(eligible);
     }
 
-    /// Ends this candidate's term, if it has one: its work is stopped, and another one may start at once.
+    /// Ends the term of this candidate, if it has one: its work is stopped, and another candidate may start at once.
     ///
-    /// Where the work has given away a copy of its [`Term`], that is over, too, and the next one starts when the copies are
-    /// dropped, at the latest when the lease is over. This candidate stands again after one lease, so that the others
-    /// come first.
+    /// Copies of its [`Term`] end too. If there are copies, the next leader starts when they are dropped, at the latest when the
+    /// lease ends. This candidate stands again after one lease, so that others come first.
     pub fn resign(&self) {
         self.resigned.send_modify(|times| *times += 1);
     }
 
-    /// Gives what the store said last to keep this candidate from being elected; `None` once it was elected.
+    /// Gives the last error of the store that prevented an election of this candidate; `None` after it was elected.
     #[must_use]
     pub fn trouble(&self) -> Option<Error> {
         self.trouble.borrow().clone()
     }
 
-    /// Watches who leads.
+    /// Follows the current leader.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the store does not answer now; later failures are ridden out.
+    /// [`Error::Store`] if the store does not answer now; later failures are retried.
     ///
     /// # Cancel safety
     ///
@@ -173,27 +173,27 @@ impl Election {
         Watch::start(self.locks.shared(), &self.name).await
     }
 
-    /// Leads whenever elected, and gives what the work gave when it ended in its term.
+    /// Runs `work` whenever this candidate is leader, and gives the output of the work when it ends within its term.
     ///
-    /// `work` is called once for each term, and dropped where it stands when the term is over: at the next await.
-    /// Then this candidate stands again. The lock is given back after the work has ended. What the work has started and
-    /// given a copy of the [`Term`] is told by [`Term::ended`].
+    /// `work` is called once for each term. When the term is over, it is dropped at its next await, and this candidate stands
+    /// again. The lock is released after the work has ended. Tasks with a copy of the [`Term`] learn of the end through
+    /// [`Term::ended`].
     ///
     /// # Errors
     ///
-    /// It stands for as long as its store fails in a way that passes, and tries again after pauses of at most a second: no
-    /// answer, a failover, a full disk. Once the store has answered it also waits for what somebody has to mend: a right
-    /// that was taken away, a table that is gone. Which error codes of the store those are is in
-    /// `docs/reference/store-errors.md`, and [`Election::trouble`] says what it waits for. Given is the rest:
+    /// After a temporary error of the store (no answer, a failover, a full disk) it tries again, with pauses of at most 1 s. If
+    /// the store has answered before, it also waits until an operator repairs an error: a removed right, a missing table.
+    /// `docs/reference/store-errors.md` lists these error codes, and [`Election::trouble`] gives the current one. It returns
+    /// the other errors:
     ///
-    /// - what somebody has to mend, where the store never answered otherwise
+    /// - an error that an operator must repair, if the store has never answered without it
     /// - [`Error::Closed`], [`Error::BareHostName`], [`Error::OutOfRange`] for the lease
-    /// - [`Error::Store`] where a key of the election belongs to something else (`WRONGTYPE`), the server is too old,
-    ///   its certificate is not acceptable, or its error has a code that is not in that list
+    /// - [`Error::Store`] if a key of the election belongs to something else (`WRONGTYPE`), if the server is too old, if
+    ///   its certificate is not valid, or if the code of its error is not in that list
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: the work is dropped, the term is over for everybody who has a copy, then the lock is given back.
+    /// Cancel safe: the work is dropped, all copies of the term end, then the lock is released.
     pub async fn run<T, W, F>(&self, work: W) -> Result<T, Error>
     where
         W: FnMut(Term) -> F,
@@ -204,15 +204,15 @@ impl Election {
         self.lead(lease, work).await
     }
 
-    /// Does `work` at each interval, on one of the candidates at a time, for as long as it is polled.
+    /// Runs `work` at each interval, on one candidate at a time, as long as it is polled.
     ///
-    /// The lease is that of [`Election::lease`], or [`Election::factor`] times the interval. A new leader begins at once; work that takes longer than
-    /// the interval makes the next one late, none is made up for.
+    /// The lease is that of [`Election::lease`], or [`Election::factor`] times the interval. A new leader begins at once. If the
+    /// work takes longer than the interval, the next run is late; missed runs are not repeated.
     ///
     /// # Errors
     ///
-    /// As [`Election::run`], and [`Error::Unfit`] for a factor that is not possible, or that is set beside a lease; it
-    /// ends with nothing else.
+    /// As [`Election::run`], and [`Error::Unfit`] for an impossible factor, or for a factor together with a lease. It ends
+    /// only with an error.
     ///
     /// # Cancel safety
     ///
@@ -242,7 +242,7 @@ impl Election {
         .await
     }
 
-    /// Gives the lease of work that is done at this interval.
+    /// Gives the lease for work at this interval.
     fn lease_of(&self, interval: Duration) -> Result<Duration, Error> {
         let unfit = |reason: String| Error::Unfit {
             what: "the factor",
@@ -323,7 +323,7 @@ impl Election {
         }
     }
 
-    /// Tells whether a failure to be elected ends the candidacy.
+    /// Says whether an error ends the candidacy.
     fn ends_with(&self, failure: &Error, answered: bool) -> bool {
         match failure.passes() {
             _ if self.locks.shared().mistakes.makes(Mistake::EndElectionOnError) => true,
@@ -333,7 +333,7 @@ impl Election {
         }
     }
 
-    /// Does the work for as long as the term lasts.
+    /// Runs the work as long as the term lasts.
     async fn serve<T, W, F>(
         &self,
         current: &CurrentTerm,
@@ -371,7 +371,7 @@ impl Election {
         }
     }
 
-    /// Gives the lock back and tells those who watch.
+    /// Releases the lock and notifies watchers.
     async fn step_down(&self, term: CurrentTerm, done: bool) {
         let record = Record { node: self.node.clone(), term: term.term().fence().get() };
         let owner = term.term().lease().owner().to_owned();
@@ -383,7 +383,7 @@ impl Election {
     }
 }
 
-/// Tells whether an id is the host's name, with or without its domain.
+/// Says whether an id is the host name, with or without its domain.
 fn is_host_name(id: &str) -> bool {
     let host = host_name();
     let first = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -391,7 +391,7 @@ fn is_host_name(id: &str) -> bool {
         || first(id) == first(&host) && !id.contains([':', '@', '/'])
 }
 
-/// Gives the host's name, `node` where the operating system says none.
+/// Gives the host name; `node` if the operating system has none.
 fn host_name() -> String {
     firstcome_store::client::host_name().unwrap_or_else(|| "node".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Why a call gave neither a yes nor a no.
+//! Errors: a call gave neither success nor refusal.
 
 use std::time::Duration;
 
@@ -6,38 +6,38 @@ use firstcome_store::{Effect, Passes};
 
 use crate::loss::Loss;
 
-/// Why a call gave neither a yes nor a no.
+/// Why a call gave neither success nor refusal.
 ///
-/// A lock that somebody else holds is no failure: see [`TryLock::Held`](crate::TryLock::Held).
+/// A lock that another owner holds is no error: see [`TryLock::Held`](crate::TryLock::Held).
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The store gave no usable answer. [`Error::effect`] tells whether it may have done what was asked; where it
-    /// may have, this library is already undoing it in the background.
+    /// The store gave no usable answer. [`Error::effect`] says whether it may have executed the request; if so, this library
+    /// is already undoing it in the background.
     #[error(transparent)]
     Store(#[from] firstcome_store::Failure),
     /// The name cannot be used.
     #[error("the lock's name cannot be used: {reason}")]
     Name {
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
-    /// Something else that was given cannot be used.
+    /// Another argument cannot be used.
     #[error("{what} cannot be used: {reason}")]
     Unfit {
         /// Which one.
         what: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
-        /// What can be used.
+        /// The allowed values.
         hint: &'static str,
     },
-    /// A duration is outside what is possible.
+    /// A duration is outside its range.
     #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
     OutOfRange {
         /// Which one.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         given: Duration,
         /// The shortest possible.
         least: Duration,
@@ -52,34 +52,32 @@ pub enum Error {
         /// The id.
         host: String,
     },
-    /// The answer came when the lease was over, or the store's clock says that the request came too late: the lock
-    /// is not held.
+    /// The answer came after the end of the lease, or by the store's clock the request came too late: the lock is not held.
     #[error("the store answered too late for the lease to be worth anything")]
     Late,
-    /// The wait was over before the store answered for the first time: nobody knows whether somebody has the lock. What
-    /// the store may still grant is given back in the background.
+    /// The wait was over before the first answer of the store: it is unknown whether another owner has the lock. If the store
+    /// grants the lock later, it is released in the background.
     #[error("the store said nothing of the lock {name} for as long as it was waited for")]
     NoAnswerYet {
         /// The lock.
         name: String,
     },
-    /// Too few replicas acknowledged the lock in time, as [`Builder::replicas`](crate::Builder::replicas) asks for; it has
-    /// been given back.
+    /// Too few replicas acknowledged the lock in time (see [`Builder::replicas`](crate::Builder::replicas)); it was released.
     #[error("of {wanted} replicas {acknowledged} acknowledged the lock {name} in time")]
     #[non_exhaustive]
     TooFewReplicas {
         /// The lock.
         name: String,
-        /// How many had to.
+        /// The required number.
         wanted: u32,
-        /// How many did.
+        /// The number of acknowledgements.
         acknowledged: u32,
     },
-    /// The lease this is about has been lost.
+    /// The lease was lost.
     #[error("the lease has been lost: {0}")]
     Lost(Loss),
-    /// Whether the lock is free yet is not known; giving it back goes on in the background, and the lease ends by
-    /// itself. An [`Owner`](crate::Owner) cannot take the lock anew before that.
+    /// It is unknown whether the lock is free; the release continues in the background, and the lease ends by itself. An
+    /// [`Owner`](crate::Owner) cannot take the lock again before that.
     #[error(
         "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
     )]
@@ -99,7 +97,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Tells whether what was asked may have happened.
+    /// Says whether the request may have been executed.
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self {
@@ -118,7 +116,7 @@ impl Error {
         }
     }
 
-    /// Gives advice on what to do, where there is some.
+    /// Gives advice on what to do, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -169,7 +167,7 @@ impl Error {
         }
     }
 
-    /// Tells whether waiting and trying again can help within the time that a call has.
+    /// Says whether a retry can help within the time of a call.
     pub(crate) fn passes_by_itself(&self) -> bool {
         self.passes() == Passes::ByItself
     }

@@ -1,4 +1,4 @@
-//! What is told of the locks of a client.
+//! Events of the locks of a client.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,87 +7,87 @@ use crate::fence::Fence;
 use crate::loss::Loss;
 use crate::released::Released;
 
-/// What happened to a lock, a term or the store of a client: see [`Locks::events`](crate::Locks::events).
+/// An event of a lock, a term or the store of a client: see [`Locks::events`](crate::Locks::events).
 ///
-/// One life of a lease is told so: [`Event::Waiting`] where its caller had to wait, [`Event::Acquired`] when the caller has it,
-/// [`Event::RenewedLate`] as often as that happens, [`Event::Lost`] at most once, [`Event::Released`] when it was given back,
-/// lost or not. What no caller was given is not told: a grant that came too late, or one of several locks that were not had
-/// together.
+/// The events of one lease are: [`Event::Waiting`] if its caller had to wait; [`Event::Acquired`] when the caller has it;
+/// [`Event::RenewedLate`] each time that happens; [`Event::Lost`] at most once; [`Event::Released`] when it was released, lost
+/// or not. There is no event for a lock that no caller got: a grant that came too late, or one of several locks that could not
+/// be taken together.
 ///
-/// Times are those of this process's monotonic clock. Its `Display` is a sentence for people; it may change.
+/// Times are those of the monotonic clock of this process. `Display` is a sentence for people; it may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A caller found the lock taken, or others before it in line, and waits from now on; once for each call.
+    /// A caller found the lock taken, or other waiters before it, and begins to wait; once for each call.
     ///
-    /// Nothing follows where it gives up, or its time is over.
+    /// No event follows if it gives up, or if its time is over.
     #[non_exhaustive]
     Waiting {
-        /// The lock; of several that are asked for together the one that was taken.
+        /// The lock; of several locks together, the one that was taken.
         name: String,
     },
-    /// A caller has the lock; an [`Owner`](crate::Owner) who takes it again is told again.
+    /// A caller has the lock; also each time an [`Owner`](crate::Owner) takes it again.
     #[non_exhaustive]
     Acquired {
         /// The lock.
         name: String,
-        /// The fence it was taken under.
+        /// The fence of this lease.
         fence: Fence,
-        /// From the call to the lease, requests to the store among them.
+        /// The time from the call to the lease, with the requests to the store.
         waited: Duration,
     },
-    /// A renewal was confirmed when the next one was due already, or later. The lease is still good: it is a warning.
+    /// A renewal was confirmed when the next one was already due. The lease is still valid: this is a warning.
     ///
-    /// With the store silent for about as long, the store or the network was slow; with the store silent for much less,
-    /// this process or its machine stood still.
+    /// If the store was silent for about the same time, the store or the network was slow. If it was silent for much less, this
+    /// process or its machine was paused.
     #[non_exhaustive]
     RenewedLate {
         /// The lock.
         name: String,
-        /// The fence it was taken under.
+        /// The fence of this lease.
         fence: Fence,
-        /// How long after its time, which is a sixth of the lease after the renewal before, a tenth where the lease is 3 s
-        /// or shorter.
+        /// How late it was. It was due a sixth of the lease after the last renewal; a tenth if the lease is 3 s or
+        /// shorter.
         late: Duration,
-        /// How long the store had not answered a renewal: from when the first of them was sent.
+        /// How long the store did not answer a renewal, from the first one without an answer.
         silent: Duration,
     },
-    /// The lease can no longer be relied on.
+    /// The lease is not valid any more.
     #[non_exhaustive]
     Lost {
         /// The lock.
         name: String,
-        /// The fence it was taken under.
+        /// The fence of this lease.
         fence: Fence,
-        /// Why.
+        /// The reason.
         loss: Loss,
-        /// How long the store had not answered a renewal; zero where it had answered the last one, be it with a refusal, or was
-        /// asked for none.
+        /// How long the store did not answer a renewal; zero if it answered the last one, also with a refusal, or if there
+        /// was none.
         silent: Duration,
     },
-    /// A lease was given back, by hand or by a drop.
+    /// A lease was released, by a call or a drop.
     ///
-    /// It is not told of a lease that [`Locks::close`](crate::Locks::close) ended, nor of one that was leaked.
+    /// Not if [`Locks::close`](crate::Locks::close) ended the lease, and not if it was leaked.
     #[non_exhaustive]
     Released {
         /// The lock.
         name: String,
-        /// The fence it was taken under.
+        /// The fence of this lease.
         fence: Fence,
-        /// What became of it; `None` where the store did not say, so that it may stay taken until the lease is over.
+        /// The result; `None` if the store did not answer, so that the lock may stay taken until the lease ends.
         released: Option<Released>,
     },
-    /// A candidate leads. Its lock is told, too, with [`Event::Acquired`].
+    /// A candidate became leader. There is also an [`Event::Acquired`] for its lock.
     #[non_exhaustive]
     TermWon {
         /// The election, which is the name of its lock.
         election: String,
         /// The candidate.
         node: String,
-        /// The number of the term, the fence of the lock.
+        /// The number of the term, which is the fence of the lock.
         term: Fence,
     },
-    /// A candidate leads no more; once for each term that was won. Where the lock was lost, [`Event::Lost`] is told before.
+    /// A candidate is leader no more; once for each term. If the lock was lost, [`Event::Lost`] comes first.
     #[non_exhaustive]
     TermLost {
         /// The election.
@@ -96,33 +96,33 @@ pub enum Event {
         node: String,
         /// The number of the term.
         term: Fence,
-        /// Why; [`Loss::GivenBack`] where it resigned, was dropped, or its work is done.
+        /// The reason; [`Loss::GivenBack`] if it resigned, was dropped, or its work is done.
         loss: Loss,
-        /// How long the store had not answered a renewal; zero where it had answered the last one.
+        /// How long the store did not answer a renewal; zero if it answered the last one.
         silent: Duration,
     },
-    /// The store did not answer a request in time, or cannot be reached, and has answered nothing else since it was sent.
+    /// The store did not answer a request in time, or cannot be reached, and answered no other request since this one was sent.
     #[non_exhaustive]
     StoreSilent {
-        /// For how long already: from when that request was sent.
+        /// For how long already, from the time that request was sent.
         silent: Duration,
     },
     /// The store answers again, after [`Event::StoreSilent`].
     #[non_exhaustive]
     StoreBack {
-        /// How long it had not.
+        /// How long it did not answer.
         silent: Duration,
     },
-    /// This reader was so slow that events were dropped which it has not seen, older than those that follow.
+    /// This reader was too slow: the oldest events were dropped before it read them.
     #[non_exhaustive]
     Missed {
-        /// How many, with those that this reader would not have been given.
+        /// How many, including events that this reader would have skipped.
         events: u64,
     },
 }
 
 impl Event {
-    /// Gives its stable name, for logs and metrics: that of the variant, as `renewed_late`.
+    /// Gives its stable name, for logs and metrics: the name of the variant, such as `renewed_late`.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -139,7 +139,7 @@ impl Event {
         }
     }
 
-    /// Gives the lock or the election it is about; `None` where it is about the store or the reader.
+    /// Gives the name of the lock or the election; `None` for an event of the store or the reader.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {
@@ -203,7 +203,7 @@ impl fmt::Display for Short {
     }
 }
 
-/// How long the store had not answered, where it had not.
+/// How long the store did not answer; empty if it did.
 struct Silent(Duration);
 
 impl fmt::Display for Silent {

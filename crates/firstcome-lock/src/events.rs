@@ -1,4 +1,4 @@
-//! Reading what is told of the locks of a client.
+//! Reading the events of the locks of a client.
 
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -7,28 +7,28 @@ use crate::event::Event;
 use crate::locks::Locks;
 use crate::teller::{Teller, Told};
 
-/// What happens to the locks of one client, from when this was made: see [`Locks::events`].
+/// The events of the locks of one client, from its creation on: see [`Locks::events`].
 ///
-/// Dropping it ends it.
+/// Drop it to stop reading.
 #[derive(Debug)]
 pub struct Events {
     told: Receiver<Told>,
-    /// Only what is about the lock of this name, and about the store.
+    /// Only events of the lock of this name, and of the store.
     only: Option<String>,
     ended: bool,
 }
 
 impl Events {
-    /// Listens from now on to everything, or to what is about the lock of one name, and about the store.
+    /// Reads all events from now on, or those of the lock of one name and of the store.
     pub(crate) fn of(teller: &Teller, only: Option<String>) -> Self {
         // Asked after it listens: an end in between is in the channel.
         Self { told: teller.listen(), only, ended: teller.has_ended() }
     }
 
-    /// Waits for the next event; `None` once the client is closed, or nobody has it any more.
+    /// Waits for the next event; `None` after the client was closed or dropped.
     ///
-    /// A reader that is more than 256 events behind is given [`Event::Missed`] with how many there were, and goes on with the
-    /// oldest that is kept. Nobody ever waits for a reader.
+    /// A reader that is more than 256 events behind gets [`Event::Missed`] with their number, and continues with the oldest
+    /// kept event. A slow reader never delays the client.
     ///
     /// # Cancel safety
     ///
@@ -54,12 +54,12 @@ impl Events {
 }
 
 impl Locks {
-    /// Gives what happens from now on to the locks and the elections of this client, in the order it is told.
+    /// Gives the events of the locks and the elections of this client from now on, in order.
     ///
-    /// Any number may listen; each is given everything. It costs a lock one look at an atomic number where nobody has ever
-    /// listened, and nothing is kept. Events are kept for the slowest reader, 256 at most.
+    /// There may be any number of readers; each gets all events. Without any reader, a lock costs one more read of an atomic
+    /// number, and no event is kept. With readers, at most 256 events are kept for the slowest one.
     ///
-    /// With the feature `tracing` the same is told as events of `tracing` with the target `firstcome_lock`.
+    /// With the feature `tracing` the same events go to `tracing` with the target `firstcome_lock`.
     ///
     /// # Examples
     ///

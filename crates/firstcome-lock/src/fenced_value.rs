@@ -9,11 +9,11 @@ use crate::shared::Shared;
 
 /// A value in the store that only the newest owner of a lock can write.
 ///
-/// Made by [`Locks::fenced_value`](crate::Locks::fenced_value). Each write carries the fence of a lease; the store refuses a fence
-/// lower than one it has seen, and an equal one from another owner, in the same step as the write. So an owner that
-/// was paused beyond its lease and goes on cannot overwrite what its successor wrote.
+/// Create it with [`Locks::fenced_value`](crate::Locks::fenced_value). Each write has the fence of a lease. In the same step as
+/// the write, the store refuses a fence that is lower than an earlier one, and an equal one from another owner. So an owner
+/// that was paused for longer than its lease cannot overwrite the value of its successor.
 ///
-/// The value is a plain string at its own key; what was seen is kept in `fc:guard:{KEY}`, without an end.
+/// The value is a plain string at its own key; the highest fence is kept in `fc:guard:{KEY}`, for ever.
 ///
 /// # Examples
 ///
@@ -40,11 +40,11 @@ pub struct FencedValue {
 #[must_use = "a write that was refused did not happen"]
 #[non_exhaustive]
 pub enum FencedWrite {
-    /// It is written.
+    /// The value was written.
     Written,
-    /// A newer owner has been here; nothing changed.
+    /// A newer owner has written; nothing changed.
     Refused {
-        /// The highest fence seen.
+        /// The highest fence so far.
         highest: Fence,
     },
 }
@@ -54,7 +54,7 @@ impl FencedValue {
         Self { shared: Arc::clone(shared), key: key.to_owned() }
     }
 
-    /// Writes `value` under the protection of the lease's fence.
+    /// Writes `value` with the fence of the lease.
     ///
     /// # Errors
     ///
@@ -67,7 +67,7 @@ impl FencedValue {
         self.write_as(lease.fence(), lease.owner(), value).await
     }
 
-    /// Writes `value` with a fence and an owner that came from elsewhere.
+    /// Writes `value` with a fence and an owner from another source.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A lock that is held, given back when it is dropped.
+//! A held lock, which is released when it is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,18 +16,18 @@ use crate::requests::RenewalAnswer;
 use crate::shared::Shared;
 use crate::teller::Teller;
 
-/// The answer to trying to take a lock.
+/// The answer to an attempt to take a lock.
 #[derive(Debug)]
 #[must_use = "dropping the lease gives the lock back"]
 pub enum TryLock<L = Lease> {
-    /// It is yours.
+    /// The caller has the lock.
     Acquired(L),
-    /// Somebody else has it.
+    /// Another owner has the lock.
     #[non_exhaustive]
     Held {
         /// The lock.
         name: String,
-        /// How long their lease still ran when the store answered.
+        /// How long that owner's lease still lasted when the store answered.
         remaining: Remaining,
     },
 }
@@ -50,9 +50,9 @@ impl<L> TryLock<L> {
     }
 }
 
-/// A lock, held for a while.
+/// A held lock with its lease.
 ///
-/// Dropping it gives the lock back in the background; [`Lease::release`] does so and says what became of it.
+/// Dropping it releases the lock in the background; [`Lease::release`] releases it and gives the result.
 #[derive(Debug)]
 #[must_use = "dropping the lease gives the lock back"]
 pub struct Lease {
@@ -72,7 +72,7 @@ impl Lease {
         Self { shared: Arc::clone(shared), held, entry, released: false }
     }
 
-    /// Waits for the replicas that have to have it; gives the lock back where too few have.
+    /// Waits for the required replicas; releases the lock if too few have it.
     pub(crate) async fn on_replicas(self) -> Result<Self, Error> {
         let HeldLock { keys, owner, .. } = &*self.held;
         match self.shared.backend.wait_for_replicas(keys, owner, self.held.lease()).await {
@@ -91,43 +91,43 @@ impl Lease {
         &self.held.keys.name
     }
 
-    /// Gives the owner as it stands in the store: the client's id, a colon, a number.
+    /// Gives the owner as stored: the client's id, a colon, a number.
     #[must_use]
     pub fn owner(&self) -> &str {
         &self.held.owner
     }
 
-    /// Gives the number that is higher than that of every owner before.
+    /// Gives the fence: a number that is higher than that of every earlier owner.
     ///
-    /// It was minted when the lock was taken, in the same step, and does not change while it is held. It is worth
-    /// something where the protected thing refuses lower ones, see [`FencedValue`](crate::FencedValue), and where everybody who
-    /// takes the lock mints one.
+    /// It was created in the step that took the lock, and does not change while the lock is held. It protects only if the
+    /// protected resource refuses lower fences (see [`FencedValue`](crate::FencedValue)), and if every program that takes the
+    /// lock creates a fence.
     #[must_use]
     pub fn fence(&self) -> Fence {
         Fence(self.held.fence)
     }
 
-    /// Tells whether the lock can still be relied on to be nobody else's.
+    /// Says whether the lease is still valid: no other owner can have the lock.
     ///
-    /// Looks at this machine's monotonic clock and asks nobody. Trust ends a tenth of the lease, at least 20 ms,
-    /// before the lease counted from when it was asked for. Once `false` it stays so.
+    /// It reads only the monotonic clock of this machine. Trust ends a tenth of the lease, at least 20 ms, before the lease,
+    /// counted from the request. Once `false`, it stays `false`.
     ///
-    /// It is advice, not a barrier: the process may be paused between this answer and what it does next. Pass
-    /// [`Lease::fence`] to any write that must not come from an old owner.
+    /// This is advice, not a barrier: the process may be paused between this answer and its next action. Pass [`Lease::fence`]
+    /// to any write that must not come from an old owner.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.held.is_valid()
     }
 
-    /// Gives how long the lock can be relied on if nothing is renewed; zero once it is lost.
+    /// Gives how long the lease is valid without a renewal; zero if it is lost.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.held.remaining()
     }
 
-    /// Waits until this lease can no longer be relied on.
+    /// Waits until this lease is lost.
     ///
-    /// Resolves when a renewal is refused or when trust runs out unanswered, whichever is first; never after
+    /// Resolves when a renewal is refused, or when trust ends without an answer, whichever is first; never after
     /// [`Lease::release`].
     ///
     /// # Cancel safety
@@ -139,17 +139,17 @@ impl Lease {
 
     /// Makes the lease last for `lease` from now on, 50 ms to 100 years.
     ///
-    /// A renewed lease gets at least its own length, and returns to it with its next renewal. Where a renewal or another
-    /// extension is under way at the same time, the shorter of the two is believed.
+    /// A renewed lease gets at least its own length, and returns to it with its next renewal. If a renewal or another extension
+    /// runs at the same time, the shorter of the two counts.
     ///
     /// # Errors
     ///
-    /// [`Error::Lost`] if it is lost already, or the store says so now; [`Error::Store`] if the store does not
-    /// answer: the lease may then be longer than it is believed to be, never shorter.
+    /// [`Error::Lost`] if it is lost already, or if the store says so now; [`Error::Store`] if the store does not answer: the
+    /// lease in the store may then be longer than this value assumes, never shorter.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe, with the same doubt about the length.
+    /// Cancel safe, with the same uncertainty about the length.
     pub async fn extend(&self, lease: Duration) -> Result<(), Error> {
         within("a lease", lease, LEAST_LEASE, LONGEST)?;
         if let Some(loss) = self.held.loss() {
@@ -173,27 +173,28 @@ impl Lease {
         }
     }
 
-    /// Gives the lock back and says what became of it.
+    /// Releases the lock and gives the result.
     ///
-    /// While somebody in this process waits for the lock it may pass to them without being free in between, at most
-    /// 8 times in a row, or as [`Builder::passes`](crate::Builder::passes) says. A release without an answer is sent again; the store recognises it.
+    /// If a task of this process waits for the lock, the lock may pass to it without being free in between, at most 8 times in
+    /// a row, or as set with [`Builder::passes`](crate::Builder::passes). A release without an answer is sent again; the store
+    /// recognises it.
     ///
     /// # Errors
     ///
-    /// [`Error::Pending`] if there is no answer in the time one request may take; it goes on in the background.
-    /// [`Error::Store`] where the store refuses, and the lock stays taken until the lease ends, or where an answer
-    /// was lost and it cannot be told any more whether this freed the lock or it had been lost before.
+    /// [`Error::Pending`] if there is no answer within the time of one request; the release continues in the background.
+    /// [`Error::Store`] if the store refuses, and the lock stays taken until the lease ends; or if an answer was lost, and it
+    /// is unknown whether this freed the lock or it had been lost before.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: once this was called the lock is given back, whether or not the answer is waited for.
+    /// Cancel safe: after this call the lock is released, whether or not the caller waits for the answer.
     pub async fn release(mut self) -> Result<Released, Error> {
         self.released = true;
         let entry = self.entry.take();
         self.give_back(entry).await
     }
 
-    /// Gives the lock back for everybody who has a copy.
+    /// Releases the lock for all copies.
     pub(crate) async fn release_for_all(&self) -> Result<Released, Error> {
         self.give_back(self.entry.clone()).await
     }
@@ -207,8 +208,8 @@ impl Lease {
         tokio::time::timeout(patience, release).await.map_err(pending)?
     }
 
-    /// Ends it for everybody who has a copy: it can be relied on no longer and is not renewed. The store has it until it
-    /// is given back, or its lease is over.
+    /// Ends it for all copies: it is not valid and not renewed any more. The lock stays taken until it is released, or its
+    /// lease ends.
     pub(crate) fn end(&self) {
         self.shared.watchdog.rest(&self.held);
         self.held.given_back();
@@ -224,7 +225,7 @@ impl Lease {
         self.held.tell_acquired(waited);
     }
 
-    /// Gives how it ended, if it did, and for how long the store had not answered a renewal by now.
+    /// Gives how it ended, if it did, and for how long the store has not answered a renewal.
     pub(crate) fn ended(&self) -> (Option<Loss>, Duration) {
         (self.held.loss(), self.held.silent())
     }
@@ -237,9 +238,9 @@ impl Lease {
         }
     }
 
-    /// Lets go of the lease without giving the lock back: it stays taken until the lease ends by itself.
+    /// Drops the lease without releasing the lock: it stays taken until the lease ends.
     ///
-    /// It is no longer renewed.
+    /// It is not renewed any more.
     pub fn leak(mut self) {
         self.released = true;
         self.shared.watchdog.leave(&self.held);

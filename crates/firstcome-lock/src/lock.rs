@@ -17,9 +17,9 @@ use crate::owner::Owner;
 use crate::shared::Shared;
 use crate::wait::{self, Until};
 
-/// One lock by its name; nothing is taken until one of its methods is called.
+/// One lock by its name. Nothing is taken until one of its methods is called.
 ///
-/// [`Lock::run`] is the way that stops the work in time; the others leave that to their caller, who has the [`Lease`].
+/// [`Lock::run`] stops the work in time. With the other methods the caller has the [`Lease`] and must stop the work itself.
 ///
 /// Cheap to clone. By default the lease lasts as long as the [`Lease`] lives: it is renewed in the background.
 ///
@@ -46,7 +46,7 @@ use crate::wait::{self, Until};
 pub struct Lock {
     shared: Arc<Shared>,
     ask: Ask,
-    /// How to wait where nobody says when the lock is free; `None` where somebody does.
+    /// How to poll if the store sends no message about releases; `None` if it does.
     poll: Option<Backoff>,
 }
 
@@ -64,14 +64,14 @@ impl Lock {
         &self.ask.keys.name
     }
 
-    /// Takes the lock for a fixed time, 50 ms to 100 years, without renewing it.
+    /// Takes the lock for a fixed time, 50 ms to 100 years, and does not renew it.
     #[must_use]
     pub fn lease(mut self, lease: Duration) -> Self {
         self.ask.options = LeaseOptions { lease, renewed: false, ..self.ask.options };
         self
     }
 
-    /// Takes the lock for `lease` at a time, 50 ms to 100 years, renewed each sixth of it, each tenth where it is
+    /// Takes the lock with a lease of this length, 50 ms to 100 years, that is renewed each sixth of it; each tenth if it is
     /// 3 s or shorter.
     #[must_use]
     pub fn renewed(mut self, lease: Duration) -> Self {
@@ -79,22 +79,22 @@ impl Lock {
         self
     }
 
-    /// Ends each lease of this lock `time` after it was asked for, 50 ms to 100 years, however often it is renewed; by default
-    /// a renewed lease has no end.
+    /// Ends each lease of this lock `time` after its request, 50 ms to 100 years, also if it is renewed. By default a renewed
+    /// lease has no end.
     ///
-    /// It is then lost with [`Loss::HeldTooLong`](crate::Loss::HeldTooLong) and no longer renewed, so that work that hangs
-    /// keeps nobody out for ever. The store has it until it is given back, at the latest until what was renewed last is over.
-    /// An [`Owner`] who takes a lock again that it holds keeps the end it had.
+    /// It is then lost with [`Loss::HeldTooLong`](crate::Loss::HeldTooLong) and not renewed any more, so that hanging work
+    /// does not block others for ever. The lock stays taken until it is released, at the latest until the last renewed lease
+    /// ends. If an [`Owner`] takes a lock again that it already holds, the end does not change.
     #[must_use]
     pub fn hold_at_most(mut self, time: Duration) -> Self {
         self.ask.options.at_most = Some(time);
         self
     }
 
-    /// Takes the lock as `owner`, who may hold it already.
+    /// Takes the lock as `owner`, which may hold it already.
     ///
-    /// Taken again, a fixed lease is replaced by the new one even if that is shorter, as Redisson does; a renewed one
-    /// stays as it is. A token lock, a permit, a reader and a writer know no owners and ignore this.
+    /// If the owner takes it again, a fixed lease is replaced by the new one, even by a shorter one, as in Redisson; a renewed
+    /// lease does not change. Token locks, permits, readers and writers have no owners and ignore this.
     #[must_use]
     pub fn owner(mut self, owner: &Owner) -> Self {
         if self.ask.keys.kind.has_owners() {
@@ -103,7 +103,7 @@ impl Lock {
         self
     }
 
-    /// Sets how to wait for a token lock, for which nobody says when it is free; the other locks ignore this.
+    /// Sets the pauses for polling a token lock, which sends no message when it is free. Other locks ignore this.
     #[must_use]
     pub fn backoff(mut self, backoff: Backoff) -> Self {
         if self.poll.is_some() {
@@ -116,29 +116,29 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] if the store does not answer; where it may have granted the lock all the same, that is
-    /// undone in the background. [`Error::OutOfRange`] for a lease that is too short or too long.
+    /// [`Error::Store`] if the store does not answer. If it may have granted the lock, that is undone in the background.
+    /// [`Error::OutOfRange`] for a lease that is too short or too long.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: whatever the store grants to a call that was dropped is undone.
+    /// Cancel safe: if the store grants the lock to a dropped call, that is undone.
     pub async fn try_lock(&self) -> Result<TryLock, Error> {
         self.check()?;
         self.try_once().await
     }
 
-    /// Waits for the lock for as long as it takes.
+    /// Waits for the lock without a time limit.
     ///
-    /// Somebody who waits in the same process is served in order; between processes there is no order.
+    /// Waiters of the same process get it in order. There is no order between processes.
     ///
     /// # Errors
     ///
-    /// As [`Lock::try_lock`], but a store that does not answer is ridden out for
-    /// [`Builder::ride_out`](crate::Builder::ride_out) first.
+    /// As [`Lock::try_lock`], but the call first retries for [`Builder::ride_out`](crate::Builder::ride_out) if the store does
+    /// not answer.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe, as [`Lock::try_lock`]; the position in the wait queue is given up.
+    /// Cancel safe, as [`Lock::try_lock`]; the position in the wait queue is lost.
     pub async fn lock(&self) -> Result<Lease, Error> {
         self.check()?;
         let mut call = Call::begin(&self.shared);
@@ -152,12 +152,12 @@ impl Lock {
 
     /// Waits for the lock for at most `wait`, up to 100 years; zero is [`Lock::try_lock`].
     ///
-    /// It ends then, whatever the store does; what the store grants later is given back in the background.
+    /// It ends in time, whatever the store does. A lock that the store grants later is released in the background.
     ///
     /// # Errors
     ///
-    /// As [`Lock::lock`]; also where the time is over while the store does not answer, so that nobody knows whether
-    /// somebody else has the lock: [`Error::NoAnswerYet`] where it has not answered at all.
+    /// As [`Lock::lock`]. It is also an error if the time is over while the store does not answer, because it is then unknown
+    /// whether another owner has the lock: [`Error::NoAnswerYet`] if the store has not answered at all.
     ///
     /// # Cancel safety
     ///
@@ -171,14 +171,14 @@ impl Lock {
         self.wait(Until::at(wait), &mut Call::begin(&self.shared)).await
     }
 
-    /// Tells who holds this lock; `None` where it is free.
+    /// Gives the holder of this lock; `None` if it is free.
     ///
-    /// [`Locks::inspect`](crate::Locks::inspect) does so for a lock of which only the name is known. In Redis only this, of a
-    /// [token lock](crate::Locks::token), looks at a string with whatever token in it.
+    /// [`Locks::inspect`](crate::Locks::inspect) needs only the name of a lock. In Redis, only this method of a
+    /// [token lock](crate::Locks::token) accepts a string with any token.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`]; [`Error::Unfit`] for semaphores and read/write locks, which several may have.
+    /// [`Error::Store`]; [`Error::Unfit`] for semaphores and read/write locks, which may have several holders.
     ///
     /// # Cancel safety
     ///
@@ -188,10 +188,10 @@ impl Lock {
         self.shared.backend.inspect(&self.ask.keys).await
     }
 
-    /// Frees this lock whoever holds it; tells whether anybody did. See
+    /// Frees this lock, whoever holds it. Gives whether it was held. See
     /// [`Locks::force_release`](crate::Locks::force_release).
     ///
-    /// In Redis only this, of a [token lock](crate::Locks::token), deletes a string with whatever token in it.
+    /// In Redis, only this method of a [token lock](crate::Locks::token) deletes a string with any token.
     ///
     /// # Errors
     ///

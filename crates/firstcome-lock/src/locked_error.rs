@@ -1,4 +1,4 @@
-//! Why work under a lock did not run, or not to its end.
+//! Errors of work under a lock: it did not run, or not to its end.
 
 use std::time::Duration;
 
@@ -10,18 +10,18 @@ use crate::remaining::Remaining;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockedError {
-    /// Somebody else had the lock for the whole wait; the work did not begin.
+    /// Another owner had the lock for the whole wait; the work did not begin.
     #[error("the lock {name} was somebody else's for all of {waited:?}")]
     #[non_exhaustive]
     Held {
         /// The lock.
         name: String,
-        /// How long it was waited for.
+        /// How long the caller waited.
         waited: Duration,
-        /// How long their lease still runs.
+        /// How long that owner's lease still lasts.
         remaining: Remaining,
     },
-    /// The lock was lost while the work was under way, which was stopped where it stood: what it did before, it did.
+    /// The lock was lost during the work, and the work was stopped; its earlier effects stay.
     #[error("the lock {name} was lost while its work was under way: {loss}")]
     #[non_exhaustive]
     Lost {
@@ -30,13 +30,13 @@ pub enum LockedError {
         /// How it was lost.
         loss: Loss,
     },
-    /// The lock could not be asked for; the work did not begin.
+    /// The lock could not be requested; the work did not begin.
     #[error(transparent)]
     Error(#[from] Error),
 }
 
 impl LockedError {
-    /// Gives advice on what to do, where there is some.
+    /// Gives advice on what to do, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

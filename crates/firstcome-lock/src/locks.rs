@@ -1,4 +1,4 @@
-//! A client of a store: it makes locks, owners and guards.
+//! A client of a store: it creates locks, owners and guarded values.
 
 use std::sync::Arc;
 
@@ -12,14 +12,14 @@ use crate::lock::Lock;
 use crate::owner::Owner;
 use crate::shared::Shared;
 
-/// A client: one identity, one connection for requests, one for messages, one timer that renews.
+/// A client: one identity, one connection for requests, one for messages, and one timer for renewals.
 ///
 /// Cheap to clone; all clones are the same client.
 ///
-/// Must be made inside a tokio runtime, whose tasks hold its connections and renew its locks. It can be used from other
-/// runtimes as long as that one lasts. When that one ends, so does the client: leases are renewed no more and are lost with
-/// [`Loss::RanOut`](crate::Loss::RanOut), calls fail with [`Error::RuntimeEnded`]. So a client in a `static` belongs into a
-/// runtime that lasts as long as the process; with a runtime for each test (`#[tokio::test]`), each needs a client of its own.
+/// Create it inside a tokio runtime: tasks of this runtime hold its connections and renew its locks. Other runtimes can use
+/// it as long as this one lasts. When this runtime ends, the client ends too: leases are not renewed any more and are lost with
+/// [`Loss::RanOut`](crate::Loss::RanOut), and calls fail with [`Error::RuntimeEnded`]. So create a client in a `static` in a
+/// runtime that lasts as long as the process. If each test has its own runtime (`#[tokio::test]`), each needs its own client.
 ///
 /// # Examples
 ///
@@ -72,7 +72,7 @@ impl Locks {
 
     /// Gives the token lock of this name: a string key as set by `SET NX PX`, as many languages use it.
     ///
-    /// Nobody says when it is free, so those who wait ask again, see [`Lock::backoff`].
+    /// It sends no message when it is free, so waiters poll: see [`Lock::backoff`].
     ///
     /// # Errors
     ///
@@ -81,15 +81,15 @@ impl Locks {
         Lock::new(&self.shared, Kind::Token, name)
     }
 
-    /// Gives the semaphore of this name, of which `permits` may be had together, 1 to 1,000: each is a [`Lease`](crate::Lease).
+    /// Gives the semaphore of this name with `permits` permits, 1 to 1,000: each permit is a [`Lease`](crate::Lease).
     ///
-    /// A client that thinks of a smaller number waits until fewer are out; one that thinks of a larger one may take more.
-    /// The fence of a permit tells in which order they were given; as several have one at a time, it is no use to a
-    /// [`FencedValue`]. Semaphores are kept in databases only.
+    /// All clients should use the same number: one with a smaller number waits until fewer permits are taken, and one with a
+    /// larger number may take more. The fence of a permit shows the order in which permits were given. A [`FencedValue`]
+    /// cannot use it, because there are several holders. Semaphores exist in databases only.
     ///
     /// # Errors
     ///
-    /// As [`Locks::mutex`], and [`Error::Unfit`] for a number that is not possible, or where the store has none.
+    /// As [`Locks::mutex`], and [`Error::Unfit`] for an impossible number, or if the store has no semaphores.
     #[cfg(feature = "permits")]
     pub fn semaphore(&self, name: &str, permits: u32) -> Result<Lock, Error> {
         if !(1..=MOST_PERMITS).contains(&permits) {
@@ -102,23 +102,23 @@ impl Locks {
         self.permit(Kind::Semaphore { permits }, name)
     }
 
-    /// Gives the place of a reader in the read/write lock of this name: up to 1,000 read together while nobody writes.
+    /// Gives the read lock of this name: up to 1,000 readers at the same time, if there is no writer.
     ///
-    /// Nobody who waits to write keeps readers out, so where they overlap without end, a writer waits without end; within a
-    /// process it is served in its turn. A reader that asks to write waits for itself. Read/write locks are kept in
-    /// databases only.
+    /// A waiting writer does not stop new readers. If readers overlap without end, a writer of another process waits without
+    /// end; in its own process it gets its turn. A reader that asks for the write lock waits for itself. Read/write locks
+    /// exist in databases only.
     ///
     /// # Errors
     ///
-    /// As [`Locks::mutex`], and [`Error::Unfit`] where the store has none.
+    /// As [`Locks::mutex`], and [`Error::Unfit`] if the store has no read/write locks.
     #[cfg(feature = "permits")]
     pub fn read(&self, name: &str) -> Result<Lock, Error> {
         self.permit(Kind::Read, name)
     }
 
-    /// Gives the place of the writer in the read/write lock of this name, who is alone: see [`Locks::read`].
+    /// Gives the write lock of this name, for one writer alone: see [`Locks::read`].
     ///
-    /// Its fence is higher than that of every reader and writer before.
+    /// Its fence is higher than that of every earlier reader and writer.
     ///
     /// # Errors
     ///
@@ -140,7 +140,7 @@ impl Locks {
         Lock::new(&self.shared, kind, name)
     }
 
-    /// Makes a new owner, who may hold the same lock several times.
+    /// Creates a new owner, which may hold the same lock several times.
     #[must_use]
     pub fn owner(&self) -> Owner {
         Owner::new(&self.shared.client, self.shared.fresh_owner())
@@ -156,14 +156,14 @@ impl Locks {
         Ok(FencedValue::new(&self.shared, key))
     }
 
-    /// Tells who holds the lock of this name, plain or fenced, or a token lock of this library; `None` where it is free.
+    /// Gives the holder of the lock of this name: plain, fenced, or a token lock of this library; `None` if it is free.
     ///
-    /// Token locks of others are asked for with [`Lock::inspect`].
+    /// For token locks of other libraries use [`Lock::inspect`].
     ///
     /// # Errors
     ///
-    /// [`Error::Name`], [`Error::Store`]; there [`WrongKind`](crate::StoreError::WrongKind) for a key in Redis
-    /// that is no lock.
+    /// [`Error::Name`], [`Error::Store`]; [`WrongKind`](crate::StoreError::WrongKind) in it for a key in Redis that is no
+    /// lock.
     ///
     /// # Cancel safety
     ///
@@ -172,13 +172,11 @@ impl Locks {
         self.shared.backend.inspect(&Keys::new(Kind::Plain, name)?).await
     }
 
-    /// Frees the lock of this name whoever holds it, plain or fenced, or a token lock of this library; tells whether
-    /// anybody did.
+    /// Frees the lock of this name, whoever holds it: plain, fenced, or a token lock of this library. Gives whether it was held.
     ///
-    /// A key in Redis that is no lock is left alone. Token locks of others are freed with [`Lock::force_release`].
-    /// Its holder learns of it at its next renewal at the latest, with [`Loss::Taken`](crate::Loss::Taken); one with a
-    /// fixed lease does not learn of it before that is used up. So this can make two of them: it is for operators
-    /// who know that the holder is gone.
+    /// A key in Redis that is no lock is not changed. For token locks of other libraries use [`Lock::force_release`]. The
+    /// holder gets [`Loss::Taken`](crate::Loss::Taken) at its next renewal at the latest; with a fixed lease not before its
+    /// end. So there may be two owners: use this only if you know that the holder is gone.
     ///
     /// # Errors
     ///
@@ -191,9 +189,9 @@ impl Locks {
         self.shared.backend.force(&Keys::new(Kind::Plain, name)?).await
     }
 
-    /// Lists the locks that are held, with who holds them, by name; `None` where the store keeps no list.
+    /// Lists the held locks with their holders, by name; `None` if the store has no list.
     ///
-    /// A database does. A name longer than 190 bytes is listed shortened, with its SHA-256.
+    /// A database has one. A name longer than 190 bytes is shortened, with its SHA-256.
     ///
     /// # Errors
     ///
@@ -214,23 +212,22 @@ impl Locks {
         Keys::new(Kind::Plain, name).map_or(0, |keys| self.shared.local_waiters.count(&keys.queue))
     }
 
-    /// Tells whether whoever waits here asks again and again, because nobody says when a lock is free.
+    /// Says whether waiters poll, because the store sends no message when a lock is free.
     #[must_use]
     pub fn polls(&self) -> bool {
         self.shared.backend.polls()
     }
 
-    /// Gives back everything this client holds and ends it, for all clones.
+    /// Releases everything that this client holds, and ends the client, for all clones.
     ///
-    /// Those who wait get [`Error::Closed`], leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their
-    /// locks are given back, and what is under way or goes on in the background is waited for, but not longer than two
-    /// requests may take: what a store that does not answer still has then ends with its lease. This is the only
-    /// promise of a clean end: a client that is merely dropped finishes in the background, as long as the runtime
-    /// lasts.
+    /// Waiters get [`Error::Closed`]. Leases are lost with [`Loss::Closed`](crate::Loss::Closed) before their locks are
+    /// released. Open requests and background work are awaited, but not longer than the time of two requests. If the store does
+    /// not answer, the remaining locks end with their leases. Only this promises a clean end: a client that is just dropped
+    /// finishes in the background, as long as the runtime lasts.
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the end goes on, but nobody waits for it.
+    /// Not cancel safe: the client still ends, but nothing waits for it.
     pub async fn close(&self) {
         self.shared.close().await;
     }

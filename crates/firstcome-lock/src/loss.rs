@@ -1,24 +1,23 @@
 //! How a lease was lost.
 
-/// Why a lease can no longer be relied on.
+/// Why a lease is not valid any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Loss {
-    /// The store said that the lock is not this owner's any more: the lease ended there, an operator freed the
-    /// lock, or the store lost it.
+    /// The store says that the lock does not belong to this owner any more: the lease ended there, an operator freed the lock,
+    /// or the store lost it.
     #[error("the store says that it belongs to nobody or to somebody else")]
     Taken,
-    /// The lease is about to end, and no renewal was confirmed: a fixed lease was used up, or the store did not
-    /// answer in time.
+    /// The lease is about to end, and no renewal was confirmed: a fixed lease ended, or the store did not answer in time.
     #[error("it ran out without a confirmed renewal")]
     RanOut,
-    /// It was held for as long as [`Lock::hold_at_most`](crate::Lock::hold_at_most) allows.
+    /// It was held for the time of [`Lock::hold_at_most`](crate::Lock::hold_at_most).
     #[error("it was held for as long as it may be")]
     HeldTooLong,
-    /// It was given back: a candidate resigned or was dropped, or its work ended, while somebody had a copy of its term.
+    /// It was released: a candidate resigned or was dropped, or its work ended, while a copy of its term existed.
     #[error("it was given back")]
     GivenBack,
-    /// The client that held it was closed.
+    /// Its client was closed.
     #[error("its client was closed")]
     Closed,
 }

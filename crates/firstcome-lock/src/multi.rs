@@ -23,21 +23,21 @@ use crate::run::Finished;
 use crate::shared::Shared;
 use crate::wait::Until;
 
-/// The most names that are taken together: each costs a key at the store and a place in each renewal.
+/// The most names that are taken together: each costs a key in the store and an item in each renewal.
 const MOST_NAMES: usize = 64;
 
 impl Locks {
-    /// Gives the locks of these names as one, 1 to 64 of them, which are taken together or not at all: each is the same lock
-    /// as [`Locks::mutex`] of its name.
+    /// Gives the locks of these names as one, 1 to 64 of them; they are taken together, or none of them is. Each is the same
+    /// lock as [`Locks::mutex`] of its name.
     ///
-    /// On Redis and Valkey they are taken in one step, by one script. In a database and in memory they are taken one after
-    /// the other, sorted by name, and given back as soon as somebody else has one of them: there, for a moment, another may
-    /// find a lock taken that nobody gets. In both cases nothing is held while it waits, so callers whose names overlap never
-    /// wait for each other in a circle, in whatever order they name them.
+    /// On Redis and Valkey they are taken in one step, by one script. In a database and in memory they are taken one after the
+    /// other, sorted by name, and released if another owner has one of them: there, for a moment, another caller may find a
+    /// lock taken that nobody gets. In both cases a waiting caller holds nothing, so callers with the same names never wait for
+    /// each other in a circle, in any order of names.
     ///
     /// # Errors
     ///
-    /// [`Error::Unfit`] for no names, more than 64, or one that stands there twice; [`Error::Name`] as [`Locks::mutex`].
+    /// [`Error::Unfit`] for no names, more than 64, or a repeated name; [`Error::Name`] as [`Locks::mutex`].
     ///
     /// # Examples
     ///
@@ -56,7 +56,8 @@ impl Locks {
     }
 }
 
-/// Several locks that are taken together or not at all: see [`Locks::all`]. Nothing is taken until one of its methods is called.
+/// Several locks that are taken together, or none of them: see [`Locks::all`]. Nothing is taken until one of its methods is
+/// called.
 ///
 /// Cheap to clone. By default they are held as long as the [`MultiLease`] lives: they are renewed in the background.
 #[derive(Debug, Clone)]
@@ -96,21 +97,19 @@ impl MultiLock {
         self.asks.iter().map(|ask| ask.keys.name.as_str())
     }
 
-    /// Takes the locks for a fixed time, 50 ms to 100 years, without renewing them.
+    /// Takes the locks for a fixed time, 50 ms to 100 years, and does not renew them.
     #[must_use]
     pub fn lease(self, lease: Duration) -> Self {
         self.with(|options| LeaseOptions { lease, renewed: false, ..options })
     }
 
-    /// Takes the locks for `lease` at a time, 50 ms to 100 years, renewed as those of
-    /// [`Lock::renewed`](crate::Lock::renewed).
+    /// Takes the locks with a lease of this length, 50 ms to 100 years, renewed as in [`Lock::renewed`](crate::Lock::renewed).
     #[must_use]
     pub fn renewed(self, lease: Duration) -> Self {
         self.with(|options| LeaseOptions { lease, renewed: true, ..options })
     }
 
-    /// Ends each lease `time` after it was asked for, 50 ms to 100 years, as
-    /// [`Lock::hold_at_most`](crate::Lock::hold_at_most).
+    /// Ends each lease `time` after its request, 50 ms to 100 years, as [`Lock::hold_at_most`](crate::Lock::hold_at_most).
     #[must_use]
     pub fn hold_at_most(self, time: Duration) -> Self {
         self.with(|options| LeaseOptions { at_most: Some(time), ..options })
@@ -125,16 +124,16 @@ impl MultiLock {
 
     /// Tries once to take all of the locks.
     ///
-    /// [`TryLock::Held`] names the first of them that somebody else had, and says that none of them is held by this.
+    /// [`TryLock::Held`] names the first lock that another owner had; this call then holds none of them.
     ///
     /// # Errors
     ///
-    /// As [`Lock::try_lock`](crate::Lock::try_lock), also if only one of them could not be asked for: what was taken by then is
-    /// given back in the background.
+    /// As [`Lock::try_lock`](crate::Lock::try_lock), also if only one lock could not be requested: locks taken by then are
+    /// released in the background.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: whatever the store grants to a call that was dropped is given back in the background.
+    /// Cancel safe: if the store grants locks to a dropped call, they are released in the background.
     pub async fn try_lock(&self) -> Result<TryLock<MultiLease>, Error> {
         self.check()?;
         let call = Call::begin(&self.shared);
@@ -142,10 +141,10 @@ impl MultiLock {
         Ok(tried.map(|leases| had(&call, leases)))
     }
 
-    /// Waits until all of the locks can be had together.
+    /// Waits until all of the locks can be taken together.
     ///
-    /// Between those who wait there is no order, neither in a process nor between processes, and who waits for one of
-    /// the locks alone has a better chance.
+    /// There is no order between waiters, neither in a process nor between processes. A waiter for only one of the locks has a
+    /// better chance.
     ///
     /// # Errors
     ///
@@ -165,7 +164,7 @@ impl MultiLock {
         }
     }
 
-    /// Waits for at most `wait`, up to 100 years, until all of the locks can be had together; zero is
+    /// Waits for at most `wait`, up to 100 years, until all of the locks can be taken together; zero is
     /// [`MultiLock::try_lock`].
     ///
     /// # Errors
@@ -186,8 +185,8 @@ impl MultiLock {
         Ok(waited.map(|leases| had(&call, leases)))
     }
 
-    /// Waits for the locks, runs `work`, and gives them back: as [`Lock::run`](crate::Lock::run), where the loss of one lock
-    /// stops the work.
+    /// Waits for the locks, runs `work`, and releases them: as [`Lock::run`](crate::Lock::run); the loss of one lock stops the
+    /// work.
     ///
     /// # Errors
     ///
@@ -207,7 +206,7 @@ impl MultiLock {
     ///
     /// # Errors
     ///
-    /// As [`MultiLock::run`], and [`LockedError::Held`] with the name of one that somebody else had.
+    /// As [`MultiLock::run`], and [`LockedError::Held`] with the name of a lock that another owner had.
     ///
     /// # Cancel safety
     ///
@@ -230,7 +229,7 @@ impl MultiLock {
     }
 }
 
-/// Tells that a caller has these locks, and gives them to it.
+/// Reports that a caller has these locks, and gives them to it.
 fn had(call: &Call<'_>, leases: Vec<Lease>) -> MultiLease {
     leases.iter().for_each(|lease| call.has(lease));
     MultiLease::new(leases)

@@ -1,4 +1,4 @@
-//! Owners, who may hold the same lock several times.
+//! Owners, which may hold the same lock several times.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,11 +11,11 @@ use crate::held_lock::HeldLock;
 use crate::keys::Keys;
 use crate::loss::Loss;
 
-/// Somebody who may hold the same lock several times.
+/// An owner that may hold the same lock several times.
 ///
-/// Made by [`Locks::owner`](crate::Locks::owner) and given to [`Lock::owner`](crate::Lock::owner). Every lease taken
-/// with it must be released before the lock is free. Without an owner of its own each acquire is somebody new, so a
-/// task that takes a lock it already holds waits for itself.
+/// Create it with [`Locks::owner`](crate::Locks::owner) and pass it to [`Lock::owner`](crate::Lock::owner). Every lease taken
+/// with it must be released before the lock is free. Without an `Owner` each acquire is a new owner, so a task that takes a
+/// lock which it already holds waits for itself.
 ///
 /// # Examples
 ///
@@ -64,7 +64,7 @@ impl Entries {
     }
 }
 
-/// Tells whether the lock of this entry is held, as far as is known, or is being asked for.
+/// Says whether the lock of this entry is held, as far as is known, or is being requested.
 fn may_hold(entry: &SharedEntry) -> bool {
     match entry.try_lock() {
         Ok(entry) => entry.held.as_ref().is_some_and(|held| held.is_valid()),
@@ -87,13 +87,13 @@ impl Owner {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Gives the owner as it stands in the store: the client's id, a colon, a number.
+    /// Gives the owner as stored: the client's id, a colon, a number.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.inner.id
     }
 
-    /// Tells whether this owner holds the lock, as far as is known, or has a request for it under way.
+    /// Says whether this owner holds the lock, as far as is known, or has an open request for it.
     pub(crate) fn may_hold(&self, keys: &Keys) -> bool {
         let entries = self.inner.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.by_name.get(&keys.name).is_some_and(may_hold)

@@ -1,24 +1,24 @@
-//! What became of a lease that was given back.
+//! The result of a release.
 
-/// What became of a lease that was given back.
+/// The result of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Released {
-    /// The lock is free, or has passed to the next waiter, and nobody else had it before that.
+    /// The lock is free, or has passed to the next waiter, and no other owner had it before.
     ///
-    /// So it is also where trust had run out, but the store still had the lock for its owner.
+    /// This is also the answer if trust had ended, but the store still had the lock for its owner.
     Free,
     /// The same [`Owner`](crate::Owner) still holds it this many times.
     StillHeld {
         /// How many times.
         holds: u64,
     },
-    /// The store says that it was this owner's no more, or it was lost by the closing of its client: somebody else may
-    /// have had the lock meanwhile.
+    /// The store says that the lock did not belong to this owner any more, or the client was closed: another owner may have had
+    /// the lock meanwhile.
     ///
-    /// A store that lost everything between a release and its repetition, after an answer that was lost, says so
-    /// too, though the release had freed the lock; so does one asked about an [`Owner`](crate::Owner)'s lease whose
-    /// trust had run out, though the store still had it.
+    /// There are two other cases. The answer to a release was lost, and the store lost all its data before the release was
+    /// repeated, although the first release had freed the lock. Or it is the lease of an [`Owner`](crate::Owner) whose trust
+    /// had ended, although the store still had it.
     AlreadyLost,
 }
 

@@ -1,15 +1,15 @@
-//! How long somebody else still has a lock.
+//! How long another owner still has a lock.
 
 use std::time::Duration;
 
-/// How long the lease of whoever has a lock still ran when the store answered; it may be renewed after that.
+/// How long the lease of the current owner still lasted when the store answered; it may be renewed after that.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remaining {
-    /// So long, if it is not renewed.
+    /// At most this time, if it is not renewed.
     AtMost(Duration),
-    /// Without an end: somebody has to give it back or to free it.
+    /// Without an end: its owner must release it, or an operator must free it.
     Endless,
-    /// The store was not asked: whoever waited stood behind others of this process all the time.
+    /// The store was not asked: the caller was behind other waiters of this process all the time.
     Unknown,
 }
 

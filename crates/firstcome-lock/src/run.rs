@@ -8,32 +8,32 @@ use crate::lock::Lock;
 use crate::locked_error::LockedError;
 use crate::released::Released;
 
-/// Work that ran under a lock to its end.
+/// The output of work that ran under a lock to its end.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Finished<T> {
-    /// What the work gave.
+    /// The output of the work.
     pub output: T,
-    /// What became of the lock: see [`Lease::release`]. [`Released::AlreadyLost`] says that somebody else may have had it
-    /// before the work was done, an error that it may still be taken.
+    /// The result of the release: see [`Lease::release`]. [`Released::AlreadyLost`] means that another owner may have had the
+    /// lock before the work was done; an error means that the lock may still be taken.
     pub released: Result<Released, Error>,
 }
 
 impl Lock {
-    /// Waits for the lock, runs `work`, and gives the lock back.
+    /// Waits for the lock, runs `work`, and releases the lock.
     ///
-    /// The work is dropped where it stands as soon as the lock cannot be relied on any more. It is given the
-    /// [`Lease`] for its [`fence`](Lease::fence), which belongs into each write that must not come from an old owner: a
-    /// process that is paused in the middle of a step cannot be stopped there.
+    /// If the lock is lost, the work is dropped at its next await. It gets the [`Lease`] for its [`fence`](Lease::fence): pass
+    /// the fence to each write that must not come from an old owner, because a process that is paused in the middle of a step
+    /// cannot be stopped there.
     ///
     /// # Errors
     ///
-    /// [`LockedError::Error`] if the lock could not be asked for, as for [`Lock::lock`]; [`LockedError::Lost`] if it was
-    /// lost before the work was done. Where giving it back fails the work was done: see [`Finished::released`].
+    /// [`LockedError::Error`] if the lock could not be requested, as for [`Lock::lock`]; [`LockedError::Lost`] if it was lost
+    /// before the work was done. If only the release fails, the work was done: see [`Finished::released`].
     ///
     /// # Cancel safety
     ///
-    /// Dropping this drops the work where it stands, and gives the lock back in the background, as does a panic in the work.
+    /// Dropping this drops the work at its current await, and releases the lock in the background; so does a panic in the work.
     ///
     /// # Examples
     ///
@@ -58,7 +58,7 @@ impl Lock {
     ///
     /// # Errors
     ///
-    /// As [`Lock::run`], and [`LockedError::Held`] if somebody else had the lock for the whole wait.
+    /// As [`Lock::run`], and [`LockedError::Held`] if another owner had the lock for the whole wait.
     ///
     /// # Cancel safety
     ///

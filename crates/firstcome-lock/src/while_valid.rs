@@ -6,20 +6,19 @@ use crate::lease::Lease;
 use crate::loss::Loss;
 
 impl Lease {
-    /// Runs `work` for as long as this lease can be relied on, and drops it where it stands after that.
+    /// Runs `work` as long as this lease is valid, and then drops it.
     ///
-    /// The clock is looked at before every step of the work, so that after a pause of the process it takes no step with a
-    /// lease that is over. What the work does between two awaits is not interrupted: pass [`Lease::fence`] to any write
-    /// that must not come from an old owner. [`Lock::run`](crate::Lock::run) takes the lock and gives it back, too.
+    /// The clock is checked before every step of the work, so after a pause of the process there is no step with an ended lease.
+    /// The work is not interrupted between two awaits: pass [`Lease::fence`] to any write that must not come from an old owner.
+    /// [`Lock::run`](crate::Lock::run) also takes the lock and releases it.
     ///
     /// # Errors
     ///
-    /// How the lease was lost, if the work was not ready before that. What it had done by then, it did; what it has
-    /// spawned goes on.
+    /// How the lease was lost, if the work was not ready before. Its earlier effects stay; tasks that it spawned continue.
     ///
     /// # Cancel safety
     ///
-    /// Dropping this drops the work where it stands. The lease stays.
+    /// Dropping this drops the work at its current await. The lease stays.
     ///
     /// # Examples
     ///
@@ -42,7 +41,7 @@ impl Lease {
     }
 }
 
-/// Polls `work` while it `is_valid`, and drops it where it stands after that.
+/// Polls `work` while it `is_valid`, and then drops it.
 pub(crate) async fn run_while<T, L: Future<Output = Loss>>(
     is_valid: impl Fn() -> bool,
     lost: impl Fn() -> L,

@@ -1,4 +1,4 @@
-//! How a candidate stands: whether it leads, and when it was last in touch with the store.
+//! The state of a candidate: whether it leads, and when the store last answered.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -9,7 +9,7 @@ use crate::events::Events;
 use crate::fence::Fence;
 use crate::lease::Lease;
 
-/// How a candidate stands.
+/// The state of a candidate.
 #[derive(Debug, Default)]
 pub(super) struct Standing {
     /// How many calls stand for election.
@@ -28,7 +28,7 @@ impl Candidacy {
         Self(Arc::clone(standing))
     }
 
-    /// Notes that it leads with this lease.
+    /// Records that it leads with this lease.
     pub(super) fn leads(&self, lease: Weak<Lease>) {
         *self.0.term.lock().unwrap_or_else(PoisonError::into_inner) = lease;
     }
@@ -52,40 +52,39 @@ impl Standing {
 }
 
 impl Election {
-    /// Gives the number of the term in which this candidate leads, for as long as its lease can be relied on; `None` where it
-    /// does not lead.
+    /// Gives the number of the term in which this candidate leads, while its lease is valid; `None` if it does not lead.
     ///
-    /// Asks nobody. Who leads where it is another one, [`Election::watch`] tells.
+    /// It sends no request. [`Election::watch`] gives the leader if it is another candidate.
     #[must_use]
     pub fn term(&self) -> Option<Fence> {
         self.standing.term()
     }
 
-    /// Gives how long ago the store last answered this candidate's client, with a refusal too; of a client that was never
-    /// answered since it was made, how long ago that was.
+    /// Gives the time since the last answer of the store to this candidate's client, also with a refusal. Without any answer, it
+    /// is the time since the client was created.
     ///
-    /// A leader asks each sixth of its lease, a tenth where that is 3 s or shorter. A follower asks when the leader's lease
-    /// should have ended, so about once in a lease, and hears by message of what is sooner; whoever has a
-    /// [`Watch`](crate::Watch) asks as often, at least each 30 s. Every other request of the client counts as well.
+    /// A leader sends a request each sixth of its lease; each tenth if it is 3 s or shorter. A follower sends one when the
+    /// leader's lease should have ended, about once per lease; messages report earlier changes. A [`Watch`](crate::Watch) sends
+    /// requests as often, at least every 30 s. Every other request of the client counts too.
     #[must_use]
     pub fn contact(&self) -> Duration {
         self.locks.shared().backend.contact().ago()
     }
 
-    /// Gives for how long the store has not answered what this candidate's client asked; zero while it answers, and while
-    /// nothing is asked.
+    /// Gives for how long the store has not answered requests of this candidate's client; zero while it answers, and while there
+    /// is no request.
     #[must_use]
     pub fn silent(&self) -> Duration {
         self.locks.shared().backend.contact().silent()
     }
 
-    /// Tells whether this candidate does its part: it leads with a lease that can be relied on, or it stands for election and
-    /// the store answered at most `tolerance` ago, see [`Election::contact`].
+    /// Says whether this candidate is healthy: it leads with a valid lease, or it stands for election and the store answered at
+    /// most `tolerance` ago (see [`Election::contact`]).
     ///
-    /// For a probe of the process. A follower asks about once in a lease, so the tolerance is best two leases or more. `false`
-    /// where neither [`Election::run`] nor [`Election::every`] is under way. A store that answers with a refusal is in
-    /// contact all the same: [`Election::trouble`] says what it refuses. One that is not
-    /// [eligible](Election::set_eligible) asks nothing by itself, and needs a [`Watch`](crate::Watch).
+    /// Use it for a health probe of the process. A follower sends about one request per lease, so the tolerance should be two
+    /// leases or more. `false` if neither [`Election::run`] nor [`Election::every`] is running. A refusal of the store counts as
+    /// an answer: see [`Election::trouble`]. A candidate that is not [eligible](Election::set_eligible) sends no requests by
+    /// itself, and needs a [`Watch`](crate::Watch).
     ///
     /// # Examples
     ///
@@ -107,12 +106,12 @@ impl Election {
         self.term().is_some() || self.standing.stands() && self.contact() <= tolerance
     }
 
-    /// Gives what happens from now on to this candidate's lock and terms, and to the store of its client: what
-    /// [`Locks::events`](crate::Locks::events) gives of the name of this election.
+    /// Gives the events of this candidate's lock and terms, and of the store of its client, from now on: the events of
+    /// [`Locks::events`](crate::Locks::events) with the name of this election.
     ///
     /// # Examples
     ///
-    /// What is to be done when a term is won or lost, beside the work:
+    /// Actions when a term is won or lost, next to the work:
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]

@@ -1,12 +1,12 @@
-//! Who leads.
+//! The current leader.
 
 use crate::fence::Fence;
 
-/// Who leads.
+/// The current leader.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Leader {
-    /// The node's id.
+    /// The id of the node.
     pub node: String,
     /// The number of its term.
     pub term: Fence,

@@ -1,4 +1,4 @@
-//! One stretch of leading.
+//! One term of a leader.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Weak};
@@ -12,22 +12,21 @@ use crate::lease::Lease;
 use crate::loss::Loss;
 use crate::released::Released;
 
-/// One stretch of leading, given to the work.
+/// One term of a leader, given to the work.
 ///
-/// Cheap to clone, for tasks that the work starts: they stop when [`Term::ended`] resolves, or [`Term::is_valid`] is
-/// false, and drop their copy then. A copy that stays renews nothing; it can only delay the next leader until what is left
-/// of the lease is over.
+/// Cheap to clone, for tasks that the work starts: they should stop and drop their copy when [`Term::ended`] resolves, or when
+/// [`Term::is_valid`] is false. A copy that is kept renews nothing; it can only delay the next leader until the lease ends.
 #[derive(Debug, Clone)]
 pub struct Term {
     lease: Arc<Lease>,
     node: String,
-    /// Closes the other end when the last copy is dropped.
+    /// Closes the channel when the last copy is dropped.
     #[expect(dead_code, reason = "it is dropped, and nothing is ever sent")]
     copy: mpsc::Sender<Infallible>,
 }
 
 impl Term {
-    /// Gives the number of this term: higher than that of every term before.
+    /// Gives the number of this term: higher than that of every earlier term.
     #[must_use]
     pub fn fence(&self) -> Fence {
         self.lease.fence()
@@ -44,15 +43,15 @@ impl Term {
         &self.lease
     }
 
-    /// Tells whether the term can still be relied on; see [`Lease::is_valid`].
+    /// Says whether the term is still valid; see [`Lease::is_valid`].
     ///
-    /// False for every copy from when the term is over, however it ended.
+    /// False for every copy after the term is over, for any reason.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.lease.is_valid()
     }
 
-    /// Waits until the term is over, and gives why: it was lost, or the candidate resigned, was dropped or is done
+    /// Waits until the term is over, and gives the reason: it was lost, or the candidate resigned, was dropped or is done
     /// ([`Loss::GivenBack`]).
     ///
     /// It resolves before another candidate can lead.
@@ -65,7 +64,7 @@ impl Term {
     }
 }
 
-/// The term of the candidate that leads; it ends for everybody who has a copy when this is dropped.
+/// The term of the leading candidate; dropping this ends all copies.
 #[derive(Debug)]
 pub(super) struct CurrentTerm {
     term: Term,
@@ -74,7 +73,7 @@ pub(super) struct CurrentTerm {
     copies: mpsc::Receiver<Infallible>,
 }
 
-/// Ends the term when it is dropped, and tells that; the last copy then gives the lock back.
+/// Ends the term when it is dropped, and reports that; the last copy then releases the lock.
 #[derive(Debug)]
 struct End {
     lease: Arc<Lease>,
@@ -113,13 +112,13 @@ impl CurrentTerm {
         &self.term
     }
 
-    /// Gives the lease, for as long as somebody has it.
+    /// Gives the lease, as long as it exists.
     pub(super) fn lease(&self) -> Weak<Lease> {
         Arc::downgrade(&self.end.lease)
     }
 
-    /// Ends the term and gives the lock back: at once where the work is `done`, otherwise when nobody has a copy of the term
-    /// any more, and at the latest when the lease is over.
+    /// Ends the term and releases the lock: at once if the work is `done`, otherwise when there is no copy of the term any more,
+    /// and at the latest when the lease ends.
     pub(super) async fn end(self, done: bool) -> Result<Released, Error> {
         let Self { term, end, mut copies } = self;
         let lease = Arc::clone(&end.lease);

@@ -1,4 +1,4 @@
-//! Watching who leads.
+//! Following the current leader.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::signal::Signal;
 use crate::subscriber::Subscriber;
 use firstcome_store::client::pause;
 
-/// The longest time between two looks.
+/// The longest time between two requests.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Who leads, kept up to date; stops when it is dropped.
+/// The current leader, kept up to date; stops when it is dropped.
 #[derive(Debug)]
 pub struct Watch {
     leaders: watch::Receiver<Option<Leader>>,
@@ -42,7 +42,7 @@ impl Watch {
         Ok(Self { leaders, task })
     }
 
-    /// Gives who leads as far as is known; `None` where nobody does.
+    /// Gives the last known leader; `None` if there is none.
     ///
     /// It may be out of date by the time it is read.
     #[must_use]
@@ -50,9 +50,9 @@ impl Watch {
         self.leaders.borrow().clone()
     }
 
-    /// Waits until somebody else leads, or nobody, and gives who.
+    /// Waits until the leader changes, and gives the new one, or `None`.
     ///
-    /// Changes in quick succession are seen as one.
+    /// Fast changes may be seen as one.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Watch {
         Ok(self.leaders.borrow_and_update().clone())
     }
 
-    /// Waits until `wanted` is true of who leads, and gives who.
+    /// Waits until `wanted` is true for the leader, and gives it.
     ///
     /// # Errors
     ///

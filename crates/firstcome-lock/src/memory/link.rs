@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 use tokio::sync::watch;
 
-/// The way between one client and a [`Memory`](crate::Memory), which a test can stall, open and cut.
+/// The link between a client and a [`Memory`](crate::Memory), which a test can stall, open and cut.
 ///
-/// It is for the tests of what a holder does that loses its store: its lease is lost when trust runs out, and somebody
-/// else gets the lock when the lease has ended there. Clones are the same way, and any number of clients may share it.
+/// Use it to test a holder that loses its store: its lease is lost when trust ends, and another owner gets the lock when the
+/// lease has ended in the store. Clones are the same link, and any number of clients may share it.
 ///
 /// # Examples
 ///
@@ -30,7 +30,7 @@ use tokio::sync::watch;
 #[derive(Debug, Clone)]
 pub struct MemoryLink {
     state: Arc<watch::Sender<LinkState>>,
-    /// With which error the store refuses changes.
+    /// The error with which the store refuses changes.
     refusal: Arc<Mutex<Option<Arc<str>>>>,
 }
 
@@ -44,41 +44,40 @@ enum LinkState {
 }
 
 impl MemoryLink {
-    /// Makes a way that is open.
+    /// Creates an open link.
     #[must_use]
     pub fn new() -> Self {
         Self { state: Arc::new(watch::Sender::new(LinkState::Open)), refusal: Arc::default() }
     }
 
-    /// Makes everything wait that is on its way: calls, their answers, and the messages that somebody subscribed to.
+    /// Stalls everything: calls, their answers, and messages of subscriptions.
     ///
-    /// A call whose caller gives up waiting while the way is stalled never arrives.
+    /// If the caller of a stalled call gives up, the call never arrives.
     pub fn stall(&self) {
         self.become_unless_cut(LinkState::Stalled);
     }
 
-    /// Makes answers wait, and the messages that somebody subscribed to: calls arrive and happen.
+    /// Stalls answers and messages of subscriptions: calls arrive and are executed.
     pub fn stall_answers(&self) {
         self.become_unless_cut(LinkState::OneWay);
     }
 
-    /// Lets through what waits, and what comes. A way that was cut stays cut.
+    /// Opens the link for stalled and new calls. A cut link stays cut.
     pub fn open(&self) {
         self.become_unless_cut(LinkState::Open);
     }
 
-    /// Cuts it for ever: nothing arrives and nothing is heard any more, as if the process behind it had died.
+    /// Cuts the link for ever: nothing arrives in either direction, as if the process of the client had died.
     ///
-    /// What its clients hold stays theirs until the leases end. Calls under way never return, those that come
-    /// neither.
+    /// Locks of its clients stay taken until their leases end. Open calls and new calls never return.
     pub fn cut(&self) {
         self.state.send_replace(LinkState::Cut);
     }
 
-    /// Has the store refuse, with an error as Redis says it, whatever would change something; who only looks is answered.
+    /// Makes the store refuse all changes, with an error in the form of Redis; reads get an answer.
     ///
-    /// The first word is the error's code: `MISCONF` or `OOM` pass by themselves, `NOPERM` once somebody gives the right
-    /// back, and `ERR` never does. See `docs/reference/store-errors.md`.
+    /// The first word is the code of the error: `MISCONF` and `OOM` are temporary, `NOPERM` ends when the right is granted
+    /// again, and `ERR` is permanent. See `docs/reference/store-errors.md`.
     ///
     /// # Examples
     ///
@@ -101,12 +100,12 @@ impl MemoryLink {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.into());
     }
 
-    /// Has the store take changes again.
+    /// Makes the store accept changes again.
     pub fn accept(&self) {
         *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Gives the error with which a change is refused now, if it is.
+    /// Gives the error with which changes are refused now, if they are.
     pub(crate) fn refusal(&self) -> Option<Arc<str>> {
         self.refusal.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
