@@ -12,12 +12,12 @@ use proc_macro::TokenStream;
 
 /// Runs an async function under a distributed lock.
 ///
-/// The lock is taken before the body and given back after it. The lease is a binding in the body: `lease`, a
-/// `&Lease`, with its fence for whatever must refuse an old owner.
+/// The lock is taken before the body and released after it. The body has the binding `lease`, a `&Lease`: pass its fence to
+/// every resource that must refuse an old owner.
 ///
-/// | Option | Default | What it is |
+/// | Option | Default | Meaning |
 /// |---|---|---|
-/// | `key = "…"` | must be given | the lock's name; `{argument}` and `{argument.field}` are filled in by their `Display`, `{{` is a brace |
+/// | `key = "…"` | required | the name of the lock; `{argument}` and `{argument.field}` are filled in by their `Display`, `{{` is a brace |
 /// | `lease = "8m"` | 8 minutes | how long the lock is held at most, 50 ms to 100 years; it is not renewed |
 /// | `renewed`, `renewed = "30s"` | not renewed | the lock is held as long as the body runs, renewed in the background, for that time at once (by default the watchdog's lease, 30 s), 50 ms to 100 years; not with `lease` |
 /// | `hold_at_most = "1h"` | without an end | how long a renewed lock is held in all, 50 ms to 100 years; then it is lost |
@@ -27,20 +27,20 @@ use proc_macro::TokenStream;
 ///
 /// Times are a number with a unit: `ms`, `s`, `m`, `h` or `d`. `on_loss` may also be written in quotes.
 ///
-/// The function returns a `Result` whose error can be made `From<firstcome_lock::LockedError>`: somebody else had the lock
-/// for the whole wait, it was lost, or the store gave no answer. The return type has to be written with a name that
-/// ends in `Result`, so that a forgotten one is found here and not in the middle of generated code.
+/// The function returns a `Result` whose error implements `From<firstcome_lock::LockedError>`: another owner had the lock for
+/// the whole wait, the lock was lost, or the store gave no answer. The name of the return type must end in `Result`, so that a
+/// missing one is reported here and not in generated code.
 ///
 /// # What it does not do
 ///
-/// Two calls with different arguments can have the same key (`"{a}:{b}"` with a colon in `a`): then they exclude each
-/// other without need. A lock is no barrier: with `finish`, or in a process that was paused, the body may still run
-/// when somebody else has the lock. Pass `lease.fence()` to writes that must not come from an old owner. An operator
-/// who frees the lock by force is not noticed before the lease would have ended; with `renewed`, at the next renewal.
+/// Two calls with different arguments can have the same key (`"{a}:{b}"` with a colon in `a`): then they exclude each other
+/// without need. A lock is no barrier: with `finish`, or in a paused process, the body may still run when another owner has
+/// the lock. Pass `lease.fence()` to writes that must not come from an old owner. A forced release by an operator is noticed
+/// only at the end of the lease; with `renewed`, at the next renewal.
 ///
 /// # Cancel safety
 ///
-/// A call that is dropped gives the lock back in the background.
+/// A dropped call releases the lock in the background.
 ///
 /// # Examples
 ///
@@ -72,7 +72,7 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A mistake is a compile error at the words that hold it:
+/// A mistake is a compile error at the wrong words:
 ///
 /// ```compile_fail
 /// # use firstcome_lock::{LockedError, Locks, locked};

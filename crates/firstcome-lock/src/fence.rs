@@ -1,9 +1,9 @@
 //! Fences: numbers that grow with every new owner of a lock.
 
-/// A number that grows with every new owner of a lock.
+/// A fencing token: a number that increases with every new owner of a lock.
 ///
-/// Compared as a number. It is the store's clock in microseconds, or one more than the fence before where the clock
-/// has not moved past that, so it keeps growing even if the store lost everything.
+/// Compare it as a number. It is the store's clock in microseconds, or the last fence plus 1 if the clock is not higher. So it
+/// increases even if the store loses all its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fence(pub(crate) u64);
 

@@ -1,8 +1,8 @@
-//! Who holds a lock, as the store has it.
+//! The holder of a lock, as stored.
 
 use std::time::Duration;
 
-/// Who holds a lock, as the store has it.
+/// The holder of a lock, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Holder {
@@ -10,8 +10,8 @@ pub struct Holder {
     pub owner: String,
     /// How many times it is held.
     pub holds: u64,
-    /// How long the lease still runs if it is not renewed; `None` where it has no end.
+    /// How long the lease still lasts if it is not renewed; `None` if it has no end.
     pub remaining: Option<Duration>,
-    /// The last fence minted for this name, if any is on record.
+    /// The last fence for this name, if it is known.
     pub last_fence: Option<u64>,
 }

@@ -21,11 +21,11 @@ use crate::requests::{
 };
 use firstcome_store::client::later;
 
-/// A store of locks in the memory of this process, for the tests of those who use this library.
+/// A store of locks in the memory of this process, for tests of programs that use this library.
 ///
-/// It follows tokio's clock, so a test with that clock paused can let leases end without waiting. Every
-/// [`Locks`](crate::Locks) made from clones of one `Memory` shares its locks, as separate processes share a server. One
-/// that is to lose it gets it [through](Memory::through) a [`MemoryLink`].
+/// It uses tokio's clock, so a test with a paused clock can let leases end without waiting. All [`Locks`](crate::Locks) from
+/// clones of one `Memory` share its locks, as separate processes share a server. For a client that loses its store, use it
+/// [through](Memory::through) a [`MemoryLink`].
 ///
 /// # Examples
 ///
@@ -74,16 +74,16 @@ enum Value {
 }
 
 impl Memory {
-    /// Makes an empty store, whose clock says what this machine's does.
+    /// Creates an empty store with the clock of this machine.
     #[must_use]
     pub fn new() -> Self {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Self::starting_at(u64::try_from(wall.as_micros()).unwrap_or(u64::MAX / 2))
     }
 
-    /// Makes an empty store whose clock says `micros` now, in microseconds since 1970-01-01T00:00:00Z.
+    /// Creates an empty store whose clock is at `micros` now, in microseconds since 1970-01-01T00:00:00Z.
     ///
-    /// Fences come from that clock: with this they are the same in every run of a test.
+    /// Fences come from this clock, so they are the same in every run of a test.
     #[must_use]
     pub fn starting_at(micros: u64) -> Self {
         let state = State {
@@ -98,9 +98,9 @@ impl Memory {
         Self { state: Arc::new(Mutex::new(state)), link: MemoryLink::new() }
     }
 
-    /// Gives the same store as seen by whoever is behind `way`, in the place of the way this one has.
+    /// Gives the same store through the link `way`, instead of the current link.
     ///
-    /// [`Locks`](crate::Locks) made from it are clients of the same store that can lose it: see [`MemoryLink`].
+    /// [`Locks`](crate::Locks) from it are clients of the same store that can lose it: see [`MemoryLink`].
     #[must_use]
     pub fn through(&self, link: &MemoryLink) -> Self {
         Self { state: Arc::clone(&self.state), link: link.clone() }

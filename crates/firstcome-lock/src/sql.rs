@@ -27,7 +27,7 @@ pub(crate) use self::sqlite::SqliteTable;
 pub(crate) use self::subscriber::SqlSubscriber;
 pub(crate) use self::table::Table;
 
-/// A database that locks can be kept in.
+/// A database for locks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Database {
@@ -43,7 +43,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Gives the statements that make the tables, for those who make them by hand; see
+    /// Gives the statements that create the tables, to run them by hand; see
     /// [`Builder::make_tables`](crate::Builder::make_tables).
     #[must_use]
     pub fn create_tables(self) -> &'static str {

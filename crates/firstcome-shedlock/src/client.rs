@@ -1,4 +1,4 @@
-//! A client of locks as ShedLock keeps them.
+//! A client of ShedLock's locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,10 +30,10 @@ use crate::settings::Table;
 use crate::shared::Shared;
 use crate::store::Store;
 
-/// Locks kept where ShedLock keeps them: its `LockProvider`.
+/// Locks in ShedLock's table or key: its `LockProvider`.
 ///
-/// Cheap to clone; all clones are the same. Must be made inside a tokio runtime, whose tasks it uses. See the
-/// [crate's page](crate) for what these locks are worth.
+/// Cheap to clone; all clones are the same client. Create it inside a tokio runtime: it uses tasks of this runtime. The
+/// [page of the crate](crate) says what these locks guarantee.
 #[derive(Debug, Clone)]
 pub struct ShedLock {
     shared: Arc<Shared>,
@@ -50,7 +50,7 @@ impl ShedLock {
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try.
+    /// [`Error::Store`] with the reason of the first attempt.
     ///
     /// # Cancel safety
     ///
@@ -77,11 +77,11 @@ impl ShedLock {
         }
     }
 
-    /// Connects to a Redis or Valkey, for keys that are called as `keys` says.
+    /// Connects to a Redis or Valkey, with the key names of `keys`.
     ///
     /// # Errors
     ///
-    /// [`Error::Store`] with the reason of the first try, [`Error::Unfit`] for the settings.
+    /// [`Error::Store`] with the reason of the first attempt, [`Error::Unfit`] for the settings.
     ///
     /// # Cancel safety
     ///
@@ -91,7 +91,7 @@ impl ShedLock {
         Ok(Self::start(Store::Redis(RedisKeys::connect(options, keys).await?)))
     }
 
-    /// Connects to a PostgreSQL, for a table as `table` says; [`ShedLock::create_table`] makes it.
+    /// Connects to PostgreSQL, for the table of `table`; [`ShedLock::create_table`] creates it.
     ///
     /// # Errors
     ///
@@ -105,9 +105,9 @@ impl ShedLock {
         Ok(Self::start(Store::Postgres(PostgresTable::connect(options, table).await?)))
     }
 
-    /// Connects to a MariaDB, for a table as `table` says; [`ShedLock::create_table`] makes it.
+    /// Connects to MariaDB, for the table of `table`; [`ShedLock::create_table`] creates it.
     ///
-    /// The sessions keep the server's own time zone, as those of Java do: the columns are of a type that is read in it.
+    /// The sessions keep the time zone of the server, as those of Java do: the type of the columns depends on it.
     ///
     /// # Errors
     ///
@@ -127,7 +127,7 @@ impl ShedLock {
         Self { shared: Arc::new(shared) }
     }
 
-    /// Makes the table where it is not there, with the columns that ShedLock documents; nothing to do on Redis.
+    /// Creates the table if it is missing, with the columns that ShedLock documents. Does nothing on Redis.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ impl ShedLock {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: it may have happened, and may be asked again.
+    /// Cancel safe: it may have happened, and may be called again.
     pub async fn create_table(&self) -> Result<(), Error> {
         match &self.shared.store {
             #[cfg(feature = "redis")]
@@ -147,22 +147,22 @@ impl ShedLock {
         }
     }
 
-    /// Takes the lock of this name if it is free; `None` where somebody has it. Never waits for it.
+    /// Takes the lock of this name if it is free; `None` if another holder has it. Never waits for it.
     ///
-    /// It is free again after `lock_at_most_for`, 50 ms to 100 years, even if its holder still works; choose it much longer
-    /// than the work can take. It stays taken for `lock_at_least_for`, nothing to `lock_at_most_for`, even if its holder
-    /// gives it back before; choose it longer than clocks differ and shorter than the job's interval. Both are cut to
-    /// whole milliseconds.
+    /// The lock is free again after `lock_at_most_for`, 50 ms to 100 years, even if its holder still works: choose a time that
+    /// is much longer than the work. The lock stays taken for `lock_at_least_for`, zero to `lock_at_most_for`, even if its
+    /// holder releases it earlier: choose a time that is longer than the differences between clocks and shorter than the
+    /// interval of the job. Both are cut to whole milliseconds.
     ///
     /// # Errors
     ///
     /// [`Error::Unfit`] for a name that is empty or too long (64 characters on SQL), [`Error::OutOfRange`],
-    /// [`Error::NoTable`], [`Error::Store`]. Where an answer was lost, what may have been taken is given back in the
-    /// background. [`Error::Late`] where the answer came when the lock was worth nothing any more.
+    /// [`Error::NoTable`], [`Error::Store`]. If an answer was lost, the lock is released in the background.
+    /// [`Error::Late`] if the answer came too late to use the lock.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: what was taken is given back in the background, at once.
+    /// Cancel safe: the lock is released in the background, at once.
     pub async fn lock(
         &self,
         name: &str,
@@ -177,10 +177,9 @@ impl ShedLock {
         self.shared.background.run_to_end(move |wanted| take(shared, ask, wanted)).await
     }
 
-    /// Waits for what goes on in the background, not longer than two requests may take, and closes the connections, for
-    /// all clones.
+    /// Waits for background work, not longer than the time of two requests, and closes the connections, for all clones.
     ///
-    /// Locks that are still held stay taken until their *at most* is over: give them back before.
+    /// Held locks stay taken until their *at most* is over: release them before.
     ///
     /// # Cancel safety
     ///

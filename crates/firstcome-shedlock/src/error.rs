@@ -1,17 +1,17 @@
-//! Why a call gave neither a yes nor a no.
+//! Errors: a call gave neither success nor refusal.
 
 use std::time::Duration;
 
 use firstcome_store::Effect;
 
-/// Why a call gave neither a yes nor a no.
+/// Why a call gave neither success nor refusal.
 ///
-/// A lock that somebody else holds is no error: see [`ShedLock::lock`](crate::ShedLock::lock).
+/// A lock that another holder has is no error: see [`ShedLock::lock`](crate::ShedLock::lock).
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The store gave no usable answer. [`Error::effect`] tells whether it may have done what was asked; where it
-    /// may have, this library is already undoing it in the background.
+    /// The store gave no usable answer. [`Error::effect`] says whether it may have executed the request; if so, this library
+    /// is already undoing it in the background.
     #[error(transparent)]
     Store(#[from] firstcome_store::Failure),
     /// A name or a setting cannot be used.
@@ -19,33 +19,33 @@ pub enum Error {
     Unfit {
         /// Which one.
         what: &'static str,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
-        /// What can be used.
+        /// The allowed values.
         hint: &'static str,
     },
-    /// The table is not in the database, or not where names without a schema are looked for.
+    /// The table is not in the database, or not in the schema for names without a schema.
     #[error("the database has no table {table}")]
     NoTable {
-        /// As it was given.
+        /// The given name.
         table: String,
     },
-    /// A duration is outside what is possible.
+    /// A duration is outside its range.
     #[error("{what} of {given:?} is outside {least:?} to {most:?}")]
     OutOfRange {
         /// Which one.
         what: &'static str,
-        /// What was given.
+        /// The given value.
         given: Duration,
         /// The shortest possible.
         least: Duration,
         /// The longest possible.
         most: Duration,
     },
-    /// The answer came when the lock was worth nothing any more: it is not held.
+    /// The answer came too late to use the lock: it is not held.
     #[error("the store answered too late for the lock to be worth anything")]
     Late,
-    /// Whether the lock is free yet is not known; giving it back goes on in the background, and it ends by itself.
+    /// It is unknown whether the lock is free; the release continues in the background, and the lock ends by itself.
     #[error(
         "the lock {name} has not been confirmed free yet; giving it back goes on in the background"
     )]
@@ -59,7 +59,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Tells whether what was asked may have happened.
+    /// Says whether the request may have been executed.
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self {
@@ -73,7 +73,7 @@ impl Error {
         }
     }
 
-    /// Gives advice on what to do, where there is some.
+    /// Gives advice on what to do, if there is any.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -93,7 +93,7 @@ impl Error {
         }
     }
 
-    /// Tells whether waiting and trying again can help within the time that a call has.
+    /// Says whether a retry can help within the time of a call.
     pub(crate) fn passes_by_itself(&self) -> bool {
         match self {
             Self::Store(failure) => failure.passes_by_itself(),

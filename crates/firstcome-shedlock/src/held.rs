@@ -1,4 +1,4 @@
-//! A ShedLock lock that is held.
+//! A held ShedLock lock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use crate::ask::Ask;
 use crate::error::Error;
 use crate::shared::Shared;
 
-/// A lock that is held.
+/// A held lock.
 ///
-/// One handle is good for one step: [`SimpleLock::extend`] and [`SimpleLock::unlock`] use it up, as in Java, where the
-/// old handle then throws. Dropping it unlocks in the background.
+/// A handle can be used once: [`SimpleLock::extend`] and [`SimpleLock::unlock`] consume it, as in Java, where the old handle
+/// then throws. Dropping it unlocks in the background.
 #[derive(Debug)]
 #[must_use = "dropping it unlocks"]
 pub struct SimpleLock {
     shared: Arc<Shared>,
-    /// None once there is nothing left to give back.
+    /// None if there is nothing left to release.
     ask: Option<Ask>,
 }
 
-/// What became of a lock that was given back.
+/// The result of a release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unlocked {
-    /// It was still this holder's: it is free now, or when it was taken for *at least* the time asked for.
+    /// It still belonged to this holder: it is free now, or when the requested *at least* time is over.
     Yes,
-    /// It was this holder's no more: *at most* was too short, and others may have worked at the same time.
+    /// It did not belong to this holder any more: *at most* was too short, and others may have worked at the same time.
     ///
-    /// Where the answer of a first request was lost, it may also mean that this very call had freed it.
+    /// If the answer to a first request was lost, it may also mean that this call had freed it.
     AlreadyLost,
 }
 
@@ -45,18 +45,17 @@ impl SimpleLock {
         &self.ask().name
     }
 
-    /// Gives what stands in the store for this holder: the host's name and a random part, on Redis with the time before
-    /// them.
+    /// Gives this holder as stored: the host name and a random part; on Redis with the time before them.
     #[must_use]
     pub fn locked_by(&self) -> &str {
         &self.ask().locked_by
     }
 
-    /// Gives for how long nobody else can take the lock, by this machine's monotonic clock; nothing when that is over.
+    /// Gives for how long no other holder can take the lock, by the monotonic clock of this machine; zero when that is over.
     ///
-    /// It counts from before the lock was asked for, and is shorter than *at most* by a tenth of it, at least 20 ms. With
-    /// [client time](crate#whose-clock) it is worth as much as the clocks of all nodes agree. Nobody says when it is
-    /// over: have the work end with it, as with `tokio::time::timeout(lock.remaining(), work)`.
+    /// It counts from before the request, and is shorter than *at most* by a tenth of it, at least 20 ms. With
+    /// [client time](crate#which-clock) it is only as good as the clocks of all nodes agree. There is no signal when it is over:
+    /// end the work with it, for example with `tokio::time::timeout(lock.remaining(), work)`.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.ask().trusted_until().saturating_duration_since(Instant::now())
@@ -66,22 +65,21 @@ impl SimpleLock {
         self.ask.as_ref().expect("only what uses the handle up takes it")
     }
 
-    /// Holds the lock for `lock_at_most_for` from now on; `None` where it was lost meanwhile.
+    /// Holds the lock for `lock_at_most_for` from now on; `None` if it was lost meanwhile.
     ///
-    /// What is said of both durations at [`ShedLock::lock`](crate::ShedLock::lock) is true here, too. By the database's
-    /// clock `lock_at_least_for` counts from when the lock was first taken; by the client's, and on Redis, from this
-    /// extension: this is how ShedLock has it.
+    /// For both durations see [`ShedLock::lock`](crate::ShedLock::lock). As in ShedLock, `lock_at_least_for` counts from the
+    /// first acquire if the database's clock is used; with the client's clock, and on Redis, from this extension.
     ///
     /// A request without an answer is sent again while [`SimpleLock::remaining`] lasts.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`], [`Error::Store`]. The handle is used up all the same, and the lock is not given back,
-    /// because the work may still go on: it ends by itself.
+    /// [`Error::OutOfRange`], [`Error::Store`]. The handle is consumed anyway, and the lock is not released, because the work
+    /// may still continue: the lock ends by itself.
     ///
     /// # Cancel safety
     ///
-    /// Not cancel safe: the handle goes with the future, which unlocks in the background.
+    /// Not cancel safe: dropping the future drops the handle, which unlocks in the background.
     pub async fn extend(
         mut self,
         lock_at_most_for: Duration,
@@ -94,16 +92,16 @@ impl SimpleLock {
         self.shared.background.run_to_end(move |_| extend(shared, old.trusted_until(), ask)).await
     }
 
-    /// Gives the lock back: it is free at once, or when it was taken for *at least* the time asked for.
+    /// Releases the lock: it is free at once, or when the requested *at least* time is over.
     ///
     /// # Errors
     ///
-    /// [`Error::Pending`] when it could not be confirmed in the time of one request: it goes on in the background, until
-    /// the lock has ended by itself. [`Error::Store`] where the store refuses.
+    /// [`Error::Pending`] if it was not confirmed within the time of one request: it continues in the background, until the lock
+    /// has ended by itself. [`Error::Store`] if the store refuses.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: it goes on in the background.
+    /// Cancel safe: it continues in the background.
     pub async fn unlock(mut self) -> Result<Unlocked, Error> {
         let Some(ask) = self.ask.take() else { return Ok(Unlocked::AlreadyLost) };
         let name = ask.name.clone();

@@ -1,4 +1,4 @@
-//! Settings that both sides must share: the table or the keys, and whose clock counts.
+//! Settings that both sides must share: the table or the keys, and which clock counts.
 
 use crate::error::Error;
 
@@ -13,7 +13,7 @@ const LONGEST_KEY: usize = 4096;
 /// The longest first part of `locked_by`: with what follows it fits the column of 255.
 const LONGEST_HOLDER: usize = 200;
 
-/// How keys on Redis are called: `PREFIX:ENVIRONMENT:NAME`.
+/// The names of keys on Redis: `PREFIX:ENVIRONMENT:NAME`.
 ///
 /// # Examples
 ///
@@ -57,7 +57,7 @@ impl KeySpace {
         self
     }
 
-    /// Sets the first part of who holds a lock, default the host's name; 1 to 200 bytes.
+    /// Sets the first part of the holder's name, default the host name; 1 to 200 bytes.
     #[must_use]
     pub fn locked_by(mut self, holder: impl Into<String>) -> Self {
         self.holder = holder.into();
@@ -83,7 +83,7 @@ impl KeySpace {
     }
 }
 
-/// The table on SQL, and whose clock counts.
+/// The table on SQL, and which clock counts.
 ///
 /// # Examples
 ///
@@ -109,7 +109,7 @@ impl Default for Table {
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 impl Table {
-    /// Sets the table, default `shedlock`; a schema may stand before it, with a point between.
+    /// Sets the table, default `shedlock`; with a schema it is `SCHEMA.TABLE`.
     ///
     /// It is sent without quotes, as ShedLock sends it: the database decides what upper case means.
     #[must_use]
@@ -118,15 +118,14 @@ impl Table {
         self
     }
 
-    /// Has this machine's clock count, in UTC, as ShedLock does without `usingDbTime()`; the module's page says what
-    /// that is worth.
+    /// Uses the clock of this machine, in UTC, as ShedLock does without `usingDbTime()`; see [the risks](crate#which-clock).
     #[must_use]
     pub fn client_time(mut self) -> Self {
         self.client_time = true;
         self
     }
 
-    /// Sets the first part of `locked_by`, default the host's name; 1 to 200 bytes.
+    /// Sets the first part of `locked_by`, default the host name; 1 to 200 bytes.
     #[must_use]
     pub fn locked_by(mut self, holder: impl Into<String>) -> Self {
         self.holder = holder.into();

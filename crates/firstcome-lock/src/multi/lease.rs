@@ -14,9 +14,9 @@ use crate::released::Released;
 use crate::run::Finished;
 use crate::while_valid::run_while;
 
-/// Several locks, held together for a while.
+/// Several held locks with their leases.
 ///
-/// Dropping it gives them back in the background; [`MultiLease::release`] does so and says what became of them.
+/// Dropping it releases the locks in the background; [`MultiLease::release`] releases them and gives the result.
 #[derive(Debug)]
 #[must_use = "dropping the lease gives the locks back"]
 pub struct MultiLease {
@@ -30,7 +30,8 @@ impl MultiLease {
         Self { leases, loss: OnceLock::new() }
     }
 
-    /// Gives the lease of each lock, in the order of their names: with its name, and the fence for what that lock protects.
+    /// Gives the lease of each lock, in the order of names. Each has the name of its lock, and the fence for the resource that the
+    /// lock protects.
     pub fn leases(&self) -> &[Lease] {
         &self.leases
     }
@@ -40,21 +41,21 @@ impl MultiLease {
         self.leases.iter().find(|lease| lease.name() == name)
     }
 
-    /// Tells whether all of the locks can still be relied on: see [`Lease::is_valid`]. The loss of one is the loss of the whole.
+    /// Says whether all leases are valid: see [`Lease::is_valid`]. The loss of one is the loss of all.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.loss.get().is_none() && self.leases.iter().all(Lease::is_valid)
     }
 
-    /// Gives how long all of the locks can be relied on if nothing is renewed; zero once one is lost.
+    /// Gives how long all leases are valid without a renewal; zero if one is lost.
     #[must_use]
     pub fn remaining(&self) -> Duration {
         self.leases.iter().map(Lease::remaining).min().unwrap_or_default()
     }
 
-    /// Waits until one of the locks can no longer be relied on: see [`Lease::lost`].
+    /// Waits until one of the leases is lost: see [`Lease::lost`].
     ///
-    /// The others stay taken until this is given back.
+    /// The other locks stay taken until this is released.
     ///
     /// # Cancel safety
     ///
@@ -68,7 +69,7 @@ impl MultiLease {
         }
     }
 
-    /// Runs `work` for as long as all of the locks can be relied on: see [`Lease::while_valid`].
+    /// Runs `work` as long as all leases are valid: see [`Lease::while_valid`].
     ///
     /// # Errors
     ///
@@ -81,16 +82,16 @@ impl MultiLease {
         run_while(|| self.is_valid(), || self.lost(), work).await
     }
 
-    /// Gives all of the locks back and says what became of them: [`Released::Free`] if that is so of each, otherwise what is
-    /// said of the first of which it is not.
+    /// Releases all locks and gives the result: [`Released::Free`] if it is the result of each lock, otherwise the first other
+    /// result.
     ///
     /// # Errors
     ///
-    /// As [`Lease::release`], of the first that fails; the others are given back all the same.
+    /// As [`Lease::release`], of the first one that fails; the others are released anyway.
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: once this was called the locks are given back, whether or not the answers are waited for.
+    /// Cancel safe: after this call the locks are released, whether or not the caller waits for the answers.
     pub async fn release(self) -> Result<Released, Error> {
         let released = join_all(self.leases.into_iter().map(Lease::release)).await;
         let mut all = Ok(Released::Free);
@@ -105,7 +106,7 @@ impl MultiLease {
         all
     }
 
-    /// Runs `work` and gives the locks back.
+    /// Runs `work` and releases the locks.
     pub(super) async fn finish<T>(
         self,
         work: impl AsyncFnOnce(&Self) -> T,
