@@ -13,8 +13,8 @@ use firstcome_client::{Ask, Campaign, Client, Reply, ResultRange, WinnerPage};
 /// Options of `winners`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Winners are the current claims, by rank, each with its current seat. Cancelled claims are left out. `firstcome \
-results` prints all events, in order.
+Winners are the current claims, by rank, each with its current seat. Cancelled claims are left out. All events, in \
+order, are in `firstcome results`.
 
 Examples:
   firstcome winners spring

@@ -50,9 +50,14 @@ fn winners_are_who_has_what_now_over_all_pools() {
 fn help_says_which_of_the_two_is_which() {
     let scene = Scene::new();
     let results = scene.run(&["results", "--help"]).ends(0);
-    assert!(results.contains("what happened, in order") && results.contains("firstcome winners"));
+    assert!(
+        results.contains("Results are all events, in order")
+            && results.contains("firstcome winners")
+    );
     let winners = scene.run(&["winners", "--help"]).ends(0);
-    assert!(winners.contains("who has what now") && winners.contains("firstcome results"));
+    assert!(
+        winners.contains("Winners are the current claims") && winners.contains("firstcome results")
+    );
 }
 
 #[test]
