@@ -1,4 +1,4 @@
-//! Every answer that is not a yes, in one table: outcome, status, whether and when to retry, and
+//! Every answer that is not a success, in one table: outcome, status, whether and when to retry, and
 //! whether anything may have changed.
 //!
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
@@ -7,14 +7,14 @@
 use firstcome_core::{Outcome, Refusal};
 use http::StatusCode;
 
-/// Whether a request that was not answered with a yes may have changed something.
+/// Whether a request without success may have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing changed.
     None,
-    /// It may have happened: ask again with the same identity to learn.
+    /// It may have happened: send the same request again to learn the result.
     Unknown,
-    /// It was taken down for good, once.
+    /// A result was stored, once.
     Done,
 }
 
@@ -29,18 +29,18 @@ impl Effect {
     }
 }
 
-/// What kind of answer that is not a yes.
+/// The kind of an answer that is not a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// The rules said no.
+    /// The rules refused it.
     Refused(Refusal),
-    /// What was paid for too late is to be given back: a result, and nobody's yes.
+    /// A late payment must be given back: a result, but no success.
     RefundDue,
     /// The queue of waiting commands is full.
     Busy,
     /// More results wait for the ledger than this node may keep.
     OutboxFull,
-    /// The store has no room.
+    /// The store has no space.
     StoreFull,
     /// It was not sent to the store, or this node's state is too old to answer from.
     Unavailable,
@@ -54,47 +54,47 @@ pub enum Code {
     LevelTooLow,
     /// A server of the space, or the ledger, cannot read the level to which the space would be raised.
     LevelNotRead,
-    /// The request is not of the form this route takes.
+    /// The request does not have the form of this route.
     InvalidRequest,
     /// The subject is not acceptable.
     InvalidSubject,
     /// The settings are not acceptable.
     InvalidSettings,
-    /// The campaign would not fit the memory this node may use.
+    /// The campaign does not fit into the memory that this node may use.
     TooBigForMemory,
-    /// The body is not of a type this route takes.
+    /// The route does not accept this type of body.
     UnsupportedMediaType,
-    /// None of the types the caller accepts can be given.
+    /// The route has none of the types that the caller accepts.
     NotAcceptable,
     /// The body is too large.
     TooLarge,
     /// The body did not come in time.
     Timeout,
-    /// No key, or one that is not known.
+    /// No key, or an unknown one.
     Unauthorized,
-    /// The team's own service says no.
+    /// The team's own service refused it.
     NotEligible,
-    /// What the team's own service says is not known.
+    /// The team's own service gave no answer.
     EligibilityUnknown,
-    /// The time of the subject token is over.
+    /// The subject token has expired.
     TokenExpired,
     /// The key may not do this.
     Forbidden,
-    /// A page asked whose origin is not among those that may call.
+    /// The origin of the page is not allowed.
     OriginNotAllowed,
     /// There is no such route.
     NoSuchRoute,
     /// The route does not take this method.
     MethodNotAllowed,
-    /// As many connections are open as may be.
+    /// The maximum of connections is open.
     TooManyConnections,
-    /// A subject, a key or an address asks more often than it may.
+    /// A subject, a key or an address sends more requests than allowed.
     TooManyRequests,
-    /// A subject, a key or this server has as many streams of events open as may be.
+    /// A subject, a key or this server has the maximum of event streams open.
     TooManyStreams,
 }
 
-/// Gives every outcome that a request can be answered with, once: yeses first.
+/// Gives every outcome of an answer, once: successes first.
 pub fn outcomes() -> impl Iterator<Item = &'static str> {
     // Ticks and settle marks are the nodes' own; what is to be refunded is no yes on the wire.
     let not_of_requests = ["ticked", "settled", "refund_due"];
@@ -102,16 +102,16 @@ pub fn outcomes() -> impl Iterator<Item = &'static str> {
     yeses.chain(["minted"]).chain(Code::all().map(|code| code.row().outcome))
 }
 
-/// How a code looks on the wire and what it means for the caller.
+/// The form of a code in an answer, and its meaning for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The stable string.
     pub outcome: &'static str,
     /// The HTTP status.
     pub status: StatusCode,
-    /// Whether the same request may succeed later without anything else being done.
+    /// Whether the same request may succeed later although nobody does anything else.
     pub retry: bool,
-    /// After how many seconds to ask again, where that is known.
+    /// The seconds after which to try again, if known.
     pub retry_after: Option<u64>,
     /// Whether anything may have changed.
     pub effect: Effect,
@@ -119,7 +119,7 @@ pub struct Row {
     pub title: &'static str,
 }
 
-/// What the retry column of the tables can say: whether to ask again, and after how many seconds.
+/// The retry column of the tables: whether to try again, and after how many seconds.
 type Retry = (bool, Option<u64>);
 const NO: Retry = (false, None);
 const LATER: Retry = (true, None);

@@ -1,16 +1,16 @@
-//! Bars: subjects that an operator keeps out of a campaign.
+//! Bars: an operator excludes subjects from a campaign.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Who is to be kept out, and why.
+/// The subject to bar, and the reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BarRequest {
-    /// Who is kept out: 1 to 255 bytes of UTF-8 without control characters.
+    /// The subject: 1 to 255 bytes of UTF-8 without control characters.
     pub subject: String,
-    /// Why: 1 to 256 bytes.
+    /// The reason: 1 to 256 bytes.
     pub reason: String,
 }
 
@@ -22,15 +22,15 @@ pub struct BarSet {
     pub outcome: Cow<'static, str>,
     /// The campaign.
     pub campaign: String,
-    /// Who is kept out.
+    /// The barred subject.
     pub subject: String,
-    /// Since when: the first time counts.
+    /// When it was first barred.
     pub at: String,
     /// How many live holds of the subject ended; 0 if it was barred before.
     pub holds: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
@@ -42,13 +42,13 @@ pub struct BarLifted {
     pub outcome: Cow<'static, str>,
     /// The campaign.
     pub campaign: String,
-    /// Who is let in again.
+    /// The subject.
     pub subject: String,
     /// Whether the subject was barred before.
     pub was_barred: bool,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
@@ -56,30 +56,30 @@ pub struct BarLifted {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = BarView))]
 pub struct BarLine {
-    /// Its number: 1, 2, 3 in the order of barring; those taken back are left out.
+    /// Its number: 1, 2, 3 in the order of bars; removed bars are left out.
     pub number: u32,
-    /// Who is kept out.
+    /// The barred subject.
     pub subject: String,
-    /// Since when.
+    /// When it was set.
     pub at: String,
     /// Why.
     pub reason: String,
-    /// The name of the key it was given with.
+    /// The name of the key that set it.
     pub who: String,
 }
 
-/// A run of bars.
+/// A page of bars.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = BarsView))]
 pub struct BarPage {
-    /// The bars, in the order of barring.
+    /// The bars, in the order in which they were set.
     pub bars: Vec<BarLine>,
-    /// What to give as `after` to go on; null when these were the last.
+    /// The `after` of the next page; null if this is the last one.
     pub next: Option<u64>,
     /// How many subjects are barred from the campaign.
     pub count: usize,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// Whether these are known to be as durable as answers to commands are.
+    /// Whether this data is known to be durable.
     pub durable: bool,
 }

@@ -1,11 +1,11 @@
-//! Campaigns: as an operator asks for them, and as they are shown.
+//! Campaigns: the settings that an operator sends, and the documents that show them.
 
 use crate::seat::SeatRow;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What an operator chooses for a campaign.
+/// The settings of a campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -19,7 +19,7 @@ pub struct CampaignRequest {
     /// RFC 3339 with an offset, or a local time with its zone; left out or null for never.
     #[serde(default)]
     pub closes_at: Option<String>,
-    /// How much one subject may have.
+    /// The limits of one subject.
     #[serde(default)]
     pub limits: LimitsRequest,
     /// Whether a subject that cancelled may claim again.
@@ -31,7 +31,7 @@ pub struct CampaignRequest {
     /// How long a hold lasts, 1,000 to `hold_max_ms`; 480,000 (8 minutes), or `hold_max_ms` if that is less, if left out.
     #[serde(default)]
     pub hold_ttl_ms: Option<i64>,
-    /// How long after its start a hold can be extended to, up to 86,400,000; 1,800,000 (30 minutes) if left out.
+    /// The longest time of a hold with extensions, from its start, up to 86,400,000; 1,800,000 (30 minutes) if left out.
     #[serde(default)]
     pub hold_max_ms: Option<i64>,
     /// How many live holds one subject may have.
@@ -43,7 +43,7 @@ pub struct CampaignRequest {
     /// Whether a hold may leave a single free seat between taken ones.
     #[serde(default)]
     pub allow_orphans: bool,
-    /// One pool at least.
+    /// The pools, at least one.
     pub pools: Vec<PoolRequest>,
 }
 
@@ -51,7 +51,7 @@ fn yes() -> bool {
     true
 }
 
-/// How much one subject may have.
+/// The limits of one subject.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
@@ -59,7 +59,7 @@ pub struct LimitsRequest {
     /// Units over all pools of the campaign, held and live claims together; if left out, only the other limits count.
     #[serde(default)]
     pub campaign: Option<u32>,
-    /// Units of a grade, held and live claims together, over all pools.
+    /// Units of a price category, held and live claims together, over all pools.
     #[serde(default)]
     pub grades: BTreeMap<String, u32>,
 }
@@ -83,44 +83,44 @@ pub enum HoldsRequest {
 pub struct PoolRequest {
     /// Its name.
     pub name: String,
-    /// What it consists of.
+    /// Its kind.
     #[serde(default)]
     pub kind: PoolKind,
-    /// How many units: 1 to 4294967294. Not of a seated pool, which has as many as seats and places are added.
+    /// The number of units: 1 to 4294967294. Not for a seated pool: its capacity is the number of added seats and places.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = Option<u32>))]
     pub capacity: Option<serde_json::Number>,
-    /// How many units of it one subject may have, held and live claims together; as many as there are, if left out.
+    /// How many units of it one subject may have, held and live claims together; no limit if left out.
     #[serde(default)]
     pub limit: Option<u32>,
-    /// Seats and areas to begin with, of a seated pool: up to 4,000. More are imported.
+    /// The first seats and areas of a seated pool: up to 4,000. Import the others.
     #[serde(default)]
     pub seats: Vec<SeatRow>,
 }
 
-/// What a pool consists of.
+/// The kind of a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PoolKind {
-    /// Places that are alike.
+    /// Places without names.
     #[default]
     Counted,
     /// Seats with names, and areas.
     Seated,
 }
 
-/// How to archive.
+/// Options for archiving.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ArchiveRequest {
-    /// Whether results that no ledger has may go.
+    /// Whether to drop results that are not in the ledger.
     #[serde(default)]
     pub drop_unsettled: bool,
 }
 
-/// What became of a campaign.
+/// The result of a command on a campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Put))]
 pub struct OperatorDone {
@@ -130,15 +130,15 @@ pub struct OperatorDone {
     pub campaign: String,
     /// Its version now.
     pub version: u32,
-    /// Pools whose capacity could not go down as far as asked, with how far it got.
+    /// Pools whose capacity could not be lowered to the requested number, with the number that was set.
     pub clamped: Vec<Clamped>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
-/// A campaign that is gone; its name is free.
+/// A deleted campaign; its name is free.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Deleted {
@@ -146,13 +146,13 @@ pub struct Deleted {
     pub outcome: Cow<'static, str>,
     /// The campaign.
     pub campaign: String,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
-/// A pool whose capacity could not go down as far as asked.
+/// A pool whose capacity could not be lowered to the requested number.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ClampedView))]
 pub struct Clamped {
@@ -162,7 +162,8 @@ pub struct Clamped {
     pub capacity: u32,
 }
 
-/// A pool as it stands. Keys are told `held`, `blocked`, `last_rank` and `cancelled`; subject tokens are not.
+/// The current state of a pool. `held`, `blocked`, `last_rank` and `cancelled` are only in answers to keys, not to subject
+/// tokens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = PoolView))]
 pub struct CampaignPool {
@@ -170,13 +171,13 @@ pub struct CampaignPool {
     pub name: String,
     /// `counted` or `seated`.
     pub kind: Cow<'static, str>,
-    /// All its units, of a seated pool those that were added.
+    /// All its units; of a seated pool, those that were added.
     pub capacity: u32,
     /// Units that are free and for sale.
     pub left: u32,
     /// Units that are not free.
     pub taken: u32,
-    /// Units that are set aside until a deadline.
+    /// Units that are reserved until a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub held: Option<u32>,
     /// Units that are blocked.
@@ -193,28 +194,29 @@ pub struct CampaignPool {
     pub cancelled: Option<u32>,
 }
 
-/// How much one subject may have.
+/// The limits of one subject.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = LimitsView))]
 pub struct Limits {
     /// Units over all pools, held and claimed together.
     pub campaign: Option<u32>,
-    /// By grade, where grades have limits.
+    /// By price category, if there are such limits.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grades: BTreeMap<String, u32>,
 }
 
-/// A campaign as it stands, with what a page needs. Keys are told `live_holds` and `unsettled`; subject tokens are not.
+/// The current state of a campaign, for a page. `live_holds` and `unsettled` are only in answers to keys, not to subject
+/// tokens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CampaignView))]
 pub struct Campaign {
     /// Its name.
     pub campaign: String,
-    /// What people read.
+    /// The title for people.
     pub title: String,
     /// `draft`, `scheduled`, `open`, `paused` or `closed`.
     pub state: Cow<'static, str>,
-    /// Grows with every change; travels in `If-Match`.
+    /// Increases with every change; send it in `If-Match`.
     pub version: u32,
     /// When it was created.
     pub created_at: String,
@@ -222,15 +224,15 @@ pub struct Campaign {
     pub opens_at: Option<String>,
     /// When it closes; null for never.
     pub closes_at: Option<String>,
-    /// Since when it is closed.
+    /// When it was closed.
     pub closed_at: Option<String>,
-    /// Milliseconds until it opens: 0 once it has, null for a draft.
+    /// Milliseconds until it opens: 0 after that, null for a draft.
     pub opens_in_ms: Option<i64>,
-    /// Milliseconds until it closes: 0 once it has, null if it never does.
+    /// Milliseconds until it closes: 0 after that, null if it never closes.
     pub closes_in_ms: Option<i64>,
     /// The server's time.
     pub now: String,
-    /// How much one subject may have.
+    /// The limits of one subject.
     pub limits: Limits,
     /// Whether a subject that cancelled may claim again.
     pub claim_again: bool,
@@ -238,7 +240,7 @@ pub struct Campaign {
     pub units_return: bool,
     /// How long a hold lasts.
     pub hold_ttl_ms: i64,
-    /// How long after its start a hold can be extended to.
+    /// The longest time of a hold with extensions, from its start.
     pub hold_max_ms: i64,
     /// How many live holds one subject may have: `one` or `many`.
     pub holds: Cow<'static, str>,
@@ -246,23 +248,23 @@ pub struct Campaign {
     pub holds_per_hour: u32,
     /// Whether a hold may leave a single free seat between taken ones.
     pub allow_orphans: bool,
-    /// Holds that are live.
+    /// The number of live holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub live_holds: Option<u64>,
     /// Its pools.
     pub pools: Vec<CampaignPool>,
     /// Units that are free in all pools.
     pub left: u64,
-    /// When a page had better ask again, in milliseconds.
+    /// A page should ask again after this time, in milliseconds.
     pub ask_again_ms: i64,
     /// Results of this campaign that the ledger does not have yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unsettled: Option<u64>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    /// Whether this data is known to be durable; `false` if it was not within 1 s.
     pub durable: bool,
 }
 
@@ -272,7 +274,7 @@ pub struct Campaign {
 pub struct Archived {
     /// Its name.
     pub campaign: String,
-    /// What people read.
+    /// The title for people.
     pub title: String,
     /// When it left memory.
     pub archived_at: String,
@@ -282,12 +284,12 @@ pub struct Archived {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CampaignsView))]
 pub struct CampaignList {
-    /// Those in memory.
+    /// Campaigns in memory.
     pub campaigns: Vec<Campaign>,
-    /// Those that left it.
+    /// Archived campaigns.
     pub archived: Vec<Archived>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// Whether this is known to be as durable as answers to commands are.
+    /// Whether this data is known to be durable.
     pub durable: bool,
 }

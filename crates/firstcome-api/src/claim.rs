@@ -1,45 +1,45 @@
-//! Claims: asked for, won, looked up, cancelled.
+//! Claims: requests, answers, lists, cancels.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Who wants a unit, and from which pool.
+/// A claim: the subject, and the pool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRequest<'a> {
-    /// Who competes: 1 to 255 bytes of UTF-8 without control characters. Needed with a key; a subject token names its
-    /// subject itself.
+    /// The subject: 1 to 255 bytes of UTF-8 without control characters. Required with a key; a subject token contains its
+    /// subject.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Cow<'a, str>>,
-    /// The pool; may be left out where the campaign has one.
+    /// The pool; may be left out if the campaign has one.
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<Cow<'a, str>>,
 }
 
-/// A unit that is the subject's.
+/// A won unit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Won<'a> {
-    /// `won`, or `already_won` when the subject had it before.
+    /// `won`, or `already_won` if the subject had it before.
     pub outcome: Cow<'a, str>,
     /// The campaign.
     pub campaign: Cow<'a, str>,
     /// The pool.
     pub pool: Cow<'a, str>,
-    /// Who has it.
+    /// Its owner.
     pub subject: Cow<'a, str>,
-    /// The rank in the pool, from 1 and gap-free.
+    /// The rank in the pool, from 1, without gaps.
     pub rank: u32,
     /// When it was won.
     pub at: String,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'a, str>,
 }
 
-/// How a claim was undone.
+/// The cancel of a claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CancelView))]
 pub struct Cancel {
@@ -47,7 +47,7 @@ pub struct Cancel {
     pub at: String,
     /// `subject` or `operator`.
     pub by: Cow<'static, str>,
-    /// Why; empty where nobody said.
+    /// The reason; empty if there is none.
     pub reason: String,
 }
 
@@ -59,15 +59,15 @@ pub struct Claim {
     pub pool: String,
     /// The rank in the pool.
     pub rank: u32,
-    /// The unit of a seated pool that it is of.
+    /// Its unit in a seated pool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The id of the hold it came from, if it came from one.
+    /// The id of its hold, if it was confirmed from one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
     /// When it was won.
     pub at: String,
-    /// How it was undone; null while it is live.
+    /// Its cancel; null while it is live.
     pub cancelled: Option<Cancel>,
 }
 
@@ -77,19 +77,19 @@ pub struct Claim {
 pub struct SubjectClaims {
     /// The campaign.
     pub campaign: String,
-    /// Whose claims.
+    /// The owner of the claims.
     pub subject: String,
     /// Live and cancelled claims.
     pub claims: Vec<Claim>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    /// Whether this data is known to be durable; `false` if it was not within 1 s.
     pub durable: bool,
 }
 
-/// A claim that is undone.
+/// A cancelled claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Cancelled {
@@ -99,20 +99,20 @@ pub struct Cancelled {
     pub campaign: String,
     /// The pool.
     pub pool: String,
-    /// Whose claim.
+    /// The owner of the claim.
     pub subject: String,
-    /// Its rank, which nobody else will get.
+    /// Its rank, which is never used again.
     pub rank: u32,
-    /// `subject` or `operator`: whose word counted the first time.
+    /// `subject` or `operator`: who cancelled it the first time.
     pub by: Cow<'static, str>,
-    /// When it was undone the first time.
+    /// When it was cancelled the first time.
     pub at: String,
-    /// Whether the subject is kept out of the campaign now: by a bar, or, in a campaign made before level 3, by an
+    /// Whether the subject is now excluded from the campaign: by a bar, or, in a campaign created before level 3, by an
     /// operator's cancel.
     #[serde(default)]
     pub kept_out: bool,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }

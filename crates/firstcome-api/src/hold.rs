@@ -1,4 +1,4 @@
-//! Holds: units set aside until a deadline, and the steps on them.
+//! Holds: units that are reserved until a deadline, and the steps on them.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -8,22 +8,22 @@ use std::borrow::Cow;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PickRequest {
-    /// The pool; may be left out where the campaign has one.
+    /// The pool; may be left out if the campaign has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Names of seats, of groups as a whole, of areas for one place each.
+    /// Names of seats, of groups (all their seats), or of areas (one place each).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub units: Option<Vec<String>>,
     /// How many places of the area, or units of a counted pool: 1 to 500.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantity: Option<u32>,
-    /// The area that `quantity` is of.
+    /// The area of `quantity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub area: Option<String>,
-    /// How many of the best seats there are: 1 to 100.
+    /// A number of best seats: 1 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub best: Option<u32>,
-    /// The best of this grade only.
+    /// The best of this price category only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<String>,
     /// The best at this price only, in the smallest unit of `currency`.
@@ -32,13 +32,13 @@ pub struct PickRequest {
     /// Three capital letters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub currency: Option<String>,
-    /// For whom the seller acts: seats kept for a channel are had by naming it only.
+    /// The channel of the seller: only with it can its reserved seats be held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
-    /// Whether the best are all next to each other; yes if left out.
+    /// Whether the best seats must be next to each other; yes if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adjacent: Option<bool>,
-    /// Whether the best are seats marked as accessible.
+    /// Whether the best seats must be marked as accessible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accessible: Option<bool>,
 }
@@ -50,80 +50,80 @@ impl PickRequest {
     }
 }
 
-/// Who wants which units set aside.
+/// A hold: the subject, and the units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HoldRequest {
-    /// The hold's id, which makes it the same when it is asked for again: 1 to 64 bytes. `Idempotency-Key` says the
-    /// same; drawn here, if neither is given.
+    /// The id of the hold, 1 to 64 bytes: a repeated request with the same id is the same hold. `Idempotency-Key` has the same
+    /// meaning. Without either, the server generates one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// Who competes: 1 to 255 bytes of UTF-8 without control characters. Needed with a key; a subject token names its
-    /// subject itself.
+    /// The subject: 1 to 255 bytes of UTF-8 without control characters. Required with a key; a subject token contains its
+    /// subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Which units: all of them or none.
+    /// The units: all of them or none.
     pub picks: Vec<PickRequest>,
-    /// How long to wait for named seats that somebody has: 0 to 3,000, more counts as that. Not at all, if left out.
+    /// How long to wait for named seats that are taken: 0 to 3,000; more counts as 3,000. No wait if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 
-/// What a subject adds to its hold, or gives back of it.
+/// Units to add to a hold, or to give back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ChangeRequest {
-    /// Whose hold it is. Needed with a key; a subject token names its subject itself.
+    /// The owner of the hold. Required with a key; a subject token contains its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// Names of units of the campaign's pool, or of `pool`.
+    /// Names of units of the only pool, or of `pool`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,
-    /// The pool `units` are of; may be left out where the campaign has one.
+    /// The pool of `units`; may be left out if the campaign has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Which units, in the form a hold takes.
+    /// The units, in the form of a hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub picks: Vec<PickRequest>,
 }
 
-/// For how long.
+/// The new time of a hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExtendRequest {
-    /// Whose hold it is. Needed with a key; a subject token names its subject itself.
+    /// The owner of the hold. Required with a key; a subject token contains its subject.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
-    /// From now; the campaign's time for a hold, if left out.
+    /// The time from now; the campaign's time of a hold if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<i64>,
 }
 
-/// Which units were paid for.
+/// The units to confirm.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmRequest {
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: String,
-    /// Names of units of the campaign's pool, or of `pool`; all that are held, if nothing is named.
+    /// Names of units of the only pool, or of `pool`; all held units if none is named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,
-    /// The pool `units` are of; may be left out where the campaign has one.
+    /// The pool of `units`; may be left out if the campaign has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pool: Option<String>,
-    /// Which units, in the form a hold takes.
+    /// The units, in the form of a hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub picks: Vec<PickRequest>,
-    /// What becomes of a confirm that comes too late.
+    /// The answer to a late confirm.
     #[serde(default)]
     pub late: LateRequest,
 }
 
-/// What becomes of a confirm that comes after its hold expired.
+/// The answer to a confirm after the hold has expired.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
@@ -131,11 +131,11 @@ pub enum LateRequest {
     /// `hold_expired`.
     #[default]
     Refuse,
-    /// The same units are taken again if all of them are free; otherwise `refund_due`.
+    /// Take the same units again if all of them are free; otherwise `refund_due`.
     Retake,
 }
 
-/// A unit of a hold. Places of an area, and units of a counted pool, come together with their `quantity`.
+/// A unit of a hold. Places of an area, and units of a counted pool, are one item with a `quantity`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = UnitView))]
 pub struct HeldUnit {
@@ -147,16 +147,16 @@ pub struct HeldUnit {
     /// The area.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub area: Option<String>,
-    /// How many units, where they are not told apart.
+    /// The number of units, if they have no names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantity: Option<u32>,
-    /// What became of it: `held`, `confirmed`, `expired`, `released` or `refund_due`.
+    /// Its state: `held`, `confirmed`, `expired`, `released` or `refund_due`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<Cow<'static, str>>,
-    /// Its rank in its pool, once it is confirmed.
+    /// Its rank in its pool, if it is confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// Its grade.
+    /// Its price category.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub grade: Option<String>,
     /// The price of one unit, in the smallest unit of its currency.
@@ -167,86 +167,86 @@ pub struct HeldUnit {
     pub currency: Option<String>,
 }
 
-/// Units set aside.
+/// Reserved units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HeldView))]
 pub struct Held<'a> {
-    /// `held`, or `already_held` when they were so before.
+    /// `held`, or `already_held` if they were held before.
     pub outcome: Cow<'a, str>,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: Cow<'a, str>,
     /// The campaign.
     pub campaign: Cow<'a, str>,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: Cow<'a, str>,
-    /// Everything the hold has set aside.
+    /// All units of the hold.
     pub units: Vec<HeldUnit>,
-    /// When they are free again if journal time goes on without a break; later if it does not.
+    /// When the units are free again; later if the store is down meanwhile.
     pub expires_at: String,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'a, str>,
 }
 
-/// A hold that lasts longer.
+/// An extended hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ExtendedView))]
 pub struct Extended<'a> {
     /// `extended`.
     pub outcome: Cow<'a, str>,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: Cow<'a, str>,
     /// The campaign.
     pub campaign: Cow<'a, str>,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: Cow<'a, str>,
-    /// When its units are free again if journal time goes on without a break.
+    /// When its units are free again; later if the store is down meanwhile.
     pub expires_at: String,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'a, str>,
 }
 
-/// Units that are the subject's for good, or not held any more.
+/// Confirmed or released units.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = EndedView))]
 pub struct Ended<'a> {
     /// `confirmed` or `released`.
     pub outcome: Cow<'a, str>,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: Cow<'a, str>,
     /// The campaign.
     pub campaign: Cow<'a, str>,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: Cow<'a, str>,
-    /// The units asked about; with their ranks if they are confirmed.
+    /// The units of the request; with their ranks if they are confirmed.
     pub units: Vec<HeldUnit>,
     /// When the last of them was confirmed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
-    /// Whether the hold had expired and its units were free to be taken again.
+    /// Whether the hold had expired and its units were taken again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retaken: Option<bool>,
-    /// How many units the hold has set aside still.
+    /// How many units the hold still has.
     pub left: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'a, str>,
 }
 
-/// The answer to a hold or to a step on one, for a reader who takes all of them.
+/// The answer to a hold or to a step on one, for a client that reads all of them.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HoldAnswer {
     /// `held`, `already_held`, `extended`, `confirmed` or `released`.
     pub outcome: String,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: String,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: String,
-    /// The units it is about; none where it was extended.
+    /// The units of the request; none for an extension.
     #[serde(default)]
     pub units: Vec<HeldUnit>,
     /// When they are free again.
@@ -254,24 +254,24 @@ pub struct HoldAnswer {
     /// Whether they were taken again after the hold had expired.
     #[serde(default)]
     pub retaken: bool,
-    /// How many units the hold has set aside still, where it was confirmed or released.
+    /// How many units the hold still has, after a confirm or a release.
     pub left: Option<u32>,
 }
 
-/// What became of a hold that was asked for before: `already_held`, or how it ended with a yes.
+/// The answer to a repeated hold: `already_held`, or `confirmed`.
 ///
-/// It only describes: the server writes [`Held`] or [`Ended`].
+/// For the description only: the server writes [`Held`] or [`Ended`].
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(as = HeldBeforeView)]
 pub struct HeldBefore {
     /// `already_held` or `confirmed`.
     pub outcome: String,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: String,
     /// The campaign.
     pub campaign: String,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: String,
     /// The units it has; with their ranks if they are confirmed.
     pub units: Vec<HeldUnit>,
@@ -284,49 +284,49 @@ pub struct HeldBefore {
     /// Whether they were taken again after the hold had expired, if they are confirmed.
     #[schema(required = false, value_type = bool)]
     pub retaken: Option<bool>,
-    /// How many units are set aside still, if some are confirmed.
+    /// How many units are still held, if some are confirmed.
     #[schema(required = false, value_type = u32)]
     pub left: Option<u32>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: String,
 }
 
-/// A hold as it stands.
+/// The current state of a hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = HoldView))]
 pub struct Hold {
     /// The campaign.
     pub campaign: String,
-    /// The hold's id.
+    /// The id of the hold.
     pub hold: String,
-    /// Whose hold it is.
+    /// The owner of the hold.
     pub subject: String,
     /// `live`, `confirmed`, `expired`, `released` or `refund_due`.
     pub state: Cow<'static, str>,
-    /// When it began.
+    /// When it was made.
     pub started_at: String,
-    /// When its units are free again, if it is live and journal time goes on without a break.
+    /// When its units are free again, if it is live; later if the store is down meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<String>,
-    /// How many of its units are set aside.
+    /// How many of its units are held.
     pub held: u32,
-    /// All its units, whatever became of them.
+    /// All its units, in any state.
     pub units: Vec<HeldUnit>,
 }
 
-/// A hold as it stands, and as of when.
+/// The current state of a hold, with its position.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = Shown))]
 pub struct HoldLookup {
     /// The hold.
     #[serde(flatten)]
     pub hold: Hold,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    /// Whether this data is known to be durable; `false` if it was not within 1 s.
     pub durable: bool,
 }

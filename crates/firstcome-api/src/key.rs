@@ -1,8 +1,8 @@
-//! The keys that requests carry, and what they allow.
+//! The keys of requests, and their roles.
 
 use std::fmt;
 
-/// A secret that does not show itself: its `Debug` and the printed configuration hide it.
+/// A secret: its `Debug` and the printed configuration hide it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
@@ -41,14 +41,14 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What a key lets its bearer do; each can do what those before it can.
+/// The role of a key; each role also has the rights of the roles before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
-    /// Look.
+    /// Read.
     Read,
-    /// Claim, and cancel on the subject's word.
+    /// Claim, hold and confirm, and cancel in the name of the subject.
     Backend,
-    /// Create, change and steer campaigns, and cancel on its own word.
+    /// Create, change and control campaigns, and cancel by its own decision.
     Operator,
     /// Everything.
     Admin,

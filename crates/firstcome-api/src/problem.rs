@@ -1,4 +1,4 @@
-//! The problem document: every answer that is not a yes (RFC 9457).
+//! The problem document: every answer that is not a success (RFC 9457).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -24,49 +24,53 @@ pub struct Problem<'a> {
     pub detail: Cow<'a, str>,
     /// The outcome's stable name, such as `sold_out`.
     pub outcome: Cow<'a, str>,
-    /// Whether the same request may be answered otherwise later.
+    /// Whether the same request may get another answer later.
     #[serde(default)]
     pub retry: bool,
-    /// `no`, `yes`, or `unknown` where the request may have changed something.
+    /// `no`, `yes`, or `unknown` if the request may have changed something.
     #[serde(default = "no")]
     pub changed: Cow<'a, str>,
-    /// The position this is as of, where the state was asked.
+    /// The position to which this answer belongs, if the state was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<String>,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided: Option<Cow<'a, str>>,
-    /// What else is known of it, by name.
+    /// Other members, by name.
     #[serde(flatten, serialize_with = "write_extra", deserialize_with = "read_extra")]
     pub extra: Cow<'a, [Extra]>,
 }
 
 /// The members that only some outcomes have: name, type in JSON Schema (or what a list is of), what it says.
 pub const EXTRA: [(&str, &str, &str); 20] = [
-    ("campaign", "string", "The campaign it is about."),
-    ("pool", "string", "Of seats that came with a campaign, the pool they were for."),
-    ("subject", "string", "Of `refund_due`, whose hold it was."),
-    ("hold", "string", "The hold it is about: of `has_hold` the one that the subject has."),
-    ("units", "units", "The units it is about: of `unit_taken` every one that is taken."),
-    ("at", "string", "Of `refund_due`, when it was decided."),
-    ("opens_at", "string", "Of `not_open`, when the campaign opens, if that is decided."),
-    ("version", "integer", "Of `version_mismatch`, the campaign's version."),
-    ("field", "string", "Of `not_changeable`, the setting that cannot change."),
-    ("errors", "errors", "Of `bad_seat`, what is wrong, by line."),
-    ("level", "integer", "Of `level_too_low`, the level of the space."),
-    ("needed", "integer", "Of `level_too_low`, the level that is needed."),
-    ("reason", "string", "Of `not_eligible`, what the team's own service said; of `barred`, why."),
-    ("barred_at", "string", "Of `barred`, since when."),
-    ("barred_by", "string", "Of `barred`, the name of the key it was done with."),
-    ("free_name", "string", "Of a PUT on an archived name, one that nobody has used."),
-    ("limit", "string", "Of `too_many_requests` and `too_many_streams`, which limit."),
+    ("campaign", "string", "The campaign."),
+    ("pool", "string", "For seats sent with a campaign, their pool."),
+    ("subject", "string", "For `refund_due`, the owner of the hold."),
+    ("hold", "string", "The hold; for `has_hold` the one that the subject has."),
+    ("units", "units", "The units; for `unit_taken` all taken ones."),
+    ("at", "string", "For `refund_due`, when it was decided."),
+    ("opens_at", "string", "For `not_open`, the opening time, if there is one."),
+    ("version", "integer", "For `version_mismatch`, the version of the campaign."),
+    ("field", "string", "For `not_changeable`, the setting that cannot change."),
+    ("errors", "errors", "For `bad_seat`, the errors, by line."),
+    ("level", "integer", "For `level_too_low`, the level of the space."),
+    ("needed", "integer", "For `level_too_low`, the required level."),
+    (
+        "reason",
+        "string",
+        "For `not_eligible`, the reason of the team's own service; for `barred`, that of the operator.",
+    ),
+    ("barred_at", "string", "For `barred`, when the bar was set."),
+    ("barred_by", "string", "For `barred`, the name of the key that set the bar."),
+    ("free_name", "string", "For a PUT with an archived name, an unused name."),
+    ("limit", "string", "For `too_many_requests` and `too_many_streams`, the limit."),
     (
         "retry_after_ms",
         "integer",
-        "Of `too_many_requests`, after how many milliseconds to ask again.",
+        "For `too_many_requests`, the milliseconds after which to try again.",
     ),
-    ("needed_bytes", "integer", "Of `too_big_for_memory`, the memory that would be needed."),
-    ("limit_bytes", "integer", "Of `too_big_for_memory`, the memory that this node may use."),
+    ("needed_bytes", "integer", "For `too_big_for_memory`, the required memory."),
+    ("limit_bytes", "integer", "For `too_big_for_memory`, the memory that this server may use."),
 ];
 
 /// A member of a problem document that only some outcomes have.

@@ -1,4 +1,4 @@
-//! Results: what was decided for good, by number.
+//! Results: final decisions, by number.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -7,7 +7,7 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ResultView))]
 pub struct ResultLine {
-    /// 1, 2, 3 over all campaigns of the shard; a campaign's own have gaps.
+    /// 1, 2, 3 over all campaigns of the shard; those of one campaign have gaps.
     pub number: u64,
     /// `claim`, `cancel`, `refund_due` or `moved`.
     pub kind: Cow<'static, str>,
@@ -15,25 +15,25 @@ pub struct ResultLine {
     pub campaign: String,
     /// The pool.
     pub pool: String,
-    /// 0 where it is about no claim.
+    /// The rank; 0 if there is no claim.
     pub rank: u32,
-    /// Whose result it is.
+    /// The subject of the result.
     pub subject: String,
     /// When it happened.
     pub at: String,
-    /// On whose word a claim was undone: `subject` or `operator`.
+    /// Who cancelled a claim: `subject` or `operator`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Cow<'static, str>>,
     /// Why a claim was undone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The unit of a seated pool; of a move the new one.
+    /// The unit of a seated pool; the new one for a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The id of the hold it came from, if it came from one.
+    /// The id of its hold, if it was confirmed from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
-    /// Of a move the old unit.
+    /// The old unit of a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
 }
@@ -74,20 +74,20 @@ impl ResultLine {
     }
 }
 
-/// A run of results.
+/// A page of results.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ResultsView))]
 pub struct ResultPage {
     /// The results, by number.
     pub results: Vec<ResultLine>,
-    /// What to give as `after` to go on; null when these were the last so far.
+    /// The `after` of the next page; null if this is the last one so far.
     pub next: Option<u64>,
     /// The number of the last result of the shard.
     pub last: u64,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// Whether these are known to be as durable as answers to commands are; in the other formats
-    /// the header `firstcome-durable: false` says that they are not.
+    /// Whether this data is known to be durable; in the other formats the header `firstcome-durable: false` says that it is
+    /// not.
     pub durable: bool,
 }
 

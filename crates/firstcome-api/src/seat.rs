@@ -11,13 +11,13 @@ use std::borrow::Cow;
 pub struct SeatRow {
     /// Its name, unique among the seats, areas and groups of its pool: 1 to 64 bytes.
     pub name: String,
-    /// The part of the hall it is in.
+    /// Its section.
     #[serde(default)]
     pub section: String,
     /// Its row. Seats of one row are next to each other in the order they are added.
     #[serde(default)]
     pub row: String,
-    /// What is written on it.
+    /// The number on the seat.
     #[serde(default)]
     pub number: String,
     /// Where to draw it, from the left.
@@ -29,7 +29,7 @@ pub struct SeatRow {
     /// How good it is, 0 best: the best seats are found by this.
     #[serde(default)]
     pub quality: u32,
-    /// Its grade, which limits and picks of the best can name.
+    /// Its price category, for limits and for picks of `best`.
     #[serde(default)]
     pub grade: String,
     /// In the smallest unit of `currency`.
@@ -38,22 +38,22 @@ pub struct SeatRow {
     /// Three capital letters.
     #[serde(default)]
     pub currency: Option<String>,
-    /// Through which channel it is sold; through any, if empty.
+    /// The channel that sells it; any channel if empty.
     #[serde(default)]
     pub channel: String,
-    /// Whether it is a place for a wheelchair or otherwise kept accessible.
+    /// Whether it is accessible, for example a place for a wheelchair.
     #[serde(default)]
     pub accessible: bool,
-    /// Whether it is for who comes along with somebody in an accessible seat.
+    /// Whether it is for a companion of a person in an accessible seat.
     #[serde(default)]
     pub companion: bool,
-    /// Whether it is sold at all; yes, if left out.
+    /// Whether it is for sale; yes if left out.
     #[serde(default = "yes")]
     pub for_sale: bool,
     /// The group it is sold with, such as a table.
     #[serde(default)]
     pub group: String,
-    /// Up to 256 bytes of the caller's own.
+    /// Up to 256 bytes of the caller's own data.
     #[serde(default)]
     pub extra: String,
     /// How many places an area has. A seat has none.
@@ -65,7 +65,7 @@ fn yes() -> bool {
     true
 }
 
-/// What one request added.
+/// The seats that one request added.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ImportedView))]
 pub struct Imported {
@@ -75,57 +75,57 @@ pub struct Imported {
     pub campaign: String,
     /// The pool.
     pub pool: String,
-    /// Seats that were added. Those that were there just so are not counted.
+    /// Seats that were added. Identical existing seats are not counted.
     pub seats: u32,
     /// Areas that were added.
     pub areas: u32,
     /// All units of the pool now.
     pub capacity: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
-/// Units of one pool, and why.
+/// Units of one pool, and the reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BlockRequest {
-    /// Names of seats, of groups as a whole, of areas for one place each.
+    /// Names of seats, of groups (all their seats), or of areas (one place each).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<String>,
-    /// Units in the form a hold takes, places of an area for example; their pool is this one.
+    /// Units in the form of a hold, for example places of an area; their pool is this one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub picks: Vec<PickRequest>,
     /// 1 to 256 bytes.
     pub reason: String,
 }
 
-/// One seat for another, and why.
+/// An exchange of seats, and the reason.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MoveRequest {
     /// The seat that becomes free.
     pub from: String,
-    /// The seat in its place, free until then.
+    /// The free seat that replaces it.
     pub to: String,
     /// 1 to 256 bytes.
     pub reason: String,
 }
 
-/// What is to be changed of a seat. What is left out stays.
+/// Changes of a seat. Fields that are left out stay.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SeatChangeRequest {
-    /// Its name, as it is.
+    /// Its current name.
     pub name: String,
-    /// Its new name: 1 to 64 bytes. A name that a seat was added with is never another seat's.
+    /// Its new name: 1 to 64 bytes. The first name of a seat can never become the name of another seat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub new_name: Option<String>,
-    /// Its new grade.
+    /// Its new price category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grade: Option<String>,
     /// Its new price, in the smallest unit of `currency`.
@@ -136,7 +136,7 @@ pub struct SeatChangeRequest {
     pub currency: Option<String>,
 }
 
-/// Seats that are as they were wanted.
+/// Changed seats.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct SeatsChanged {
@@ -146,15 +146,15 @@ pub struct SeatsChanged {
     pub campaign: String,
     /// The pool.
     pub pool: String,
-    /// How many seats are other than they were.
+    /// How many seats changed.
     pub seats: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
-/// How many units stand otherwise now.
+/// How many units changed their status.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = BlockedView))]
 pub struct SeatsBlocked {
@@ -164,11 +164,11 @@ pub struct SeatsBlocked {
     pub campaign: String,
     /// The pool.
     pub pool: String,
-    /// How many units it changed; those that stood so before are not counted.
+    /// How many units it changed; units that had this status before are not counted.
     pub units: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }
 
@@ -184,12 +184,12 @@ pub struct SeatsMoved {
     pub pool: String,
     /// The seat that is free now.
     pub from: String,
-    /// The seat in its place.
+    /// The seat that replaced it.
     pub to: String,
-    /// The rank of its claim; null while it is held only.
+    /// The rank of its claim; null if it is only held.
     pub rank: Option<u32>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// `journal`, or `replica` when this node's state was enough.
+    /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'static, str>,
 }

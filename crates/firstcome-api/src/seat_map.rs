@@ -1,8 +1,8 @@
-//! The map of a seated pool, as a reader has it. The server writes it from pieces that it keeps compressed.
+//! The map of a seated pool, for clients. The server writes it from pieces that it keeps compressed.
 
 use serde::Deserialize;
 
-/// The map of a seated pool: its rows and areas, and how they stand.
+/// The map of a seated pool: its rows and areas, and their status.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct SeatMap {
     /// A letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed, `b` blocked.

@@ -1,10 +1,10 @@
-//! What a subject has over all campaigns.
+//! The holds and claims of a subject over all campaigns.
 
 use crate::claim::Claim;
 use crate::hold::Hold;
 use serde::{Deserialize, Serialize};
 
-/// What a subject has in one campaign.
+/// The holds and claims of a subject in one campaign.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = InCampaign))]
 pub struct SubjectIn {
@@ -16,18 +16,18 @@ pub struct SubjectIn {
     pub claims: Vec<Claim>,
 }
 
-/// What a subject has over all campaigns in memory that the key is for.
+/// The holds and claims of a subject over all campaigns in memory that the key may read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = SubjectView))]
 pub struct Subject {
-    /// Who.
+    /// The subject.
     pub subject: String,
-    /// Those in which it has something.
+    /// The campaigns in which it has holds or claims.
     pub campaigns: Vec<SubjectIn>,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
     /// Whether this node's state may be out of date.
     pub stale: bool,
-    /// Whether this is known to be as durable as answers to commands are: `false` after a second of waiting for it.
+    /// Whether this data is known to be durable; `false` if it was not within 1 s.
     pub durable: bool,
 }

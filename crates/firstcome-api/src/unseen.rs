@@ -1,4 +1,4 @@
-//! Characters that nobody sees: two texts that differ in them look the same.
+//! Invisible characters: two texts that differ only in them look the same.
 
 use std::borrow::Cow;
 

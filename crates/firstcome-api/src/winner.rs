@@ -1,8 +1,8 @@
-//! Winners: who has what now, by rank.
+//! Winners: the current claims, by rank.
 
 use serde::{Deserialize, Serialize};
 
-/// A claim that stands.
+/// A live claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = WinnerView))]
 pub struct WinnerLine {
@@ -12,14 +12,14 @@ pub struct WinnerLine {
     pub pool: String,
     /// The rank in the pool.
     pub rank: u32,
-    /// Who has it.
+    /// Its owner.
     pub subject: String,
-    /// The unit of a seated pool that the subject has now.
+    /// The current unit of the subject in a seated pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// When it was won.
     pub at: String,
-    /// The id of the hold it came from, if it came from one.
+    /// The id of its hold, if it was confirmed from one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<String>,
 }
@@ -42,19 +42,19 @@ impl WinnerLine {
     }
 }
 
-/// A run of winners of one pool.
+/// A page of winners of one pool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = WinnersView))]
 pub struct WinnerPage {
     /// The winners, by rank. Cancelled claims are left out.
     pub winners: Vec<WinnerLine>,
-    /// What to give as `after` to go on; null when these were the last so far.
+    /// The `after` of the next page; null if this is the last one so far.
     pub next: Option<u64>,
     /// The last rank given in the pool, cancelled or not.
     pub last_rank: u32,
-    /// The position this is as of.
+    /// The position to which this answer belongs.
     pub position: String,
-    /// Whether these are known to be as durable as answers to commands are; in the other formats
-    /// the header `firstcome-durable: false` says that they are not.
+    /// Whether this data is known to be durable; in the other formats the header `firstcome-durable: false` says that it is
+    /// not.
     pub durable: bool,
 }

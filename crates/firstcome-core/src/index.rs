@@ -127,7 +127,7 @@ fn bytes_of(table: &HashTable<Known>) -> usize {
     size_of::<HashTable<Known>>() + table.allocation_size()
 }
 
-/// Makes of 32 bits the 64 a table wants: its lowest choose the slot, its seven highest tell slots apart.
+/// Makes the 64 bits of a table from 32: the lowest bits choose the slot, the seven highest distinguish slots.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 45 | u64::from(hash)
 }

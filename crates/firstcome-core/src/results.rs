@@ -66,7 +66,7 @@ impl Record {
 #[derive(Clone, Debug)]
 struct Chunk {
     records: Arc<Vec<Record>>,
-    /// How many of those that are not settled belong to each campaign: of one that left memory none, once it is told.
+    /// How many unsettled results belong to each campaign; none for a campaign that left memory, after this is recorded.
     of: BTreeMap<u32, usize>,
 }
 

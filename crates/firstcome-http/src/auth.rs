@@ -84,7 +84,7 @@ impl Keys {
 
     /// Accepts a request, about no campaign in particular, whose key has at least this role.
     ///
-    /// The hash is looked up, not the key: how long that takes tells nothing about a key.
+    /// The hash is looked up, not the key: the time of the look-up shows nothing about a key.
     pub(super) fn know(&self, headers: &HeaderMap, least: Role) -> Result<&Key, Problem> {
         let Known { key, pace } = self.find(headers, least)?;
         if let Some(pace) = pace

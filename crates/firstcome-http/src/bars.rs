@@ -22,9 +22,9 @@ const ROWS: usize = 1_000;
 /// Bars given at once at most.
 const MOST_ROWS: usize = 10_000;
 
-/// Keeps a subject from having anything more of a campaign.
+/// Bars a subject from a campaign: it gets no new units.
 ///
-/// Its live holds end; what it has for good stays. Asked again, the first bar stands.
+/// Its live holds end; its confirmed claims stay. A second bar changes nothing.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = BarRequest,
@@ -64,7 +64,7 @@ pub(crate) async fn bar(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Takes a bar back. What ended with it does not come back.
+/// Removes a bar. Holds that it ended do not come back.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}/bars/{subject}", tag = "bars",
     params(("campaign" = String, Path), ("subject" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "bar_lifted", body = BarLifted)))]
@@ -98,10 +98,10 @@ pub(crate) async fn unbar(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Gives who is barred from a campaign, since when, why, and by whom.
+/// Lists the barred subjects of a campaign, each with time, reason and key.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/bars", tag = "bars",
     params(("campaign" = String, Path),
-           ("after" = Option<u32>, Query, description = "Only numbers beyond this one"),
+           ("after" = Option<u32>, Query, description = "Only numbers after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = BarPage)))]

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 /// Claims a unit.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/claims", tag = "claims",
-    params(("campaign" = String, Path, description = "The campaign's name"),
-           ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
+    params(("campaign" = String, Path, description = "The name of the campaign"),
+           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     request_body = ClaimRequest,
     responses((status = 201, description = "won", body = Won), (status = 200, description = "already_won", body = Won)))]
 pub(crate) async fn claim(
@@ -101,7 +101,7 @@ where
 /// Gives the claims of a subject.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
     params(("campaign" = String, Path), ("subject" = String, Path),
-           ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
+           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = SubjectClaims)))]
 pub(crate) async fn look_up(
     Extract(app): Extract<Arc<App>>,
@@ -152,13 +152,13 @@ pub(crate) fn view(pool: &pool::Pool, claim: &pool::Claim<'_>) -> Claim {
     }
 }
 
-/// Undoes a claim.
+/// Cancels a claim.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}/claims/{subject}", tag = "claims",
     params(("campaign" = String, Path), ("subject" = String, Path),
-           ("rank" = u32, Query, description = "Which of the subject's claims: a retried cancel cannot hit a newer one"),
-           ("pool" = Option<String>, Query, description = "May be left out where the campaign has one"),
-           ("by" = Option<String>, Query, description = "`subject` or `operator`; by the key's role if left out"),
-           ("reason" = Option<String>, Query, description = "Required when it is by the operator")),
+           ("rank" = u32, Query, description = "The rank of the claim: a repeated cancel cannot cancel a newer claim"),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("by" = Option<String>, Query, description = "`subject` or `operator`; if left out, the role of the key decides"),
+           ("reason" = Option<String>, Query, description = "Required if it is by the operator")),
     responses((status = 200, body = Cancelled)))]
 pub(crate) async fn cancel(
     Extract(app): Extract<Arc<App>>,

@@ -21,11 +21,11 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Sets units aside for a subject until a deadline.
+/// Reserves units for a subject until a deadline.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds", tag = "holds",
-    params(("campaign" = String, Path, description = "The campaign's name"),
-           ("Idempotency-Key" = Option<String>, Header, description = "The hold's id"),
-           ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
+    params(("campaign" = String, Path, description = "The name of the campaign"),
+           ("Idempotency-Key" = Option<String>, Header, description = "The id of the hold"),
+           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     request_body = HoldRequest,
     responses((status = 201, description = "held", body = Held),
         (status = 200, description = "already_held; of an id that was confirmed: confirmed", body = HeldBefore)))]

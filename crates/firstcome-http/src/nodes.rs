@@ -114,7 +114,7 @@ pub(super) async fn nodes(
     Ok(json(StatusCode::OK, &nodes))
 }
 
-/// Raises the space to the newest level this server reads, for good: make a backup first.
+/// Raises the space permanently to the newest level that this server reads: make a backup first.
 #[utoipa::path(post, path = "/v1/level", tag = "operation",
     responses((status = 200, description = "raised", body = Raised)))]
 pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
@@ -134,11 +134,11 @@ pub(super) async fn raise_level(Extract(app): Extract<Arc<App>>, headers: Header
     Ok(json(StatusCode::OK, &raised))
 }
 
-/// Has this node write its state into a store that has nothing of the space any more.
+/// Makes this server write its state into a store that has nothing of the space any more.
 ///
-/// What only other nodes know, or only the store knew, is lost by it: ask the node that applied most.
+/// Entries that only other servers or only the store had are lost: use the server with the highest position.
 #[utoipa::path(post, path = "/v1/reseed", tag = "operation",
-    responses((status = 202, description = "it will, at the next look at the store", body = Reseed)))]
+    responses((status = 202, description = "accepted: it is done at the next check of the store", body = Reseed)))]
 pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Answered {
     app.keys.know(&headers, Role::Admin)?;
     if app.node.journal.shared().is_none() {
@@ -154,7 +154,7 @@ pub(super) async fn reseed(Extract(app): Extract<Arc<App>>, headers: HeaderMap) 
     Ok(json(StatusCode::ACCEPTED, &Reseed { position, reseed: "accepted".into() }))
 }
 
-/// Gives what nodes found out about forks of the journal.
+/// Gives the reports of servers about forks of the journal.
 #[utoipa::path(get, path = "/v1/forks", tag = "operation", responses((status = 200, body = Forks)))]
 pub(super) async fn forks(
     Extract(app): Extract<Arc<App>>,

@@ -29,10 +29,10 @@ pub const RESULTS_LOOKED_THROUGH: usize = 200_000;
 /// Gives results of a campaign in the order of their numbers.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/results", tag = "results",
     params(("campaign" = String, Path),
-           ("after" = Option<u64>, Query, description = "Only numbers beyond this one"),
+           ("after" = Option<u64>, Query, description = "Only numbers after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
-           ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
-           ("raw" = Option<String>, Query, description = "1: cells of csv that begin with = + - @ tab or CR without a ' before them"),
+           ("format" = Option<String>, Query, description = "json, ndjson or csv; otherwise by Accept"),
+           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = ResultPage)))]
 pub(crate) async fn results(

@@ -29,14 +29,14 @@ use utoipa_axum::routes;
             whether to retry, and whether anything may have changed."
     ),
     tags(
-        (name = "campaigns", description = "What is given away, when, and how much of it."),
-        (name = "claims", description = "A subject takes a unit of a counted pool: who asks first wins."),
-        (name = "bars", description = "Subjects that an operator keeps out of a campaign."),
-        (name = "holds", description = "Seats, or units, set aside until a deadline; confirmed once they are paid for."),
-        (name = "seats", description = "Halls: seats are added, shown, followed, blocked and moved."),
-        (name = "tokens", description = "What browsers bring in place of a key."),
-        (name = "results", description = "What happened, in order, for the systems behind."),
-        (name = "operation", description = "Health, counts, servers, and what an operator looks at.")
+        (name = "campaigns", description = "Campaigns: opening and closing times, pools and limits."),
+        (name = "claims", description = "A subject claims a unit of a counted pool: the first request wins."),
+        (name = "bars", description = "An operator excludes subjects from a campaign."),
+        (name = "holds", description = "Units are reserved until a deadline, and confirmed after the payment."),
+        (name = "seats", description = "Seat maps: seats are added, shown, followed, blocked and moved."),
+        (name = "tokens", description = "Browsers send a subject token instead of a key."),
+        (name = "results", description = "All results, in order, for other systems; and the winners."),
+        (name = "operation", description = "Health, metrics, servers and the ledger, for operators.")
     ),
 )]
 struct Handlers;

@@ -29,7 +29,7 @@ const IMPORT_BYTES: usize = 4 << 20;
 
 /// Adds seats and areas to a seated pool: all of a request or none; at most 4,000 in one.
 ///
-/// A JSON array, a JSON object a line, or CSV with a header. Sent again it adds nothing.
+/// The body is a JSON array, one JSON object per line, or CSV with a header. A repeated request adds nothing.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path),
            ("Idempotency-Key" = Option<String>, Header, description = "The same id gives the same answer"),

@@ -19,7 +19,7 @@ pub const ADDRESS_PART: usize = 4;
 /// How long a kept connection lives, so that whoever is silent has it for a moment only; then it is closed.
 pub const KEPT_LIFE: Duration = Duration::from_secs(2);
 
-/// Connections that are told of their refusal at one time: each is a task for up to a second. Beyond them a connection is
+/// Refused connections that get an answer at one time: each is a task for up to 1 s. Beyond them a connection is
 /// closed without a word.
 pub const REFUSALS: usize = 64;
 

@@ -23,7 +23,7 @@ pub(super) async fn live() -> Response<Body> {
     json(StatusCode::OK, &Alive { status: "alive".into() })
 }
 
-/// Says whether this node takes commands, and why not: in sentences with a key, in words without one.
+/// Says whether this server accepts commands, and if not, why: in sentences with a key, in words without one.
 #[utoipa::path(get, path = "/readyz", tag = "operation",
     responses((status = 200, description = "ready", body = Ready), (status = 503, description = "not ready, with reasons", body = Ready)))]
 pub(super) async fn ready(Extract(app): Extract<Arc<App>>, headers: HeaderMap) -> Response<Body> {
@@ -80,9 +80,9 @@ pub(super) async fn settling(
     Ok(json(StatusCode::OK, &app.settling()))
 }
 
-/// Gives the digest of this node's state, to compare with one recomputed from the journal.
+/// Gives the digest of the state of this server, to compare with one computed again from the journal.
 #[utoipa::path(get, path = "/v1/audit", tag = "operation",
-    params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last if left out")),
+    params(("position" = Option<u64>, Query, description = "One of the last 4096 positions; the last one if left out")),
     responses((status = 200, body = Audit)))]
 pub(super) async fn audit(
     Extract(app): Extract<Arc<App>>,
@@ -104,10 +104,10 @@ pub(super) async fn audit(
     Ok(json(StatusCode::OK, &audit))
 }
 
-/// Gives every count in the OpenMetrics text format, which Prometheus reads.
+/// Gives all metrics in the OpenMetrics text format, which Prometheus reads.
 ///
-/// Needs a key that may read, but at the address of `ops_listen`. Who accepts `text/plain` only gets the same text under
-/// that name.
+/// It needs a key that may read, except at the address of `ops_listen`. A client that accepts only `text/plain` gets the same
+/// text with that type.
 #[utoipa::path(get, path = "/metrics", tag = "operation", 
     responses((status = 200, content((String = "application/openmetrics-text"), (String = "text/plain")))))]
 pub(super) async fn metrics(

@@ -1,4 +1,4 @@
-//! What a subject has over all campaigns.
+//! The holds and claims of a subject over all campaigns.
 
 use crate::app::App;
 use crate::claims;

@@ -16,7 +16,7 @@ use firstcome_api::token::{Minted, Ticket, TokenRequest};
 use firstcome_core::Timestamp;
 use std::sync::Arc;
 
-/// Mints a subject token, with which a browser may act for one subject.
+/// Issues a subject token: with it a browser acts for one subject.
 #[utoipa::path(post, path = "/v1/tokens", tag = "tokens", request_body = TokenRequest,
     responses((status = 201, description = "minted", body = Minted)))]
 pub(crate) async fn mint(
@@ -49,10 +49,10 @@ pub(crate) async fn mint(
     Ok(json(StatusCode::CREATED, &answer))
 }
 
-/// Mints a ticket for the bearer of a subject token, with which a page follows events by their address.
+/// Issues a ticket for a subject token: with it a page follows events.
 ///
-/// An `EventSource` of a browser cannot send `Authorization`: `new EventSource("…/events?ticket=" + ticket)`. A ticket is for
-/// the subject and the campaigns of the token, ends with it, opens streams of events as often as it is asked, and does
+/// The `EventSource` of a browser cannot send `Authorization`: `new EventSource("…/events?ticket=" + ticket)`. A ticket is for
+/// the subject and the campaigns of the token, expires with it, can open streams of events any number of times, and can do
 /// nothing else.
 #[utoipa::path(post, path = "/v1/tickets", tag = "tokens",
     responses((status = 201, description = "minted", body = Ticket)))]

@@ -27,14 +27,14 @@ const LOOK: u32 = 10_000;
 /// ends there, short or empty, and `next` says from where to go on.
 pub const RANKS_LOOKED_THROUGH: u32 = 200_000;
 
-/// Gives who has what now: the claims of a pool that stand, by rank.
+/// Gives the current claims of a pool, by rank.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/winners", tag = "results",
     params(("campaign" = String, Path),
-           ("pool" = Option<String>, Query, description = "May be left out where the campaign has one"),
-           ("after" = Option<u32>, Query, description = "Only ranks beyond this one"),
+           ("pool" = Option<String>, Query, description = "May be left out if the campaign has one"),
+           ("after" = Option<u32>, Query, description = "Only ranks after this one"),
            ("limit" = Option<usize>, Query, description = "1 to 10000, 1000 if left out"),
-           ("format" = Option<String>, Query, description = "json, ndjson or csv; else by Accept"),
-           ("raw" = Option<String>, Query, description = "1: cells of csv that begin with = + - @ tab or CR without a ' before them"),
+           ("format" = Option<String>, Query, description = "json, ndjson or csv; otherwise by Accept"),
+           ("raw" = Option<String>, Query, description = "1: do not add a ' to CSV cells that begin with = + - @ tab or CR"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, body = WinnerPage)))]
 pub(crate) async fn winners(

@@ -72,7 +72,7 @@ pub enum Mistake {
     ConfirmAfterExpiry,
     /// In the rules, where a hold's units are chosen.
     HoldTakenSeats,
-    /// In the rules, where the next deadline is told.
+    /// In the rules, where the next deadline is given.
     NoTickForHolds,
     /// In the intake, before a hold is judged.
     TakenWithoutMargin,

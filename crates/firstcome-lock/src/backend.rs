@@ -48,7 +48,7 @@ impl Backend {
         &self.contact
     }
 
-    /// Tells whether a release answers how many were told of it.
+    /// Says whether the answer to a release has the number of notified subscribers.
     pub(crate) fn counts_receivers(&self) -> bool {
         match &self.store {
             #[cfg(feature = "redis")]
@@ -89,7 +89,7 @@ impl Backend {
         on_either!(self, store => store.ready())
     }
 
-    /// Asks once for a lock; one who `waits` is told of its release where that has to be asked for. With a failure of
+    /// Asks once for a lock; a caller that `waits` gets a message about its release, if that must be requested. With a failure of
     /// unknown effect comes the time until which it may still happen.
     pub(crate) async fn acquire(
         &self,
@@ -224,7 +224,7 @@ impl Backend {
         answer
     }
 
-    /// Tells whether a release is said only where the store knows that somebody waits.
+    /// Says whether a release sends a message only if the store knows of a waiter.
     pub(crate) fn tells_only_who_waits(&self) -> bool {
         match &self.store {
             #[cfg(feature = "redis")]
@@ -235,7 +235,7 @@ impl Backend {
         }
     }
 
-    /// Renews, or with no lease only looks at, holds of one kind; tells for each whether it is still held.
+    /// Renews, or with no lease only looks at, holds of one kind; gives for each whether it is still held.
     pub(crate) async fn renew(
         &self,
         holds: &[RenewalRequest<'_>],
@@ -244,7 +244,7 @@ impl Backend {
         ask!(self, store => store.renew(holds, lease))
     }
 
-    /// Tells who holds a lock.
+    /// Gives the holder of a lock.
     pub(crate) async fn inspect(&self, keys: &Keys) -> Result<Option<Holder>, Error> {
         ask!(self, store => store.inspect(keys))
     }
@@ -271,7 +271,7 @@ impl Backend {
         }
     }
 
-    /// Frees a lock whoever holds it; tells whether anybody did.
+    /// Frees a lock, whoever holds it; gives whether it was held.
     pub(crate) async fn force(&self, keys: &Keys) -> Result<bool, Error> {
         ask!(self, store => store.force(keys))
     }
@@ -297,7 +297,7 @@ impl Backend {
         on_either!(self, store => store.forget(release_ids))
     }
 
-    /// Records who leads under which term, and tells those who watch.
+    /// Records the leader and its term, and notifies watchers.
     pub(crate) async fn announce(
         &self,
         name: &str,
@@ -307,7 +307,7 @@ impl Backend {
         ask!(self, store => store.announce(name, record, owner))
     }
 
-    /// Gives who leads, and how long whoever holds the lock has left without renewing.
+    /// Gives the leader, and how long the lock still lasts without a renewal.
     pub(crate) async fn leader(
         &self,
         name: &str,

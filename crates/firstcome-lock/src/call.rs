@@ -1,4 +1,4 @@
-//! One call that asks for a lock, and what is told of it.
+//! One call that requests a lock, and its events.
 
 use tokio::time::Instant;
 
@@ -12,7 +12,7 @@ use crate::teller::Teller;
 pub(crate) struct Call<'a> {
     teller: &'a Teller,
     begun: Instant,
-    /// It was told that it waits.
+    /// Its waiting was reported.
     waits: bool,
 }
 

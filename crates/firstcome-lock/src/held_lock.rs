@@ -50,7 +50,7 @@ pub(crate) struct HeldLock {
 
 #[derive(Debug, Clone, Copy)]
 struct State {
-    /// A caller was told that it has it: what becomes of it is told, too.
+    /// A caller knows that it has the lock: so its later events are reported too.
     told: bool,
     /// When the request was sent that was confirmed last.
     confirmed: Instant,
@@ -245,7 +245,7 @@ impl HeldLock {
         self.state().silent_since = None;
     }
 
-    /// Notes that a renewal was confirmed, of a hold that is renewed each `every`, and tells where it is late.
+    /// Notes that a renewal was confirmed, of a hold that is renewed each `every`, and reports if it is late.
     ///
     /// Where trust ran out meanwhile it is lost, and stays so.
     pub(crate) fn renewed(&self, asked: Asked, lease: Duration, every: Duration) {
@@ -281,7 +281,7 @@ impl HeldLock {
         (|| self.keys.name.clone(), Fence(self.fence))
     }
 
-    /// Tells that a caller has it, and that it is lost where that was before.
+    /// Reports that a caller has it, and that it is lost if that was before.
     pub(crate) fn tell_acquired(&self, waited: Duration) {
         let (name, fence) = self.name_and_fence();
         self.teller.tell(|| Event::Acquired { name: name(), fence, waited });
@@ -306,7 +306,7 @@ impl HeldLock {
         }
     }
 
-    /// Tells what became of it when it was given back.
+    /// Reports the result of its release.
     pub(crate) fn tell_released(&self, released: Option<Released>) {
         if self.state().told {
             let (name, fence) = self.name_and_fence();

@@ -215,12 +215,12 @@ impl Lease {
         self.held.given_back();
     }
 
-    /// Gives where it is told what becomes of it.
+    /// Gives the target of its events.
     pub(crate) fn teller(&self) -> &Teller {
         &self.shared.teller
     }
 
-    /// Tells that somebody who asked for it has it now, and `waited` that long.
+    /// Reports that a caller has it now, after it `waited` for this time.
     pub(crate) fn tell_acquired(&self, waited: Duration) {
         self.held.tell_acquired(waited);
     }

@@ -152,7 +152,7 @@ impl LocalWaiters {
         }
     }
 
-    /// Gives how many of this client are told when a lock is free: one that listens, or nobody.
+    /// Gives how many subscribers this client has for a free lock: one, or none.
     pub(crate) fn listeners(&self, key: &QueueKey) -> u64 {
         self.queues().get(key).map_or(0, |queue| u64::from(queue.subscriber.is_some()))
     }
@@ -192,7 +192,7 @@ impl Position {
         }
     }
 
-    /// Waits for `turn` where others are to have some, or until they are to have none; tells whether they were.
+    /// Waits for `turn` where others are to have some, or until they are to have none; gives whether they had.
     pub(crate) async fn waits_for_others(&self, turn: Duration) -> bool {
         let no_turns = {
             let mut queues = self.queues.queues();

@@ -23,7 +23,7 @@ use firstcome_store::client::pause;
 /// Gives one lease back, and does not end before it is known that the owner holds nothing of it any more, or before
 /// there is no use in asking.
 ///
-/// A failure is given where it cannot be told whether this freed the lock or it had been lost before.
+/// It fails if it is unknown whether this freed the lock or it had been lost before.
 pub(crate) async fn give_back(
     shared: Arc<Shared>,
     held: Arc<HeldLock>,

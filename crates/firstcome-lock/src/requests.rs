@@ -54,7 +54,7 @@ pub(crate) enum ReleaseAnswer {
     Nothing,
     /// The owner still holds it so many times.
     Holds(u64),
-    /// It is free, and so many were told, those of this client among them; 0 where the store does not count them.
+    /// It is free, and this number of subscribers got a message, including this client; 0 if the store does not count them.
     Free { receivers: u64 },
 }
 

@@ -1,4 +1,4 @@
-//! Telling what happens to the locks of a client, where somebody listens.
+//! Reporting the events of the locks of a client, if there is a reader.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,13 +19,13 @@ pub(crate) enum Told {
     End,
 }
 
-/// Tells events to those who listen.
+/// Reports events to readers.
 ///
 /// A lease that runs out does so by the clock, and nobody may be looking: while somebody listens, [`crate::watchdog`] looks when
 /// the next one ends.
 #[derive(Debug, Default)]
 pub(crate) struct Teller {
-    /// Made for the first who listens.
+    /// Created for the first reader.
     channel: OnceLock<broadcast::Sender<Told>>,
     ended: AtomicBool,
     /// When the next lease ends, as far as is known.
@@ -35,7 +35,7 @@ pub(crate) struct Teller {
 }
 
 impl Teller {
-    /// Gives everything that is told from now on.
+    /// Gives all events from now on.
     pub(crate) fn listen(&self) -> broadcast::Receiver<Told> {
         let channel = self.channel.get_or_init(|| broadcast::Sender::new(BEHIND));
         let told = channel.subscribe();
@@ -44,7 +44,7 @@ impl Teller {
         told
     }
 
-    /// Tells whether the client is closed, so that nothing is told any more.
+    /// Says whether the client is closed: then there are no more events.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire)
     }
@@ -54,7 +54,7 @@ impl Teller {
         traced() || self.channel.get().is_some_and(|channel| channel.receiver_count() > 0)
     }
 
-    /// Tells an event, which is put together only where somebody listens.
+    /// Reports an event, which is built only if there is a reader.
     pub(crate) fn tell(&self, event: impl FnOnce() -> Event) {
         if !self.is_heard() {
             return;
@@ -65,7 +65,7 @@ impl Teller {
         self.send(Told::Event(event));
     }
 
-    /// Ends it for everybody who listens.
+    /// Ends it for all readers.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
         self.send(Told::End);
@@ -82,7 +82,7 @@ impl Teller {
         self.look_at.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has leases looked at when one ends then, where somebody listens.
+    /// Makes leases checked when one ends at that time, if there is a reader.
     pub(crate) fn ends_at(&self, end: Instant) {
         if !self.is_heard() {
             return;

@@ -98,7 +98,7 @@ impl Watchdog {
         self.teller.ends_at(held.trusted_until());
     }
 
-    /// Looks whether leases are over, so that those who listen are told when that is so, and plans the next look.
+    /// Checks whether leases have ended, so that readers of events learn of it, and plans the next check.
     fn look_for_ends(&self) {
         if let Some(next) = self.all().iter().filter_map(|held| held.ends()).min() {
             self.teller.ends_at(next);

@@ -47,23 +47,23 @@ impl Store {
         on_either!(self, store => store.ask(name, at_most, at_least))
     }
 
-    /// Takes a lock that is free; tells whether it was.
+    /// Takes a free lock; gives whether it was free.
     pub(crate) async fn take(&self, ask: &Ask) -> Result<bool, Error> {
         on_either!(self, store => store.take(ask).await)
     }
 
-    /// Holds a lock for a time from now on; tells whether it was this holder's, and not over. May be asked again.
+    /// Holds a lock for a time from now on; gives whether it was this holder's, and not over. May be repeated.
     pub(crate) async fn extend(&self, ask: &Ask) -> Result<bool, Error> {
         on_either!(self, store => store.extend(ask).await)
     }
 
-    /// Frees a lock, or has it end when it was taken for long enough; tells whether it was this holder's. May be asked
+    /// Frees a lock, or ends it when it was taken for long enough; gives whether it was this holder's. May be asked
     /// again.
     pub(crate) async fn unlock(&self, ask: &Ask) -> Result<bool, Error> {
         on_either!(self, store => store.unlock(ask).await)
     }
 
-    /// Frees a lock at once; tells whether it was this holder's. May be asked again.
+    /// Frees a lock at once; gives whether it was this holder's. May be repeated.
     pub(crate) async fn undo(&self, ask: &Ask) -> Result<bool, Error> {
         on_either!(self, store => store.undo(ask).await)
     }

@@ -32,7 +32,7 @@ pub(crate) struct Store {
     state: Arc<Mutex<StoreState>>,
     /// Changes when a connection must be made anew: a number for each primary there was.
     generations: watch::Sender<u64>,
-    /// How far copies and files are, as a number that only tells that something changed.
+    /// How far copies and files are, as a number that only shows that something changed.
     progress: watch::Sender<u64>,
     durability: Durability,
     pub(crate) record: Record,
@@ -64,7 +64,7 @@ struct Server {
     up: bool,
     /// Since which generation it has been up: connections made before are gone.
     since: u64,
-    /// Whether it was replaced, and has not been told to follow yet.
+    /// Whether it was replaced, and does not follow yet.
     lingers: bool,
     /// It was a primary, and serves those who are still connected with what it copies.
     read_only: bool,

@@ -75,7 +75,7 @@ impl Redis {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; [`Failure::effect`] tells whether the command may have been carried out.
+    /// See [`Failure`]; [`Failure::effect`] says whether the command may have been executed.
     ///
     /// # Cancel safety
     ///

@@ -1,4 +1,4 @@
-//! A real browser: headless Chromium with a profile of its own, told what to do over a pipe.
+//! A real browser: headless Chromium with a profile of its own, controlled over a pipe.
 
 use crate::Folder;
 use crate::programs;

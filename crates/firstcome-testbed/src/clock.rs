@@ -1,4 +1,4 @@
-//! A wall clock for one process that jumps when told to, by `libfaketime`.
+//! A wall clock for one process that jumps on request, by `libfaketime`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -8,7 +8,7 @@
 //! instead: they answer `None` after a line on stderr. Valkey is the exception: it is always only a skip.
 //!
 //! - [`Redis`]: one `redis-server` (or `valkey-server`), plain, with a password, with TLS, as a replica, or with a wall
-//!   clock that jumps when told to
+//!   clock that jumps on request
 //! - [`OldServer`]: says that it is too old
 //! - [`Sentinels`]: a master, a replica, and three sentinels that watch them
 //! - [`Postgres`]: one PostgreSQL server, with or without TLS, and one that a whole test process shares

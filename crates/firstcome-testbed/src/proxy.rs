@@ -33,7 +33,7 @@ pub enum Fault {
     Delay(Duration),
 }
 
-/// A TCP proxy on a loopback port that cuts, stalls, delays and refuses when told to.
+/// A TCP proxy on a loopback port that cuts, stalls, delays and refuses on request.
 #[derive(Debug)]
 pub struct Proxy {
     port: u16,

@@ -77,7 +77,7 @@ pub struct Config {
     pub stream_max: Duration,
     /// How long a hold may wait at most for seats that somebody has.
     pub hold_wait: Duration,
-    /// How long a server that was told to stop answers still, and says that it is not ready.
+    /// How long a stopping server still answers, and says that it is not ready.
     pub leave: Duration,
     /// How long a stopping server finishes what it accepted.
     pub drain: Duration,

@@ -19,7 +19,7 @@ use writer::Lines;
 /// The log while it is written; dropped, it waits a moment until what was said has left.
 pub(crate) struct Logging(Lines);
 
-/// Begins to write the log of this process, as text on a terminal and as JSON elsewhere unless told otherwise.
+/// Begins to write the log of this process, by default as text on a terminal and as JSON elsewhere.
 ///
 /// A panic is a line of it from now on, but for a rule that breaks: whoever applies the entry says that in a sentence.
 pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {

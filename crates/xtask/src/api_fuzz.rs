@@ -2,7 +2,7 @@
 //!
 //! The server is a debug build on a free port of loopback, with a folder of its own; campaigns of both kinds are there, and
 //! a hold. Schemathesis looks that no answer is a fault of the server and that every answer is described: its status,
-//! its media type, its headers, its document. Bounded in number, and told which seed it drew.
+//! its media type, its headers, its document. Bounded in number, with its seed.
 
 use crate::commands::{build, run};
 use crate::python;

@@ -1,6 +1,6 @@
 //! The dependencies: their licences, where they come from, which are there twice, and what is known against them.
 //!
-//! `deny.toml` says what may be. `cargo-deny` reads it where it is installed; what can be told without it is checked here
+//! `deny.toml` says what may be. `cargo-deny` reads it where it is installed; what can be checked without it is checked here
 //! in any case, from what cargo itself knows.
 
 mod licence;

@@ -153,7 +153,7 @@ impl Campaign {
 
     /// Says whether the groups that a command names have more seats, with what else it names, than a hold can have.
     ///
-    /// Costs a look-up for each name; [`Command::may_name_too_much`] tells without a state for which it is worth it.
+    /// Costs a look-up for each name; [`Command::may_name_too_much`] says without a state for which commands this is useful.
     pub fn names_too_much(&self, command: &Command<'_>) -> bool {
         let beyond = |picks: &[Pick<'_>]| {
             let mut seats = 0;

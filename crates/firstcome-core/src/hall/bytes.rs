@@ -221,7 +221,7 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// Reads what nothing but a seat's own bytes tells, name, number, x, y and extra, where it begins.
+/// Reads the fields that only the bytes of the seat have: name, number, x, y and extra, and where it begins.
 pub(super) fn own_fields(bytes: &[u8]) -> SeatSettings<'_> {
     let mut seat = SeatSettings::named("");
     Reader::new(own_bytes(bytes))

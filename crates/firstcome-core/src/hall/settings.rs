@@ -94,7 +94,7 @@ impl<'a> SeatSettings<'a> {
     }
 }
 
-/// One area of general admission: many units that are not told apart.
+/// One area (general admission): many units without names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AreaSettings<'a> {
     /// Its name, unique among the seats, areas and groups of its pool: see [`check_unit_name`].

@@ -125,7 +125,7 @@ thread_local! {
     static SAID: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Has a rule that breaks in [`State::try_apply`] told by [`Broke`] alone, with its place in the code: it prints nothing.
+/// Makes [`Broke`] the only report of a rule that breaks in [`State::try_apply`], with its place in the code: it prints nothing.
 ///
 /// For a program, which calls it once, before it applies anything. Other panics are printed as before.
 pub fn silence_broken_rules() {
@@ -142,7 +142,7 @@ pub fn silence_broken_rules() {
     });
 }
 
-/// Says whether this thread applies an entry: a panic now is one of a rule, and told by [`Broke`].
+/// Says whether this thread applies an entry: a panic now is one of a rule, and reported by [`Broke`].
 ///
 /// For a panic hook that is set after [`silence_broken_rules`]: it leaves these to the hook before it.
 pub fn is_applying() -> bool {

@@ -21,7 +21,7 @@ impl State {
         }
     }
 
-    /// Says what a [`Command::Hold`] would get as far as that can be told without choosing units, and whether its
+    /// Says what a [`Command::Hold`] would get as far as that is known without choosing units, and whether its
     /// campaign lets a subject claim again; nothing if it may well be held, and for any other command.
     ///
     /// A unit counts as taken, and a hold as held, only if that lasts for longer than `margin_us` of service time.

@@ -21,7 +21,7 @@ use firstcome_node::Decided;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Creates a campaign, or changes it to what is given.
+/// Creates a campaign, or changes it to the given settings.
 #[utoipa::path(put, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path, description = "[a-z0-9][a-z0-9_-]{0,63}"),
            ("If-Match" = Option<String>, Header, description = "Only at this version"),

@@ -41,7 +41,7 @@ pub(crate) async fn resume(
     steer(&app, campaign, query, &headers, Steer::Resume).await
 }
 
-/// Ends the campaign for good.
+/// Ends the campaign permanently.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/close", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "changed, unchanged", body = OperatorDone)))]
@@ -54,7 +54,7 @@ pub(crate) async fn close(
     steer(&app, campaign, query, &headers, Steer::Close).await
 }
 
-/// Removes a campaign that has no result, whatever its state: its holds end, and its name is free.
+/// Deletes a campaign without a result, in any state: its holds end, and its name is free.
 #[utoipa::path(delete, path = "/v1/campaigns/{campaign}", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     responses((status = 200, description = "deleted", body = Deleted)))]
@@ -76,7 +76,7 @@ pub(crate) async fn delete(
     Ok(json(StatusCode::OK, &deleted))
 }
 
-/// Lets a closed and settled campaign leave memory.
+/// Removes a closed campaign from memory, after its results are in the ledger.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/archive", tag = "campaigns",
     params(("campaign" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = Option<ArchiveRequest>,

@@ -85,11 +85,11 @@ impl fmt::Display for Scope {
 /// What a token that was checked says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectToken {
-    /// Whom its bearer acts for.
+    /// The subject of the token.
     pub subject: Box<str>,
     /// Where.
     pub campaign: Scope,
-    /// Whether its bearer may cancel, too.
+    /// Whether it allows cancels.
     pub cancel: bool,
     /// Until when, not including it; in seconds.
     pub expires: i64,

@@ -94,7 +94,7 @@ fn some<'a>(picks: &'a [PickRequest], campaign: &str) -> Result<Vec<Pick<'a>>, P
 
 /// Adds units to a hold: all of them or none.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/add", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The step's own id"),
+    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 201, description = "held", body = Held), (status = 200, description = "already_held", body = Held)))]
@@ -116,12 +116,12 @@ pub(crate) async fn add(
     asked.decide(&app, &change).await
 }
 
-/// Gives units of a hold back, and leaves the rest.
+/// Releases units of a hold, and keeps the rest.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/drop", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The step's own id"),
+    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
-    responses((status = 201, description = "held: what is left", body = Held), (status = 200, description = "already_held: nothing to drop", body = Held)))]
+    responses((status = 201, description = "held: the remaining units", body = Held), (status = 200, description = "already_held: nothing to drop", body = Held)))]
 pub(crate) async fn drop(
     Extract(app): Extract<Arc<App>>,
     path: TwoNames,
@@ -142,11 +142,11 @@ pub(crate) async fn drop(
     asked.decide(&app, &change).await
 }
 
-/// Moves a hold's deadline on.
+/// Moves the deadline of a hold to a later time.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/extend", tag = "holds",
     params(("campaign" = String, Path), ("hold" = String, Path), ("min_position" = Option<String>, Query)),
     request_body = ExtendRequest,
-    responses((status = 200, description = "extended, as far as the campaign lets it", body = Extended)))]
+    responses((status = 200, description = "extended, at most to the campaign's longest time", body = Extended)))]
 pub(crate) async fn extend(
     Extract(app): Extract<Arc<App>>,
     path: TwoNames,
@@ -184,11 +184,11 @@ pub(crate) async fn extend(
     Ok(json(StatusCode::OK, &extended))
 }
 
-/// Makes units of a hold the subject's for good.
+/// Confirms units of a hold: they belong to the subject permanently.
 ///
-/// It is for whoever took the money to say so: a subject token cannot.
+/// Only the system that received the money may confirm: a subject token cannot.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/confirm", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The step's own id"),
+    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
            ("min_position" = Option<String>, Query)),
     request_body = ConfirmRequest,
     responses((status = 200, description = "confirmed", body = Ended)))]
@@ -220,9 +220,9 @@ pub(crate) async fn confirm(
     asked.decide(&app, &confirm).await
 }
 
-/// Gives units of a hold back; all of them, if nothing is named.
+/// Releases units of a hold; all of them if none is named.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/holds/{hold}/release", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The step's own id"),
+    params(("campaign" = String, Path), ("hold" = String, Path), ("Idempotency-Key" = Option<String>, Header, description = "The id of this step"),
            ("min_position" = Option<String>, Query)),
     request_body = ChangeRequest,
     responses((status = 200, description = "released", body = Ended)))]

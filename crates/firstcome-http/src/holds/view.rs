@@ -49,7 +49,7 @@ fn unit(campaign: Option<&Campaign>, name: &UnitName) -> HeldUnit {
     }
 }
 
-/// Puts units that are not told apart together.
+/// Joins units without names.
 fn together(units: impl Iterator<Item = HeldUnit>) -> Vec<HeldUnit> {
     let alike = |one: &HeldUnit, other: &HeldUnit| {
         one.quantity.is_some()
@@ -103,11 +103,11 @@ pub(crate) fn hold(state: &State, campaign: &Campaign, hold: &hold::Hold) -> Hol
     }
 }
 
-/// Gives a hold as it stands, until 24 h after it ended.
+/// Gives the current state of a hold, until 24 h after its end.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/holds/{hold}", tag = "holds",
-    params(("campaign" = String, Path), ("hold" = String, Path, description = "The hold's id"),
-           ("subject" = Option<String>, Query, description = "Whose hold it is to be"),
-           ("min_position" = Option<String>, Query, description = "Answer at or past this position")),
+    params(("campaign" = String, Path), ("hold" = String, Path, description = "The id of the hold"),
+           ("subject" = Option<String>, Query, description = "The owner that the hold must have"),
+           ("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
     responses((status = 200, body = HoldLookup)))]
 pub(crate) async fn show(
     Extract(app): Extract<Arc<App>>,

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 enum Asker {
     /// Anybody.
     Anybody,
-    /// Anybody; with a key of the role one is told more.
+    /// Anybody; with a key of the role the answer has more.
     AnybodyOrKey(Role),
     /// Whoever has a key of the role, or of one that may do more.
     Key(Role),
@@ -221,7 +221,7 @@ fn refused(response: &mut Value, codes: &[Code]) {
     response["x-outcomes"] = codes.iter().map(|code| code.row().outcome).collect();
     let mut headers = Map::new();
     if codes.iter().any(|code| code.row().retry_after.is_some()) {
-        let description = "Seconds after which to ask again";
+        let description = "Seconds after which to try again";
         let schema = json!({"type": "integer", "minimum": 1});
         headers.insert("Retry-After".into(), json!({"description": description, "schema": schema}));
     }

@@ -42,7 +42,7 @@ pub(super) fn add(document: &mut Value) {
     }
     schemas["Outcome"] = json!({
         "type": "string",
-        "description": "What came of a request: every stable string there is. More may come with later versions.",
+        "description": "The outcome of a request: all stable strings. Later versions may add more.",
         "enum": outcomes().collect::<Vec<_>>(),
     });
     schemas["Problem"] = problem();
@@ -52,8 +52,11 @@ pub(super) fn add(document: &mut Value) {
     schemas["SeatMapGroup"] = seat_map_group();
     schemas["SeatEvent"] = seat_event();
     schemas["SeatEventPool"] = seat_event_pool();
-    schemas["SeatEventEnd"] =
-        object("Why a stream is over: `end`.", 1, &[("outcome", reference("Outcome"))]);
+    schemas["SeatEventEnd"] = object(
+        "The reason of the end of a stream: the event `end`.",
+        1,
+        &[("outcome", reference("Outcome"))],
+    );
     let paths = &mut document["paths"];
     let seats = &mut paths["/v1/campaigns/{campaign}/pools/{pool}/seats"]["get"];
     seats["responses"]["200"]["content"]["application/json"]["schema"] = reference("SeatMap");
@@ -63,11 +66,13 @@ pub(super) fn add(document: &mut Value) {
         "x-event-data": {"standing": reference("SeatEvent"), "reset": reference("SeatEvent"),
             "end": reference("SeatEventEnd")},
     });
-    for (path, line) in [("results", "A ResultView a line."), ("winners", "A WinnerView a line.")] {
+    for (path, line) in
+        [("results", "One ResultView per line."), ("winners", "One WinnerView per line.")]
+    {
         let pages = &mut paths[format!("/v1/campaigns/{{campaign}}/{path}")]["get"];
         let content = &mut pages["responses"]["200"]["content"];
         content["application/x-ndjson"] = text(line);
-        content["text/csv"] = text("The same as a table, with a header.");
+        content["text/csv"] = text("A table with the same columns, with a header.");
     }
 }
 
@@ -85,14 +90,14 @@ fn security_schemes() -> Value {
             "type": "http",
             "scheme": "bearer",
             "description": "A key with at least the role that the operation names: read, backend, operator, admin; \
-                it may be for campaigns whose names begin with a prefix.",
+                it may be limited to campaigns whose names begin with a prefix.",
         },
         "subject_token": {
             "type": "http",
             "scheme": "bearer",
             "bearerFormat": "JWT",
-            "description": "A token with which a browser acts for one subject, in one campaign or in those whose names \
-                begin with a prefix.",
+            "description": "A token with which a browser acts for one subject, in one campaign or in all campaigns whose \
+                names begin with a prefix.",
         },
         "ticket": {
             "type": "apiKey",
@@ -137,7 +142,7 @@ fn problem() -> Value {
             ("type", string("The page that explains it: `/problems/` and the outcome.")),
             ("title", string("One sentence about every problem with this outcome.")),
             ("status", number("The HTTP status.")),
-            ("detail", string("One sentence about this one.")),
+            ("detail", string("One sentence about this problem.")),
             ("outcome", reference("Outcome")),
             (
                 "retry",
@@ -146,10 +151,13 @@ fn problem() -> Value {
             (
                 "changed",
                 json!({"type": "string", "enum": effects,
-                "description": "Whether anything changed; `unknown` where it may have."}),
+                "description": "Whether anything changed; `unknown` if it may have."}),
             ),
-            ("position", string("The position this is as of, where the state was asked.")),
-            ("decided", string("`journal`, or `replica` when this node's state was enough.")),
+            (
+                "position",
+                string("The position to which this answer belongs, if the state was read."),
+            ),
+            ("decided", string("`journal`, or `replica` if the state of this server was enough.")),
         ],
     );
     for (name, kind, description) in EXTRA {
@@ -157,14 +165,14 @@ fn problem() -> Value {
             "units" => list(&reference("UnitView"), description),
             "errors" => {
                 let error = object(
-                    "What is wrong.",
+                    "The errors.",
                     2,
                     &[
                         (
                             "line",
                             number("The line, or the number in the array, from 1; 0 in a PUT."),
                         ),
-                        ("why", string("What is wrong with it.")),
+                        ("why", string("The error.")),
                     ],
                 );
                 list(&error, description)
@@ -178,7 +186,7 @@ fn problem() -> Value {
 /// Where a column of a row has one value if it is the same for all seats, and else a list.
 fn column(description: &str) -> Value {
     let description = format!(
-        "{description}: one value if it is the same for all, else a list with one for each."
+        "{description}: one value if it is the same for all seats, otherwise a list with a value for each."
     );
     json!({ "description": description })
 }
@@ -186,12 +194,12 @@ fn column(description: &str) -> Value {
 fn seat_map() -> Value {
     let counts = list(&number("A count."), "Left, held, confirmed, blocked.");
     object(
-        "The map of a seated pool. Without `rows`, `areas` and `groups` where only the standing was asked for.",
+        "The map of a seated pool. With `standing=1` it has no `rows`, `areas` and `groups`.",
         5,
         &[
             ("campaign", string("The campaign.")),
             ("pool", string("The pool.")),
-            ("position", string("The position this is as of.")),
+            ("position", string("The position to which this answer belongs.")),
             (
                 "standing",
                 string(
@@ -212,28 +220,25 @@ fn seat_map_row() -> Value {
         "A row of seats.",
         4,
         &[
-            ("section", string("The section it is in.")),
+            ("section", string("Its section.")),
             ("row", string("Its name.")),
-            ("prefix", string("What the names of all its seats begin with.")),
+            ("prefix", string("The common beginning of the names of its seats.")),
             ("names", list(&string("The rest of a name."), "The rest of the name of each seat.")),
-            ("first", number("The number of its first seat, where all follow each other.")),
+            ("first", number("The number of its first seat, if the numbers follow each other.")),
             (
                 "seats",
-                list(&number("A seat's number."), "The numbers of its seats, where they do not."),
+                list(&number("A seat's number."), "The numbers of its seats, if they do not."),
             ),
-            (
-                "number",
-                column("What is written on the seat; left out where it is the rest of the name"),
-            ),
+            ("number", column("The number on the seat; left out if it is the rest of the name")),
             ("x", column("Where to draw it, from the left")),
             ("y", column("Where to draw it, from the top")),
             ("quality", column("How good it is, 0 best")),
-            ("grade", column("Its grade")),
+            ("grade", column("Its price category")),
             ("price_minor", column("Its price in the smallest unit of `currency`")),
             ("currency", column("Three capital letters")),
-            ("channel", column("Through which channel it is sold")),
-            ("accessible", column("Whether it is kept accessible")),
-            ("companion", column("Whether it is for who comes along")),
+            ("channel", column("The channel that sells it")),
+            ("accessible", column("Whether it is accessible")),
+            ("companion", column("Whether it is for a companion")),
             ("group", column("The group it is sold with")),
             ("extra", column("The caller's own text")),
         ],
@@ -247,7 +252,7 @@ fn seat_map_area() -> Value {
         &[
             ("name", string("Its name.")),
             ("capacity", number("How many places it has.")),
-            ("grade", string("Its grade.")),
+            ("grade", string("Its price category.")),
             (
                 "price_minor",
                 json!({"type": ["integer", "null"], "format": "int64",
@@ -257,8 +262,8 @@ fn seat_map_area() -> Value {
                 "currency",
                 json!({"type": ["string", "null"], "description": "Three capital letters."}),
             ),
-            ("channel", string("Through which channel it is sold; through any, if empty.")),
-            ("for_sale", json!({"type": "boolean", "description": "Whether it is sold at all."})),
+            ("channel", string("The channel that sells it; any channel if empty.")),
+            ("for_sale", json!({"type": "boolean", "description": "Whether it is for sale."})),
             ("extra", string("The caller's own text.")),
         ],
     )
@@ -277,10 +282,10 @@ fn seat_map_group() -> Value {
 
 fn seat_event() -> Value {
     object(
-        "What an event carries: of `standing` what stands otherwise now, of `reset` that the map is to be fetched again.",
+        "The data of an event: `standing` has the changes; after `reset` the map must be fetched again.",
         1,
         &[
-            ("position", string("The position this is as of.")),
+            ("position", string("The position to which this answer belongs.")),
             ("pools", list(&reference("SeatEventPool"), "The pools in which something changed.")),
         ],
     )
@@ -290,10 +295,10 @@ fn seat_event_pool() -> Value {
     let numbers = list(&number("A seat's number."), "Numbers of seats.");
     let area = list(
         &number("A number."),
-        "The area's number, then left, held, confirmed and blocked of it.",
+        "The number of the area, then its left, held, confirmed and blocked.",
     );
     object(
-        "What changed in a pool.",
+        "The changes of a pool.",
         2,
         &[
             ("pool", string("The pool.")),
@@ -301,9 +306,9 @@ fn seat_event_pool() -> Value {
             (
                 "seats",
                 json!({"type": "object", "additionalProperties": numbers,
-            "description": "The numbers of the seats that stand otherwise, by the letter that they have now."}),
+            "description": "The numbers of the changed seats, by their new letter."}),
             ),
-            ("areas", list(&area, "The areas that stand otherwise.")),
+            ("areas", list(&area, "The changed areas.")),
         ],
     )
 }

@@ -38,18 +38,18 @@ pub(crate) struct EndsAt(pub(crate) Instant);
 
 /// Follows the changes of a campaign's pools, as server-sent events.
 ///
-/// A `standing` event has what stands otherwise now, at most every 25 ms: `pools`, each with `left`, `seats` by letter and
-/// `areas` as [number, left, held, confirmed, blocked]. Its id is its position. Bring the position of a map, or of
-/// the last event, as `Last-Event-ID` or `after`. A `reset` event says to fetch the map: that position is not known here
-/// (any more), there are new seats, or the watcher was too slow.
+/// A `standing` event has all changed seats and areas, at most every 25 ms: `pools`, each with `left`, `seats` by letter and
+/// `areas` as [number, left, held, confirmed, blocked]. Its id is its position. Send the position of a map, or of the last
+/// event, as `Last-Event-ID` or `after`. After a `reset` event, fetch the map: the server does not know that position (any
+/// more), seats were added or changed, or the reader was too slow.
 ///
-/// An `EventSource` of a browser cannot send `Authorization`: it brings a `ticket` instead.
+/// The `EventSource` of a browser cannot send `Authorization`: it sends a `ticket` instead.
 ///
-/// A stream lasts 10 minutes (`stream_max_ms`), and no longer than the subject token it was opened with; then an `end` event
-/// says so. Its last line is `retry: 1000`: come back with the last id.
+/// A stream lasts 10 minutes (`stream_max_ms`), and not longer than its subject token; then there is an `end` event. Its last
+/// line is `retry: 1000`: connect again with the last id.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/events", tag = "seats",
     params(("campaign" = String, Path), ("Last-Event-ID" = Option<String>, Header, description = "The position of the map, or of the last event"),
-           ("after" = Option<String>, Query, description = "The same, for the first time an EventSource connects")),
+           ("after" = Option<String>, Query, description = "The same, for the first connection of an EventSource")),
     responses((status = 200, description = "events", content_type = "text/event-stream")))]
 pub(crate) async fn events(
     Extract(app): Extract<Arc<App>>,

@@ -17,14 +17,15 @@ use firstcome_node::{Decided, Replica};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Gives the map of a seated pool, with how every seat stands; with `standing=1` only that.
+/// Gives the map of a seated pool, with the status of every seat; with `standing=1` only the status.
 ///
 /// `standing` has a letter for each seat, in the order of adding: `.` free, `-` not for sale, `h` held, `c` confirmed,
-/// `b` blocked. `area_standing` has left, held, confirmed and blocked of each area. Compressed for whoever accepts gzip.
+/// `b` blocked. `area_standing` has left, held, confirmed and blocked of each area. It is compressed for clients that accept
+/// gzip.
 #[utoipa::path(get, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path),
-           ("standing" = Option<String>, Query, description = "1: only how the seats stand"),
-           ("If-None-Match" = Option<String>, Header, description = "The ETag of the map one has"),
+           ("standing" = Option<String>, Query, description = "1: only the status of the seats"),
+           ("If-None-Match" = Option<String>, Header, description = "The ETag of the last map"),
            ("min_position" = Option<String>, Query)),
     responses((status = 200, description = "the map", content_type = "application/json"), (status = 304, description = "the same as before")))]
 pub(crate) async fn show(

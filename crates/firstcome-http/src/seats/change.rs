@@ -16,9 +16,9 @@ use firstcome_core::{Command, Outcome, Refusal};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Changes names, grades and prices of seats: all of a request or none; at most 4,000 in one.
+/// Changes names, price categories and prices of seats: all of a request or none; at most 4,000 in one.
 ///
-/// Before the opening any seat; after it only seats that nobody has or had.
+/// Before the opening any seat can be changed; after it only seats that never had an owner.
 #[utoipa::path(patch, path = "/v1/campaigns/{campaign}/pools/{pool}/seats", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = Vec<SeatChangeRequest>,
@@ -48,7 +48,7 @@ pub(crate) async fn change(
     Ok(json(StatusCode::OK, &answer))
 }
 
-/// Puts the changes into the form a command has them in; every one that is wrong is told of, by its number.
+/// Puts the changes into the form a command has them in; every wrong one is reported, by its number.
 fn seats(asked: &[SeatChangeRequest]) -> Result<Vec<SeatChange<'_>>, Problem> {
     if asked.is_empty() || asked.len() > CHUNK_SEATS {
         let detail = format!("{} seats: a request changes 1 to {CHUNK_SEATS}", asked.len());

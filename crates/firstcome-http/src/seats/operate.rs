@@ -26,7 +26,7 @@ pub(super) struct Operation<T> {
     pub(super) pool: String,
     /// The operation's own id.
     id: Option<Box<str>>,
-    /// The name of the key it was given with.
+    /// The name of the key that set it.
     who: Box<str>,
     pub(super) body: T,
 }
@@ -128,7 +128,7 @@ pub(crate) async fn unblock(
     set_blocked(&app, (path, query), &headers, body, false).await
 }
 
-/// Exchanges a seat that is held or confirmed for a free one.
+/// Exchanges a held or confirmed seat for a free one.
 #[utoipa::path(post, path = "/v1/campaigns/{campaign}/pools/{pool}/move", tag = "seats",
     params(("campaign" = String, Path), ("pool" = String, Path), ("Idempotency-Key" = Option<String>, Header)),
     request_body = MoveRequest,

@@ -47,7 +47,7 @@ impl Debounced {
     }
 }
 
-/// A count of which a line tells how many there were since the line before, once a minute at most.
+/// A count: a log line gives the number since the last line, at most once a minute.
 #[derive(Debug, Default)]
 pub(super) struct Counted {
     told: u64,

@@ -12,7 +12,7 @@ pub(super) enum PermitStep {
     /// Only look.
     Look,
     /// Take one where fewer than `most` are out, and nobody is alone; with 0 where nobody has any, and be alone. `waits`:
-    /// leave word that somebody wants to be told when one is given back.
+    /// record that a waiter wants a message when one is released.
     Acquire { lease: i64, not_after: i64, most: i64, waits: bool },
     /// Give back this owner's.
     Return,

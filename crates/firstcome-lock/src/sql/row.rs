@@ -13,7 +13,7 @@ use crate::holder::Holder;
 pub(super) enum Step<'a> {
     /// Only look.
     Look,
-    /// Take it, if it is free or this owner's; `waits`: leave word that somebody wants to be told of its release.
+    /// Take it, if it is free or this owner's; `waits`: record that a waiter wants a message about its release.
     Acquire { owner: &'a str, lease: i64, not_after: i64, waits: bool },
     /// Give back one hold, or all.
     Release { owner: &'a str, all: bool, lease: i64 },

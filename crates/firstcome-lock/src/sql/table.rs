@@ -72,7 +72,7 @@ impl Table {
         on_each!(self, table => table.guard(name, fence, owner, value).await)
     }
 
-    /// Carries out a step about permits for `owner`, and tells who has some after it.
+    /// Executes a step on permits for `owner`, and gives the owners after it.
     #[cfg(feature = "permits")]
     pub(super) async fn permit(
         &self,

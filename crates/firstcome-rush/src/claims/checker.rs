@@ -10,10 +10,10 @@ use super::plan::{Plan, subject_name};
 use super::tally::Kind;
 use super::violation::{Violation, Violations};
 
-/// What a subject was told: 16 bytes each, so that ten million fit.
+/// The answers to a subject: 16 bytes each, so that ten million fit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Known {
-    /// 0 until told.
+    /// 0 until there is an answer.
     pub(super) rank: u64,
     /// Microseconds since 1970.
     pub(super) at: i64,
@@ -78,7 +78,7 @@ impl Checker {
         shard[subject as usize / SHARDS]
     }
 
-    /// A yes arrived; tells whether it is this subject's first.
+    /// A success arrived; gives whether it is the first one of this subject.
     pub(super) fn won(&self, subject: u32, now: Known) -> bool {
         let first = {
             let mut shard =
@@ -109,7 +109,7 @@ impl Checker {
         true
     }
 
-    /// A no arrived for a subject that had, or had not, been told a rank before this request was sent.
+    /// A refusal arrived for a subject that had, or had not, got a rank before this request was sent.
     pub(super) fn refused(&self, subject: u32, before: Known, kind: Kind) {
         let ladder = match kind {
             // Above these stands "already won", so a winner cannot be answered with them.

@@ -73,7 +73,7 @@ pub struct Progress {
     pub elapsed: Duration,
     /// Requests answered for good.
     pub answered: u64,
-    /// Subjects that were told they won; each counts once.
+    /// Subjects with a `won` answer; each counts once.
     pub acknowledged: u64,
     /// Answers by kind, in the order of [`Kind::ALL`].
     pub kinds: [u64; 10],
@@ -108,7 +108,7 @@ pub(super) enum Again {
 }
 
 impl Tally {
-    /// Subjects that were told they won, so far.
+    /// Subjects with a `won` answer, so far.
     pub fn acknowledged(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }

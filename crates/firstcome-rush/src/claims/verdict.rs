@@ -172,7 +172,7 @@ impl Reading<'_> {
         number.filter(|&number| asked_for && (number as usize) < self.ours.len())
     }
 
-    /// Notes a claim; tells the rank of one the subject has already.
+    /// Records a claim; gives the rank of an earlier claim of the subject.
     fn begin_claim(&mut self, line: &ResultLine) -> Option<u64> {
         let Some(number) = self.mine(line) else {
             return self
@@ -187,7 +187,7 @@ impl Reading<'_> {
         (before.is_known() && !self.cancelled.contains(&number)).then_some(before.rank)
     }
 
-    /// Notes a cancel; tells whether there was a claim to end.
+    /// Records a cancel; gives whether there was a claim.
     fn end_claim(&mut self, line: &ResultLine) -> bool {
         match self.mine(line) {
             Some(number) => self.cancelled.insert(number),

@@ -73,7 +73,7 @@ pub struct Plan {
     pub seed: u64,
     /// How long one request is sent again before the load test gives up.
     pub patience: Duration,
-    /// How much later than this side can tell a hold may end on the other: journal time may stand still for a while.
+    /// How much later than this side knows a hold may end on the other: journal time may stand still for a while.
     pub slack: Duration,
     /// Whether nobody else asks for these seats, and all of them are for sale: then nothing is held once the last hold
     /// is over, and what is left, taken and blocked is all there is.

@@ -14,7 +14,7 @@ pub struct Progress {
     pub came: u32,
     /// How many have gone home.
     pub gone: u32,
-    /// Seats that were told to be confirmed.
+    /// Seats that were confirmed in answers.
     pub confirmed: u64,
     /// How long no server could be reached by now, if none can.
     pub outage: Option<Duration>,

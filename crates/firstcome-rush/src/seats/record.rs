@@ -17,7 +17,7 @@ pub(super) enum Wanted {
     Best(u32),
 }
 
-/// How a hold ended, as its subject was told.
+/// How a hold ended, by the answers to its subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum End {
     /// They said nothing more: time ended it.

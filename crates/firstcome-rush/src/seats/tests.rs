@@ -94,7 +94,7 @@ async fn requests_that_were_cut_off_cost_nobody_a_seat() {
     assert!(report.again.get("cut").copied().unwrap_or(0) > 0, "{:?}", report.again);
 }
 
-/// Who held seats all the time held them, whether or not anybody was told so.
+/// The owner of seats held them all the time, whether or not there was an answer.
 #[tokio::test]
 async fn a_hold_that_was_over_before_its_answer_is_no_fault() {
     let report = report(Fault::AnswersLate).await;

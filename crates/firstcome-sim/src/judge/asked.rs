@@ -1,7 +1,7 @@
 //! Checks that every command in an entry was asked for, and that no caller heard that it changed nothing.
 //!
 //! The same thing may be asked several times, at once or one after the other, by people whose commands
-//! cannot be told apart. So they are counted: each batch that carries a command needs an exchange of its
+//! cannot be distinguished. So they are counted: each batch that carries a command needs an exchange of its
 //! own, begun before the batch was first stored, that may have been sent.
 
 use super::answers::is_asked;
@@ -15,7 +15,7 @@ use firstcome_node::Decided;
 use firstcome_node::Failure;
 use std::collections::BTreeMap;
 
-/// What tells commands apart, roughly: the rest is compared.
+/// Distinguishes commands, roughly: the rest is compared.
 type Key<'a> = (u8, &'a str, &'a str, u32);
 
 fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
@@ -141,7 +141,7 @@ fn compare(
     }
 }
 
-/// Says whether what was told leaves open that the command was sent to the journal.
+/// Says whether, by the answer, the command may have been sent to the journal.
 fn may_be_sent(reply: &Reply) -> bool {
     match reply {
         Reply::Nothing => true,

@@ -441,7 +441,7 @@ impl<'a> Campaign<'a> {
         answered.units.iter().all(|unit| has(unit, &|_| true))
     }
 
-    /// Says whether a unit is the one that somebody was told of: a seat may have another name since.
+    /// Says whether a unit is the one in an earlier answer: a seat may have another name now.
     fn is_named(&self, pool: usize, unit: Unit, told: &UnitName) -> bool {
         let hall = self.pools[pool].hall.as_ref();
         let was = |seat: &Seat<'_>| {

@@ -195,7 +195,7 @@ fn has_opened(history: &History, exchange: &Exchange, outcome: &Outcome) -> bool
 }
 
 /// Says whether what had this much service left at an entry's time had more than two seconds of it left when somebody
-/// asked, or may have had as far as clocks tell.
+/// asked, or may have had as far as clocks show.
 fn lasts(history: &History, exchange: &Exchange, at: Timestamp, left: i64) -> bool {
     let since = exchange.clock_at.micros_since(at).clamp(0, STEP);
     !is_clock_sure(history, exchange) || left - since > TAKEN_FOR

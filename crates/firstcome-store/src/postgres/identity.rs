@@ -1,4 +1,4 @@
-//! The process id of the server at the other end of a connection, which tells whether a pooler is between.
+//! The process id of the server at the other end of a connection, which shows whether there is a pooler in between.
 
 use std::future::{Ready, ready};
 use std::io;

@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 use super::pool::{Inner, Postgres};
 use crate::failure::Failure;
 
-/// How many notifications a listener may be behind before it is told that it missed some.
+/// How many notifications a listener may be behind before it is notified of the loss.
 const WAITING: usize = 1024;
 
 /// After how long without a word the connection has to show that it lives.
@@ -94,7 +94,7 @@ impl Listener {
         matches!(*self.state.borrow(), State::Live)
     }
 
-    /// Gives a handle that tells the same, and may outlive this.
+    /// Gives a handle for the same state, which may outlive this.
     #[must_use]
     pub fn liveness(&self) -> Liveness {
         Liveness(self.state.clone())

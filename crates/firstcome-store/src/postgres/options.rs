@@ -69,7 +69,7 @@ impl Options {
         self
     }
 
-    /// Sets how long a statement may take, default 20 s. The server is told to give up after three quarters of it.
+    /// Sets how long a statement may take, default 20 s. The server is set to give up after three quarters of it.
     #[must_use]
     pub fn answer_within(mut self, time: Duration) -> Self {
         self.answer_within = time;

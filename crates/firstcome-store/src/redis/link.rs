@@ -204,7 +204,7 @@ fn no_permission(value: Value) -> Option<String> {
     denied.then_some(detail)
 }
 
-/// Keeps the connection up until it is told to stop.
+/// Keeps the connection up until it is stopped.
 async fn keep(shared: Arc<LinkState>, dialler: Arc<Dialler>, line: Line) {
     let changed = Notify::new();
     let _ends = Ends(Arc::clone(&shared));

@@ -57,7 +57,7 @@ impl LinkState {
         drop(states.wait_for(|state| !matches!(state, State::Up(_, now) if *now == number)).await);
     }
 
-    /// Makes an answer, or a failure, of what came back; has the connection looked at where that tells.
+    /// Makes an answer, or a failure, of what came back; checks the connection if that helps.
     pub(super) fn answer(&self, reply: Result<Value, Trouble>) -> Result<Reply, Failure> {
         let place = || self.name.clone();
         match reply {

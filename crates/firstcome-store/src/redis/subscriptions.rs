@@ -15,7 +15,7 @@ use crate::client::pause;
 use crate::failure::Failure;
 use crate::host::Host;
 
-/// How many messages a subscriber may fall behind before it is told [`Event::Gap`] instead.
+/// How many messages a subscriber may be behind before it gets [`Event::Gap`] instead.
 const BACKLOG: usize = 16;
 
 /// What a [`Subscription`] hears.

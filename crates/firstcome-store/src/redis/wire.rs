@@ -71,7 +71,7 @@ impl Wire {
     ///
     /// # Errors
     ///
-    /// See [`Failure`]; [`Failure::effect`] tells whether the command may have been carried out.
+    /// See [`Failure`]; [`Failure::effect`] says whether the command may have been executed.
     ///
     /// # Cancel safety
     ///

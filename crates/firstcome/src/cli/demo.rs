@@ -1,4 +1,4 @@
-//! `demo`: what the demo tells people, and how it ends when they have seen enough.
+//! `demo`: the output of the demo, and its end.
 
 mod seats;
 

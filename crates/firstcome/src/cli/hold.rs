@@ -33,7 +33,7 @@ pub(super) enum HoldVerb {
     Release(ReleaseArgs),
 }
 
-/// Units that are not told apart.
+/// Units without names.
 #[derive(Debug, Args)]
 pub(super) struct CountArgs {
     /// A number of places of --area, or of units of a counted pool.
@@ -390,7 +390,7 @@ fn sentence(answer: &HoldAnswer) -> String {
     }
 }
 
-/// Its name, with how many where they are not told apart.
+/// Its name, with their number if they have no names.
 fn words(unit: &HeldUnit) -> String {
     let name = unit.unit.as_deref().or(unit.area.as_deref()).unwrap_or(&unit.pool);
     match unit.quantity {

@@ -94,7 +94,7 @@ pub(super) async fn run(args: NodesArgs, json: bool) -> Result<Exit, Complaint> 
     }
 }
 
-/// What is told of each server: all of it takes about 110 columns.
+/// The columns for each server: all of them take about 110 characters.
 const TABLE: [Column; 8] = [
     Column::new("node"),
     Column::new("role"),

@@ -24,7 +24,7 @@ pub(super) fn after_a_change() {
 
 /// Writes a line of the result for programs, as it is.
 ///
-/// When nobody reads any more (`firstcome results | head`), the program ends quietly: there is no one left to tell. When it
+/// When nobody reads any more (`firstcome results | head`), the program ends quietly: there is no reader left. When it
 /// cannot be written for another reason, such as a full disk, the program ends with that reason: half a result is none.
 pub(super) fn data(text: impl Display) {
     let written = writeln!(std::io::stdout(), "{text}");

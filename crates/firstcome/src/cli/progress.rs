@@ -65,7 +65,7 @@ pub(super) struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// For so many requests; with the number of places, tells how many are left.
+    /// For this number of requests; with the number of places it shows how many are left.
     pub(super) fn new(total: u64, places: Option<u64>) -> Self {
         let meter = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("{bar:30} {wide_msg}");

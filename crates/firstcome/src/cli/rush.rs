@@ -193,7 +193,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
 /// How long results may take to reach the ledger before a campaign that was made for a load test leaves without that.
 const SETTLES_WITHIN: Duration = Duration::from_secs(5);
 
-/// Closes and archives a campaign that was made for a load test; what keeps it there is told of.
+/// Closes and archives a campaign that was made for a load test; a reason that prevents it is printed.
 async fn put_away(client: &mut Client, name: &str) {
     let id = || format!("rush-{:032x}", fastrand::u128(..));
     let begun = tokio::time::Instant::now();

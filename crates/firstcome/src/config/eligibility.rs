@@ -13,7 +13,7 @@ use std::time::Duration;
 /// One `[[eligibility]]` entry of the configuration file.
 #[derive(Debug, Clone)]
 pub struct EligibilitySetting {
-    /// What the check is told.
+    /// The data that the check gets.
     pub terms: Terms,
     /// The file with the authorities of the service.
     pub ca: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub struct EligibilitySetting {
 }
 
 impl EligibilitySetting {
-    /// Gives what the check is told, with the authorities read.
+    /// Gives the settings of the check, with the certificate authorities read.
     ///
     /// # Errors
     ///

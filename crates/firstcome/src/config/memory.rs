@@ -6,7 +6,7 @@ use std::path::Path;
 /// Gives the bytes of memory this process may have, if the system says.
 ///
 /// That is the least of what the machine has and of the limits of its control groups, in version 2 and in version 1,
-/// from its own group up to the one that is the root here. `processes` is where processes are told of, `groups` where
+/// from its own group up to the one that is the root here. `processes` is where processes are listed, `groups` where
 /// control groups are.
 pub(super) fn bytes(processes: &Path, groups: &Path) -> Option<u64> {
     let text = |path: &Path| read_to_string(path).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::commands::{cargo, run};
 
-/// A URL, and the feature that it must be told to lack.
+/// A URL, and the missing feature that the error must name.
 type Lacks = (&'static str, &'static str);
 
 /// Features of firstcome-lock, and what is asked of it.

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 pub(super) struct Cache<A> {
     most: usize,
     answers: HashMap<Arc<str>, (A, Instant, u64)>,
-    /// The same by when they end; the number tells apart those that end together.
+    /// The same by when they end; the number distinguishes those that end together.
     ends: BTreeMap<(Instant, u64), Arc<str>>,
     number: u64,
 }

@@ -31,7 +31,7 @@ pub struct Question<'a> {
     /// Which pool, where the request names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool: Option<&'a str>,
-    /// Who.
+    /// The subject.
     pub subject: &'a str,
 }
 
@@ -40,7 +40,7 @@ pub struct Question<'a> {
 pub enum Said {
     /// The subject may, and have so many units of the campaign if a limit was given: at least 1.
     Yes(Option<u32>),
-    /// The subject may not, for a reason it may be told. A limit of 0 says so too.
+    /// The subject may not, for a reason that it may see. A limit of 0 says so too.
     No(Option<Arc<str>>),
 }
 

@@ -18,7 +18,7 @@ pub struct CountsOfAll {
 }
 
 impl CountsOfAll {
-    /// Makes them part of what a server tells.
+    /// Adds them to the metrics of a server.
     pub fn register(&self, registry: &mut Registry) {
         let help =
             "Claims and holds that were checked with the team's own service, by what came of it";

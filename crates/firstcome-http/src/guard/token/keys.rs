@@ -107,7 +107,7 @@ impl TokenKeys {
         self.keys.insert(id.into(), key);
     }
 
-    /// Gives the id of a secret that was given none: it follows from the secret, and does not tell it.
+    /// Gives the id of a secret that was given none: it follows from the secret, and does not reveal it.
     pub fn id_of(secret: &str) -> String {
         let hash = Sha256::digest(format!("firstcome token key {secret}"));
         hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()

@@ -20,7 +20,7 @@ pub(super) enum Fault {
     LosesAcknowledged,
     ShowsTwice,
     AnswersForOthers,
-    /// No fault: its results tell of refunds and moves too, as those of a campaign with seats do.
+    /// No fault: its results have refunds and moves too, as those of a campaign with seats.
     SellsSeatsToo,
     /// No fault: every claim is answered `unknown` first, though it happened.
     UnknownFirst,

@@ -30,7 +30,7 @@ pub(super) struct Looks {
 }
 
 impl Looks {
-    /// Compares what a look found; `same_position` tells whether both are as of one position.
+    /// Compares two reads; `same_position` says whether both have the same position.
     pub(super) fn add(&mut self, seats: u64, map: Counts, pool: Counts, same_position: bool) {
         self.count += 1;
         self.compared += u64::from(same_position);

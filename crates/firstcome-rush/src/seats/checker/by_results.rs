@@ -137,7 +137,7 @@ fn compare_hold(held: &HoldRecord, tables: &Tables<'_>, names_holds: bool, found
     }
 }
 
-/// Where nobody else asks, every result is of a hold that somebody was told of.
+/// If there are no other clients, every result belongs to a hold with an answer.
 fn nobody_elses(record: &Record, tables: &Tables<'_>, found: &mut Found) {
     let known: BTreeSet<&str> = record.holds.iter().map(|held| held.hold.as_str()).collect();
     for hold in tables.claimed.keys().filter(|hold| !known.contains(*hold)) {

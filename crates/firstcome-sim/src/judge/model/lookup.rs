@@ -22,7 +22,7 @@ pub(in crate::judge) struct Seen {
 const TAKEN_FOR: i64 = 2_000_000;
 
 impl Model<'_> {
-    /// Says what this state tells a caller; none where it has no answer of its own.
+    /// Gives the answer of this state to a caller; none if it has no answer.
     pub(in crate::judge) fn look(&self, asked: &Asked) -> Option<Seen> {
         let not_found = |origin| Seen {
             outcome: Refusal::NotFound(Missing::Campaign).into(),
@@ -55,7 +55,7 @@ impl Model<'_> {
         Some(Seen { outcome, origin, again, left: None })
     }
 
-    /// Says what this state tells a caller that wants to hold something.
+    /// Gives the answer of this state to a caller that requests a hold.
     fn look_at_hold(&self, command: &Command<'_>) -> Option<Seen> {
         let Command::Hold { campaign, subject, .. } = command else { return None };
         let seen = |outcome: Outcome, origin, left| Seen { outcome, origin, again: false, left };

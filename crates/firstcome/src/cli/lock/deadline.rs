@@ -47,7 +47,7 @@ impl Deadline {
         self.look
     }
 
-    /// Gives when the command is to be told to end, and when it has to be gone, if the lease is not renewed; `None` where it
+    /// Gives when the command gets TERM, and when it must have ended, if the lease is not renewed; `None` if it
     /// is lost.
     pub(super) fn of(&self, lease: &Lease) -> Option<(Instant, Instant)> {
         let trusted_until = later(lease.remaining())?;

@@ -6,7 +6,7 @@ use firstcome_lock::{Event, Events, Loss};
 
 use super::super::out;
 
-/// Says what is told, for as long as it is polled.
+/// Prints events, as long as it is polled.
 pub(super) async fn tell(events: &mut Events) -> Infallible {
     while let Some(event) = events.next().await {
         say(&event);
@@ -14,7 +14,7 @@ pub(super) async fn tell(events: &mut Events) -> Infallible {
     std::future::pending().await
 }
 
-/// Says an event that is news to whoever started this: what was lost, what is late, and what the store does.
+/// Prints an event for the user: what was lost, what is late, and the state of the store.
 pub(super) fn say(event: &Event) {
     match event {
         // By its own will, and not because the store was away.

@@ -1,4 +1,4 @@
-//! Seats in a file: CSV with a header, a JSON array, or a JSON object a line. Every wrong line is told of.
+//! Seats in a file: CSV with a header, a JSON array, or a JSON object a line. Every wrong line is reported.
 
 use super::columns;
 use serde_json::{Map, Value};
@@ -121,7 +121,7 @@ fn csv(bytes: &[u8]) -> Lines {
     lines
 }
 
-/// Reads a line of a table; empty cells are left out, and what stands in unknown columns was told of.
+/// Reads a line of a table; empty cells are left out, and unknown columns were reported.
 fn cells(header: &csv::StringRecord, record: &csv::StringRecord) -> Read {
     let (mut seat, mut wrong) = (Map::new(), Vec::new());
     for (name, cell) in header.iter().zip(record).filter(|(_, cell)| !cell.is_empty()) {

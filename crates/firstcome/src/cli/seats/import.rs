@@ -49,7 +49,7 @@ pub(in crate::cli) struct ImportArgs {
 /// Seats in one request.
 const PART: usize = 2_000;
 
-/// Wrong lines that are told of at most.
+/// The most wrong lines that are printed.
 const TOLD: usize = 20;
 
 pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint> {
