@@ -108,7 +108,7 @@ pub enum Command<'a> {
         pool: Option<&'a str>,
         /// Who competes.
         subject: &'a str,
-        /// How many units of the campaign the subject may have, if whoever was asked before said so: at least 1.
+        /// How many units of the campaign the subject may have, if the eligibility check said so: at least 1.
         limit: Option<u32>,
     },
     /// Undoes a claim.

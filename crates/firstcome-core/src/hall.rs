@@ -13,9 +13,9 @@
 //! | [`best`] | the best seats there are |
 //! | [`orphan`] | the single seat nobody would want |
 //! | [`bytes`] | seats and areas in a command |
-//! | `freed` | the seats that came free last, for whoever waits |
+//! | `freed` | the seats that came free last, for waiting requests |
 //! | [`pieces`] | the hall in a snapshot |
-//! | [`map`] | everything, for whoever draws it |
+//! | [`map`] | everything, for drawing |
 //!
 //! Every outcome follows from the seats, their standing and the order they were added in; nothing depends on
 //! the order of a hash table.

@@ -240,7 +240,7 @@ impl Hold {
     }
 }
 
-/// Gives what a list of so many has room for, about: whether it was copied since shall not matter.
+/// Gives the approximate capacity of a list of this length, the same whether or not it was copied.
 pub(crate) fn room_for(len: usize) -> usize {
     if len == 0 { 0 } else { len.next_power_of_two().max(4) }
 }

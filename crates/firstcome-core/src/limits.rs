@@ -22,7 +22,7 @@ pub const CAPACITY: u64 = u32::MAX as u64 - 1;
 pub const BATCH_COMMANDS: usize = 4_096;
 /// Bytes of one batch, body and all.
 pub const BATCH_BYTES: usize = 1 << 20;
-/// Bytes of one command: what a body has room for beside its head, the names of a target and its checksum.
+/// Bytes of one command: the space in a body besides its head, the names of a target and its checksum.
 pub const COMMAND_BYTES: usize = BATCH_BYTES - 512;
 /// Bytes of one piece of a snapshot.
 pub const PIECE_BYTES: usize = 256 << 10;

@@ -37,7 +37,7 @@ impl Segment {
         }
     }
 
-    /// Begins the segment after this full one, with room for as much.
+    /// Begins the segment after this full one, with the same capacity.
     pub(crate) fn next(&self) -> Self {
         let mut next = Self::new(self.first_rank + self.len() as u32);
         next.times.reserve(self.times.len());

@@ -257,7 +257,7 @@ fn first_pool(app: &App, campaign: &str) -> Option<String> {
 
 /// Gives the name of the campaign's pool where it has one.
 ///
-/// That there is no campaign, or that it has other pools, is final for whoever cancels: it is said only after this node
+/// That there is no campaign, or that it has other pools, is final for the caller of a cancel: it is answered only after this node
 /// has caught up with the head of the journal once.
 async fn sole_pool(app: &App, campaign: &str) -> Result<String, Problem> {
     let look = || {

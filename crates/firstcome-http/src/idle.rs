@@ -71,7 +71,7 @@ impl IdleTimer {
         }
     }
 
-    /// Notes what became of an attempt to write: whoever waits for an answer's last bytes is not idle while they move.
+    /// Records the result of a write: a client that waits for the last bytes of an answer is not idle while they move.
     fn wrote(&self, polled: &Poll<io::Result<usize>>) {
         match polled {
             Poll::Ready(Ok(0) | Err(_)) => {}

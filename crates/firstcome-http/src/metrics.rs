@@ -48,7 +48,7 @@ pub struct Metrics {
     gauges: BTreeMap<&'static str, Gauge>,
 }
 
-/// Requests turned away because somebody asked too often, by who it was.
+/// Requests refused by a rate limit, by the kind of limit.
 #[derive(Clone, Debug)]
 pub struct RateLimited {
     /// A subject.

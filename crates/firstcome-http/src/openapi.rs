@@ -22,7 +22,7 @@ pub struct Description {
     pub document: Value,
     /// The document as JSON.
     pub text: Bytes,
-    /// The page for people, once somebody asked for it.
+    /// The page for people, after the first request.
     pub(crate) page: OnceLock<Bytes>,
 }
 

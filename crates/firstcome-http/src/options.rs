@@ -17,7 +17,7 @@ pub struct Options {
     pub idle_time: Duration,
     /// How long a stream of events may last.
     pub stream_time: Duration,
-    /// How long a hold may wait at most for seats that somebody has.
+    /// How long a hold may wait for taken seats.
     pub hold_wait: Duration,
     /// Whether a subject with white space at an end, or with characters that nobody sees, is refused.
     pub strict_subjects: bool,

@@ -5,7 +5,7 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use http_body_util::Full;
 use serde::Serialize;
 
-/// Writes an answer as JSON, into room that most answers fit.
+/// Writes an answer as JSON, into a buffer that is large enough for most answers.
 pub(crate) fn written(answer: &impl Serialize) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(384);
     serde_json::to_writer(&mut bytes, answer).expect("what we answer can be written as JSON");

@@ -1,6 +1,6 @@
 //! Seat maps and the events that follow them: read from the state a few times a second, once for all who watch.
 //!
-//! While somebody reads the map of a campaign or follows its changes, one task reads its pools after
+//! While a client reads the map of a campaign or follows its changes, one task reads its pools after
 //! each batch of entries. A change is written once and sent to every subscriber. A subscriber that cannot keep up
 //! is asked to fetch the map again; nobody waits for anybody. Only durable state is shown.
 
@@ -96,11 +96,11 @@ pub(super) struct Seats {
     /// Free and for sale, held, confirmed, blocked, of each area.
     areas: Vec<[u32; 4]>,
     layout: Arc<Layout>,
-    /// The members of the map that give the status of all, once somebody asked.
+    /// The members of the map with the status of all seats, after the first request.
     status_members: OnceLock<Bytes>,
     /// The same, compressed.
     packed_status: OnceCell<Deflated>,
-    /// The whole map, compressed, once somebody asked for it, and the tag it goes by.
+    /// The whole map, compressed, after the first request, and its tag.
     packed: OnceCell<Bytes>,
     tag: OnceLock<String>,
 }

@@ -16,7 +16,7 @@ pub const OPS_CONNECTIONS: usize = 32;
 /// One address has this part of all connections, and of the kept ones: a fourth. Beyond it `too_many_connections`.
 pub const ADDRESS_PART: usize = 4;
 
-/// How long a kept connection lives, so that whoever is silent has it for a moment only; then it is closed.
+/// How long a reserved connection lives, so that a silent client frees it soon; then it is closed.
 pub const KEPT_LIFE: Duration = Duration::from_secs(2);
 
 /// Refused connections that get an answer at one time: each is a task for up to 1 s. Beyond them a connection is

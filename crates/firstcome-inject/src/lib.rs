@@ -16,7 +16,7 @@ pub enum Mistake {
     WaitOnOtherConnection,
     /// In the healer, the replica and the retransmit buffer.
     HeightForName,
-    /// In the healer, when entries are put back.
+    /// In the healer, when lost entries are written again.
     BackfillWithNewTime,
     /// In the healer, once the journal is whole.
     AppendRightAfterFailover,
@@ -64,11 +64,11 @@ pub enum Mistake {
     PartialHolds,
     /// In the rules, when holds expire.
     ExpireOneEntryLate,
-    /// In the rules, when somebody confirms too late.
+    /// In the rules, for a late confirm.
     RetakeFromOthers,
-    /// In the rules, when somebody holds.
+    /// In the rules, for a hold.
     NewHoldOnRepeat,
-    /// In the rules, when somebody confirms too late.
+    /// In the rules, for a late confirm.
     ConfirmAfterExpiry,
     /// In the rules, where a hold's units are chosen.
     HoldTakenSeats,
@@ -100,19 +100,19 @@ pub enum Mistake {
     FreshConnectionCounts,
     /// In the encoding of commands.
     CommandNotMeasured,
-    /// In the rules, when somebody extends a hold.
+    /// In the rules, for an extension of a hold.
     ExtendTwice,
     /// In the appender, when commands are gathered.
     LevelOfBuild,
     /// In the intake, before the space is raised.
     RaiseUnread,
-    /// In the rules, when somebody claims in a campaign called `poison`.
+    /// In the rules, for a claim in a campaign called `poison`.
     ClaimBreaksRule,
     /// In the rules, when a hold expires in a campaign called `poison`.
     ExpiryBreaksRule,
     /// In the rules, when an entry is skipped.
     SkipForgetsNumber,
-    /// In the rules, when somebody cancels without naming a pool.
+    /// In the rules, for a cancel without a pool.
     CancelInFirstPool,
     /// In the rules, before an operator's command runs.
     IdsOfAllKeys,

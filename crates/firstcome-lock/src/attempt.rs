@@ -23,7 +23,7 @@ pub(crate) fn attempt(shared: &Arc<Shared>, ask: &Ask) -> RunToEnd<Result<TryLoc
     attempt_as(shared, ask, false)
 }
 
-/// Asks once as one who will listen for the release if somebody else has it.
+/// Asks once, as a caller that subscribes to the release if another owner has it.
 pub(crate) fn attempt_and_wait(
     shared: &Arc<Shared>,
     ask: &Ask,

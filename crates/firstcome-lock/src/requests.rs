@@ -91,7 +91,7 @@ pub(crate) enum RenewalAnswer {
     Yes,
     /// It is held no more.
     Gone,
-    /// It is still held, but somebody was in the way of renewing it.
+    /// It is still held, but another transaction prevented its renewal.
     #[cfg_attr(not(feature = "sql"), expect(dead_code, reason = "only rows can be in use"))]
     NotRenewed,
 }

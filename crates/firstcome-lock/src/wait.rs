@@ -97,7 +97,7 @@ impl Patience {
         self.since.map(|(_, failure)| failure)
     }
 
-    /// Asks for the first time; gives how long somebody else has it for.
+    /// Asks for the first time; gives for how long another owner has it.
     async fn first(
         &mut self,
         shared: &Arc<Shared>,
@@ -117,7 +117,7 @@ impl Patience {
         Ok(None)
     }
 
-    /// Gives what is to be said when the time is over: that somebody has it, if the store still says so.
+    /// Gives the answer when the time is over: another owner has it, if the store still says so.
     fn over(self, ask: &Ask, remaining: Remaining) -> Result<TryLock, Error> {
         match self.since {
             _ if self.asking_first => Err(Error::NoAnswerYet { name: ask.keys.name.clone() }),
@@ -280,7 +280,7 @@ async fn as_head(
 
 /// Lets others have the turns that they are to have, for as long as they take them.
 ///
-/// Each message is about a turn that somebody had. Where none comes for a while, nobody else wants it, or has it for longer.
+/// Each message is about a turn of another client. If none comes for a while, no other client wants it, or one has it for longer.
 async fn let_others(
     position: &Position,
     subscriber: &mut Option<tokio::sync::OwnedMutexGuard<Subscriber>>,

@@ -4,27 +4,27 @@ use lexopt::{Arg, Parser, ValueExt as _};
 use std::path::PathBuf;
 
 const HELP: &str = "\
-Lives through worlds, each drawn from a number, until a promise breaks.
+Runs simulations until a promise breaks. Each run, a \"world\", has its own random seed.
 
-A world has one to five nodes, the code that runs in production, over a store, a ledger and a
-network that fail in the ways real ones do. An independent judge looks at what people asked and
-were told. The same number is the same world, on every machine.
+A world has one to five nodes, which run the production code, over a store, a ledger and a network
+that fail in realistic ways. An independent checker, the \"judge\", reads all requests and answers.
+The same seed gives the same world, on every machine.
 
 Usage: cargo xtask sim [OPTIONS]
 
 Options:
-      --seeds <N>       How many worlds [default: 1000]
-      --minutes <M>     For how long, instead of how many worlds
-      --from <S>        The first world [default: 0]
-      --seed <S>        One world, with its story: who asked, who appended, what broke
-      --steps <STEPS>   Of that world only these of its steps, as a shortened history names them:
+      --seeds <N>       The number of worlds [default: 1000]
+      --minutes <M>     The time to run, instead of a number of worlds
+      --from <S>        The first seed [default: 0]
+      --seed <S>        Run one world, and print its story: who asked, who appended, what broke
+      --steps <STEPS>   Run only these steps of that world, as the report of a failure lists them:
                         3,17,20-24
-      --mistake <NAME>  Make a mistake on purpose; `--mistakes` lists them
-      --mistakes        Make every mistake in turn, and say how many worlds it takes to notice
+      --mistake <NAME>  Inject this bug; `--mistakes` lists them
+      --mistakes        Inject every bug in turn, and print how many worlds it takes to notice it
       --check <FILE>    Also compare the table with the one in this file, as the tests do with
                         docs/SIMULATION.md
-      --keep-going      Go on when a promise broke: a line for each world that failed
-      --threads <T>     Worlds at a time; as many as there are processors, if not said
+      --keep-going      Continue after a broken promise, with a line for each failed world
+      --threads <T>     The number of worlds at the same time [default: the number of processors]
   -h, --help            Print help
   -V, --version         Print version
 ";

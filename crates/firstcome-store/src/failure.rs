@@ -130,7 +130,7 @@ pub enum Failure {
         /// The server's words.
         detail: String,
     },
-    /// The server has no room left on its disk.
+    /// The server has no space left on its disk.
     #[error("the store at {place} is full: {detail}")]
     Full {
         /// Host and port.

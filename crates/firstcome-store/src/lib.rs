@@ -10,7 +10,7 @@
 //! With the feature `redis`:
 //!
 //! - `Redis`: one connection for commands and one for subscriptions, shared by everybody in the process
-//! - `Wire`: one connection for commands alone, for whoever needs several; `Pinned` is a handle to exactly one
+//! - `Wire`: one connection only for commands, for callers that need several; `Pinned` is a handle to exactly one
 //! - `Options`: where the store is and how long to wait for it
 //! - `Command`, `Script`, `Reply`: what is asked and answered
 //! - `Subscription`: messages of one channel, and a word when some may have been missed

@@ -54,7 +54,7 @@ impl Redis {
     ///
     /// Gives the reason of the first try: a time out of range, an address that cannot be read, a server that cannot be reached within
     /// [`Options::connect_within`], a password that is wrong, a server that is too old. Later losses of the
-    /// connection are mended in the background instead.
+    /// connection are repaired in the background instead.
     ///
     /// # Cancel safety
     ///

@@ -61,7 +61,7 @@ impl Options {
         Ok(Self::new(path.ok_or_else(|| wrong("it names no file"))?))
     }
 
-    /// Sets how long an answer is waited for, whether other processes have the file or the disk stands still, default 3 s.
+    /// Sets the longest wait for an answer, also if other processes lock the file or the disk stalls, default 3 s.
     #[must_use]
     pub fn answer_within(mut self, time: Duration) -> Self {
         self.answer_within = time;

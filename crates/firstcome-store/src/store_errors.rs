@@ -21,7 +21,7 @@ pub enum Store {
     Sqlite,
 }
 
-/// What an error of a store means for whoever got it.
+/// The meaning of a store's error for the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// The server cannot do it now: it starts, stops, is busy, has no connection free, or cannot save.
@@ -30,7 +30,7 @@ pub enum Meaning {
     InUse,
     /// The server takes no writes: it is a replica, or has become one.
     ReadOnly,
-    /// There is no room on the server's disk or in its memory.
+    /// There is no space on the server's disk or in its memory.
     NoRoom,
     /// The user, the password, or the user's rights are not enough.
     NoAccess,
@@ -45,7 +45,7 @@ pub enum Meaning {
 pub enum Passes {
     /// It passes though nobody does anything about it: everybody tries again, within the time they have.
     ByItself,
-    /// It passes once somebody gives a right back or makes what is missing. A call, and a server that starts, say so
+    /// It ends when an operator grants a right again or creates a missing object. A call, and a server that starts, say so
     /// at once; an election, the journal and the ledger of a server that runs try again.
     OnceMended,
     /// Trying again is of no use.

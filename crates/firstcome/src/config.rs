@@ -75,7 +75,7 @@ pub struct Config {
     pub idle: Duration,
     /// How long a stream of events may last.
     pub stream_max: Duration,
-    /// How long a hold may wait at most for seats that somebody has.
+    /// How long a hold may wait for taken seats.
     pub hold_wait: Duration,
     /// How long a stopping server still answers, and says that it is not ready.
     pub leave: Duration,

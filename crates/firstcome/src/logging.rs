@@ -21,7 +21,7 @@ pub(crate) struct Logging(Lines);
 
 /// Begins to write the log of this process, by default as text on a terminal and as JSON elsewhere.
 ///
-/// A panic is a line of it from now on, but for a rule that breaks: whoever applies the entry says that in a sentence.
+/// A panic is a line of it from now on, except for a rule that breaks: the caller reports that in a sentence.
 pub(crate) fn start(format: Option<LogFormat>, level: LogLevel) -> Logging {
     let is_terminal = std::io::stderr().is_terminal();
     let format = format.unwrap_or(if is_terminal { LogFormat::Text } else { LogFormat::Json });

@@ -17,7 +17,7 @@ const KEY: &str = "the-key-of-the-fuzzer";
 /// What it looks at. What a request of the wrong form is answered with is our own tests' matter.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,\
     response_headers_conformance,response_schema_conformance,ignored_auth";
-/// A stream of events goes on for as long as somebody listens.
+/// A stream of events continues as long as a client reads.
 const ENDLESS: &str = "follow_seats";
 /// Where the server stands when the generated requests begin.
 const SEED: &[(&str, &str, &str)] = &[

@@ -78,7 +78,7 @@ impl Campaign {
         if self.bars.of(subject).is_some() { Err(Refusal::Barred) } else { Ok(()) }
     }
 
-    /// Refuses whoever is kept out, for whatever reason: `barred`, `not_admitted` (campaigns made before level 3, whose
+    /// Refuses an excluded subject, for any reason: `barred`, `not_admitted` (campaigns made before level 3, whose
     /// operator cancelled a claim of this subject).
     pub(super) fn check_kept_out(&self, subject: &str) -> Result<(), Refusal> {
         self.check_barred(subject)?;

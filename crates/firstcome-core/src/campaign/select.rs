@@ -202,7 +202,7 @@ impl Campaign {
 
 /// Says whether a unit that was named may be had, if it is free.
 ///
-/// A seat of a group is only had with its group, by whoever it is.
+/// A seat of a group can only be taken with its whole group.
 fn may_have(hall: &Hall, unit: Unit, channel: Option<&str>, reach: Reach) -> bool {
     let through = |kept: &str| kept.is_empty() || Some(kept) == channel;
     let sold = |seat: u32| {

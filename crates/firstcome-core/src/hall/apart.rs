@@ -4,7 +4,7 @@ use super::criteria::Criteria;
 use super::{ACCESSIBLE, Hall, Seat};
 use std::ops::Range;
 
-/// How many seats can be taken: bit *t* is set if *t* can. There is room for 127, and nobody asks for more.
+/// How many seats can be taken: bit *t* is set if *t* can. It has 127 bits, and no request is for more.
 type Amounts = u128;
 
 /// Neighbouring seats whose taking bears on no other seats: a stretch, as far as orphans go.

@@ -1,4 +1,4 @@
-//! The seats that came free last, for whoever waits for one. It is no part of the rules, and never stored.
+//! The seats that came free last, for waiting requests. They are no part of the rules, and never stored.
 
 use std::collections::VecDeque;
 

@@ -23,9 +23,9 @@ impl Hall {
         })
     }
 
-    /// Gives how every seat stands, for whoever wants to look at it after the hall has changed.
+    /// Gives the status of every seat, to read it after the seat map has changed.
     ///
-    /// Costs a count for each 4,096 seats; as many are copied when one of them changes while somebody has this.
+    /// Costs a count for each 4,096 seats; this number is copied when one of them changes while a reader has this.
     pub fn standings(&self) -> Standings {
         self.standings.clone()
     }

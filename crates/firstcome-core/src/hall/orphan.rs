@@ -52,7 +52,7 @@ impl Hall {
         Some(orphan)
     }
 
-    /// Says whether a free seat would lose its last neighbour in its stretch if others of its row were taken.
+    /// Says whether a free seat would lose its last free neighbour if others of its row were taken.
     pub(super) fn leaves_alone(
         &self,
         row: u32,

@@ -40,7 +40,7 @@ pub struct SeatSettings<'a> {
     pub channel: &'a str,
     /// Whether it is for a wheelchair or otherwise kept accessible.
     pub accessible: bool,
-    /// Whether it is for who comes along with somebody in an accessible seat.
+    /// Whether it is for a companion of a person in an accessible seat.
     pub companion: bool,
     /// Whether it is sold at all.
     pub for_sale: bool,
@@ -214,7 +214,7 @@ pub enum Unfit {
     /// Its group has the name of a seat or an area.
     #[error("its group has the name of a seat or an area")]
     GroupNameTaken,
-    /// Its group is sold whole, and somebody has it.
+    /// Its group is sold as a whole, and it is taken.
     #[error("its group is not free, so it cannot get another seat")]
     GroupNotFree,
     /// One more than there may be of what is named.

@@ -7,7 +7,7 @@ pub(super) const RUN: usize = 4_096;
 
 /// How a seat stands.
 ///
-/// The number is opaque to the hall: it belongs to whoever sets it.
+/// The number is opaque to the seat map: it belongs to the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// Nobody has it.

@@ -1,4 +1,4 @@
-//! Applying an entry so that a rule that breaks is an answer, and not the end of whoever applies it.
+//! Applying an entry so that a broken rule is an answer, and does not end the caller.
 
 use super::{Stamp, State};
 use crate::command::Command;

@@ -16,7 +16,7 @@ enum Asker {
     AnybodyOrKey(Role),
     /// Whoever has a key of the role, or of one that may do more.
     Key(Role),
-    /// The same, and whoever has a subject token.
+    /// The same, and a caller with a subject token.
     KeyOrToken(Role),
     /// Whoever has a subject token.
     Token,

@@ -61,7 +61,7 @@ pub(super) const ARCHIVE: Group = &[no(Refusal::NotClosed), no(Refusal::Unsettle
 /// Of seats that are added.
 pub(super) const SEATS: Group =
     &[no(Refusal::BadSeat), no(Refusal::NotSeated), Code::TooBigForMemory, Code::TooLarge];
-/// Of whoever may be kept out, and of the campaign's times.
+/// Exclusion of subjects, and the times of the campaign.
 pub(super) const ADMITTANCE: Group = &[
     no(Refusal::AlreadyCancelled),
     no(Refusal::NotAdmitted),

@@ -38,7 +38,7 @@ fn locked(streams: &Mutex<BTreeMap<Follower, usize>>) -> MutexGuard<'_, BTreeMap
 }
 
 impl Streams {
-    /// Takes a stream for somebody.
+    /// Takes a stream for a client.
     ///
     /// # Errors
     ///

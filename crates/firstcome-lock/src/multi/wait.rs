@@ -16,7 +16,7 @@ use crate::signal::Signal;
 use crate::subscriber::Subscriber;
 use crate::wait::{LONGEST_SLEEP, Patience, Until};
 
-/// Which lock somebody else had, and for how long.
+/// Which lock another owner had, and for how long.
 type Held = Option<(String, Remaining)>;
 
 /// The lock that is waited for, and the subscription to its releases.

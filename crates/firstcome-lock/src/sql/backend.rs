@@ -24,7 +24,7 @@ use crate::requests::{
 };
 use crate::store_clock::StoreClock;
 
-/// How often a step is sent again that somebody else's step came in between of.
+/// How often a step is sent again after a conflict with another step.
 pub(super) const TRIES: u32 = 20;
 
 /// How many rows are looked at for old ones with one request.

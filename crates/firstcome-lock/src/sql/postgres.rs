@@ -38,7 +38,7 @@ const CHANNEL: &str = "firstcome_locks";
 /// How many connections there are for what must not wait behind those who wait: giving back and renewing.
 const KEEPING: usize = 2;
 
-/// How often the tables are made again when somebody else made them at the same time.
+/// How often creating the tables is tried again if another client created them at the same time.
 const MAKING: u32 = 5;
 
 /// A database with the table of locks.

@@ -21,7 +21,7 @@ pub(super) enum Step<'a> {
     Pass { owner: &'a str, next: &'a str, lease: i64, more_wait: bool },
     /// Take back holds, down to `keep`.
     Undo { owner: &'a str, keep: i64 },
-    /// Free it whoever has it.
+    /// Free it, whoever has it.
     Force,
     /// Record which node leads.
     Announce { owner: &'a str, term: i64, node: &'a str },
@@ -66,7 +66,7 @@ impl Seen {
         self.row.as_ref().filter(|row| row.request & !1 == request)
     }
 
-    /// Gives the row if somebody has it.
+    /// Gives the row if it has an owner.
     pub(super) fn held(&self) -> Option<&Row> {
         self.row.as_ref().filter(|row| row.holds > 0 && row.expires_at > self.now)
     }

@@ -99,7 +99,7 @@ impl Pace {
     ///
     /// # Cancel safety
     ///
-    /// Cancel safe: a turn not taken is somebody else's.
+    /// Cancel safe: a turn that is not taken goes to another task.
     pub(super) async fn pass(&self) {
         // A closed gate means that nobody has to wait.
         if let Ok(permit) = self.permits.acquire().await {

@@ -39,7 +39,7 @@ pub struct Plan {
     pub duration: Option<Duration>,
     /// How long one claim is sent again before the load test gives up.
     pub patience: Duration,
-    /// The counts, for whoever wants to look while it runs.
+    /// The counts, to read while it runs.
     pub tally: Arc<Tally>,
 }
 

@@ -63,9 +63,9 @@ struct Reading<'a> {
     pools: BTreeMap<String, PoolCount>,
     /// By number of subject: what the results say of ours.
     ours: Vec<Known>,
-    /// Ours whose claim somebody cancelled: nothing more can be said about their rank.
+    /// Our subjects whose claim was cancelled: nothing more can be said about their rank.
     cancelled: HashSet<u32>,
-    /// The rank of every live claim of somebody else, by pool and subject.
+    /// The rank of every live claim of other subjects, by pool and subject.
     others: HashMap<(String, String), u64>,
 }
 

@@ -219,7 +219,7 @@ async fn direct(
     Ok(Middle { acknowledged_before, restarted_in })
 }
 
-/// The share of requests that bring somebody new.
+/// The share of requests with a new subject.
 fn share_of_new(plan: &Plan) -> f64 {
     (f64::from(plan.subjects) / plan.requests as f64).min(1.0)
 }

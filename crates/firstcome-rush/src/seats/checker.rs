@@ -101,7 +101,7 @@ fn lateness(plan: &Plan, held: &HoldRecord, found: &mut Found) {
     found.add(Promised::Late, format!("hold {hold} {evidence}"));
 }
 
-/// When somebody may have had a seat, at the widest.
+/// The longest time in which a subject may have had a seat.
 fn span(plan: &Plan, held: &HoldRecord) -> (Duration, Duration) {
     let end = match &held.end {
         End::Confirmed { .. } => Duration::MAX,

@@ -11,7 +11,7 @@ use super::record::{End, HoldRecord, TakenRefusal, Wanted};
 use crate::failure::LoadError;
 use firstcome_client::{Ask, HoldStep, Picks};
 
-/// What somebody does with the seats they hold.
+/// What a person does with held seats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Nature {
     Pays,
@@ -32,7 +32,7 @@ pub(super) struct Person {
     party: u32,
 }
 
-/// How often somebody tries before going home.
+/// How often a person tries before giving up.
 const TRIES: u32 = 3;
 
 /// How long after its end a late payer comes at the earliest: journal time may lag behind a little.
@@ -138,7 +138,7 @@ impl Person {
         Ok(())
     }
 
-    /// Records a hold that was over before it was answered: its seats were somebody's meanwhile.
+    /// Records a hold that ended before its answer: its seats were taken meanwhile.
     async fn missed(
         &mut self,
         hold: String,

@@ -75,7 +75,7 @@ impl std::fmt::Debug for Message {
 }
 
 impl BackgroundTask {
-    /// Starts the task, on the runtime of whoever calls this.
+    /// Starts the task, on the runtime of the caller.
     ///
     /// # Panics
     ///

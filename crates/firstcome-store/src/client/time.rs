@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The least that trust in a grant ends before the store may give it to somebody else.
+/// The shortest time between the end of trust in a grant and a grant of the store to another owner.
 const LEAST_MARGIN: Duration = Duration::from_millis(20);
 
 /// Adds without overflow; a time too far away is a century away.

@@ -240,7 +240,7 @@ fn ask(conn: &mut Conn, sql: &str) -> impl Future<Output = Result<Vec<Vec<Row>>,
     }
 }
 
-/// Tells whether the server broke off with this: it is shutting down, or somebody killed the connection or a statement,
+/// Tells whether the server broke off with this: it is shutting down, or the connection or a statement was killed,
 /// which may have been the one that only looks.
 fn is_over(code: u16) -> bool {
     OVER.contains(&code)
@@ -249,7 +249,7 @@ fn is_over(code: u16) -> bool {
 /// The errors with which the server breaks off.
 const OVER: [u16; 10] = [1053, 1077, 1079, 1080, 1184, 1317, 1927, 1969, 3024, 4031];
 
-/// Tells whether the server undid it in favour of somebody else, so that it can be sent again.
+/// Says whether the server undid it in favour of another transaction, so that it can be sent again.
 fn gave_way(error: &Error) -> bool {
     matches!(error, Error::Server(refused) if matches!(refused.code, 1213 | 1020))
 }

@@ -180,7 +180,7 @@ impl Dialler {
     }
 }
 
-/// Moves a connection's bytes until it ends; whoever waits for an answer then learns of it.
+/// Moves a connection's bytes until it ends; callers that wait for an answer then learn of it.
 async fn run<S, T>(mut connection: tokio_postgres::Connection<S, T>, notes: Option<Notes>)
 where
     S: AsyncRead + AsyncWrite + Unpin,

@@ -40,7 +40,7 @@ pub(super) fn uncertain(place: &str, error: &Error) -> Failure {
     }
 }
 
-/// Tells whether the server undid a statement because somebody else was in the way: sent again it may succeed.
+/// Says whether the server undid a statement because of another transaction: sent again it may succeed.
 pub(super) fn gave_way(error: &Error) -> bool {
     error.as_db_error().is_some_and(|refused| {
         matches!(refused.code().code(), "40P01" | "40001") && !is_fatal(refused)

@@ -80,7 +80,7 @@ impl Session {
         }
     }
 
-    /// Gives with a failure whether the server undid it in favour of somebody else, so that it can be sent again.
+    /// Gives with a failure whether the server undid it in favour of another transaction, so that it can be sent again.
     async fn step_once(
         &mut self,
         sql: &'static str,

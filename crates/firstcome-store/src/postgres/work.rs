@@ -17,7 +17,7 @@ use crate::failure::Failure;
 pub enum Access {
     /// Read only.
     ReadOnly,
-    /// As the database and the user are set, which is to write unless somebody said otherwise.
+    /// As the database and the user are set; the default is to write.
     Usual,
 }
 

@@ -83,7 +83,7 @@ struct Channel {
     users: usize,
     events: broadcast::Sender<Event>,
     state: watch::Sender<Status>,
-    /// It has been live before: whoever listened then may have missed something since.
+    /// It has been live before: its subscribers may have missed messages since.
     lived: bool,
 }
 

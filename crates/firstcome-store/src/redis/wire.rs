@@ -16,7 +16,7 @@ use crate::failure::Failure;
 
 /// One connection for commands alone, to one Redis or Valkey.
 ///
-/// For whoever needs several, because a command that waits in the server holds up those behind it on its connection.
+/// For callers that need several, because a command that waits in the server delays those behind it on its connection.
 /// Cheap to clone; clones share the connection. A lost one is dialled again in the background for as long as a clone
 /// is alive.
 ///

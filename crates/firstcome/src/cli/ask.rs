@@ -1,4 +1,4 @@
-//! Questions to whoever sits at the terminal.
+//! Questions to the user at the terminal.
 
 use std::io::{IsTerminal as _, Write as _};
 

@@ -82,7 +82,7 @@ impl ServerArgs {
 impl FolderArgs {
     /// The server that holds the data folder; the default address where there is no such folder.
     ///
-    /// A folder whose server is gone names no other: whoever has the default address may be somebody else's.
+    /// If the server of a folder is gone, no other server is used: the one at the default address may belong to another folder.
     pub(super) fn server(&self) -> Result<Server, Complaint> {
         if let Some(address) = address_of_owner(&self.data) {
             return Server::parse(&address).map_err(Complaint::usage);
@@ -107,7 +107,7 @@ impl FolderArgs {
 
     /// The key for these servers: that of the environment, else the one generated into the data folder, else none.
     ///
-    /// The one of the folder opens everything in its server. It goes to no other: whoever is asked reads it.
+    /// The key of the folder opens everything in its server. It is sent to no other server, because the receiver can read it.
     pub(super) fn key<'a>(
         &self,
         servers: impl IntoIterator<Item = &'a Server>,
@@ -142,7 +142,7 @@ fn is_believed(folder: &Path) -> bool {
 
 /// The address of the server that has a folder right now, as it can be reached from here.
 ///
-/// It is read from the folder's `lock`, and whoever wrote that is sent the key: one of another user is not believed.
+/// It is read from the folder's `lock`, and the key is sent to the address in it: a file of another user is not trusted.
 fn address_of_owner(folder: &Path) -> Option<String> {
     if !is_believed(folder) {
         return None;

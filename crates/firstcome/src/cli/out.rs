@@ -41,7 +41,7 @@ pub(super) fn ended(written: io::Result<()>) {
     std::process::exit(CANNOT_WRITE.load(Ordering::Relaxed));
 }
 
-/// Writes the document of bad news to stdout: the exit code stays that of the news, whoever reads.
+/// Writes the document of bad news to stdout: the exit code stays that of the error, with or without a reader.
 pub(super) fn bad_news(document: &Value) {
     drop(writeln!(io::stdout(), "{document}"));
 }

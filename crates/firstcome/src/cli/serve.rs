@@ -235,7 +235,7 @@ pub(super) fn run(args: ServeArgs, json: bool) -> Result<Exit, Complaint> {
     Ok(Exit::Yes)
 }
 
-/// Asks this process to stop, as a supervisor would, when whoever holds the other end of stdin is gone.
+/// Asks this process to stop, as a supervisor would, when the process at the other end of stdin has ended.
 fn stop_when_stdin_ends() {
     // Detached on purpose: it ends with the process, which is what it waits for.
     std::thread::spawn(|| {

@@ -43,7 +43,7 @@ Example:
     SetAside(MendArgs),
 }
 
-/// Options of the verbs that mend.
+/// Options of the verbs that repair.
 #[derive(Debug, Args)]
 pub(super) struct MendArgs {
     #[command(flatten)]

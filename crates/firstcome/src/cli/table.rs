@@ -22,7 +22,7 @@ pub(super) struct Column {
     right: bool,
     /// The least columns of the screen it may be cut to; never cut where there is none.
     least: Option<usize>,
-    /// The column with the highest number is left out first where all have no room; 0 is never left out. Those that may
+    /// The column with the highest number is left out first if there is no space for all; 0 is never left out. Those that may
     /// be left out are also left out where no row has anything in them.
     spare: u8,
 }
@@ -86,7 +86,7 @@ impl Table {
         if self.wide { id.to_owned() } else { id.chars().take(8).collect() }
     }
 
-    /// Prints it, and says which columns had no room.
+    /// Prints it, and names the columns without space.
     pub(super) fn print(self) {
         let most = if self.wide { usize::MAX } else { width(std::io::stdout()) };
         let (lines, missing) = self.lines(most);
@@ -97,7 +97,7 @@ impl Table {
         }
     }
 
-    /// The lines of at most so many columns of the screen, and the names of columns that had no room.
+    /// The lines of at most so many columns of the screen, and the names of columns without space.
     fn lines(&self, most: usize) -> (Vec<String>, Vec<&'static str>) {
         let longest: Vec<usize> = (0..self.columns.len()).map(|at| self.longest(at)).collect();
         let is_empty = |at: usize| self.rows.iter().all(|row| row[at].is_empty());

@@ -1,4 +1,4 @@
-//! Settings of what stands before the rules: how often somebody may ask, and who says where from.
+//! Settings of the checks before the rules: rate limits, and trusted sources of client addresses.
 
 use super::eligibility::EligibilitySetting;
 use super::file::Entries;

@@ -37,9 +37,9 @@ impl FromStr for LogFormat {
 /// The least important lines that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// What needs somebody now.
+    /// An operator must act now.
     Error,
-    /// What somebody should look at.
+    /// An operator should check it.
     Warn,
     /// What changed.
     Info,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel};
 use std::time::{Duration, Instant};
 
-/// Lines that may wait for whoever reads standard error.
+/// Lines that may wait for the reader of standard error.
 const WAITING: usize = 4_096;
 /// How long an ending program waits until they are read.
 const FLUSH: Duration = Duration::from_secs(1);

@@ -2,7 +2,7 @@
 //!
 //! Whoever reads the store reads them, and may try likely keys at leisure. So a secret is there as 8 bits of a hash that
 //! is salted with the identity of the space: a difference shows in 255 of 256 cases, and one in 256 of all keys has the
-//! same bits, so a guess that fits proves nothing. They save somebody who guesses at a server 255 of 256 tries, no more.
+//! same bits, so a guess that fits proves nothing. They save an attacker 255 of 256 guesses, no more.
 
 use crate::config::Config;
 use firstcome_core::SpaceId;

@@ -18,7 +18,7 @@ impl StopSignals {
     }
 
     /// Waits for the next signal that stops; says whether it was SIGTERM, which a service manager sends, and not SIGINT
-    /// of somebody at a terminal, for whom no balancer stands before the server.
+    /// of a user at a terminal, without a balancer in front of the server.
     ///
     /// # Cancel safety
     ///

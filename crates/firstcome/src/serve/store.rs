@@ -27,7 +27,7 @@ pub(super) enum Store {
 }
 
 impl Store {
-    /// Opens what the configuration names; says in the log what weakens the promise, and how to mend it.
+    /// Opens what the configuration names; logs settings that weaken the promises, and what to do.
     pub(super) async fn open(
         config: &Config,
         folder: Option<&DataFolder>,

@@ -25,7 +25,7 @@ impl<A: Clone> Cache<A> {
         (now < *until).then_some(answer)
     }
 
-    /// Keeps an answer; whatever is over leaves, and if there is no room what would leave first.
+    /// Keeps an answer; expired answers are removed, and if there is no space, the one that expires first.
     pub(super) fn keep(&mut self, asked: Arc<str>, answer: A, until: Instant, now: Instant) {
         if until <= now || self.most == 0 {
             return;

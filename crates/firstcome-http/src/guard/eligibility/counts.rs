@@ -66,7 +66,7 @@ pub struct Counts {
     /// Answered without a call.
     pub(super) kept_yes: Counter,
     pub(super) kept_no: Counter,
-    /// Waited for somebody else's call about the same.
+    /// Waited for an equal call of another request.
     pub(super) joined: Counter,
     pub(super) open: Counter,
     pub(super) full: Counter,

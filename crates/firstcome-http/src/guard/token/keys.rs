@@ -14,7 +14,7 @@ pub(super) const ED25519_PREFIX: [u8; 12] =
 /// A key for one algorithm.
 #[derive(Clone)]
 pub enum TokenKey {
-    /// HMAC with SHA-256: whoever checks can mint.
+    /// HMAC with SHA-256: a key that checks can also sign.
     Hs256(hmac::Key),
     /// Ed25519: the public half, with which nothing can be minted.
     EdDsa([u8; 32]),

@@ -38,7 +38,7 @@ pub(super) enum Fault {
 
 pub(super) const SEATS: u32 = 80;
 pub(super) const LIMIT: u32 = 4;
-/// Long enough that whoever pays in time does, with the machine busy.
+/// Long enough to pay in time on a busy machine.
 pub(super) const HOLD: Duration = Duration::from_secs(1);
 
 pub(super) fn names() -> impl Iterator<Item = String> {

@@ -1,8 +1,8 @@
-//! The process beside a command, which kills it when the lock is over, even if whoever holds the lock stands still.
+//! The process beside a command, which kills it when the lock is over, even if the process with the lock is stopped.
 //!
 //! It is this program, started again, with a socket in the place of standard input. Over that come the command's standard
 //! input and, line by line, until when the command may run; back go the command's process id and its exit code. The end
-//! of the socket is the end of whoever holds the lock.
+//! of the socket is the end of the process with the lock.
 
 use std::ffi::OsString;
 use std::io::{IoSlice, IoSliceMut};

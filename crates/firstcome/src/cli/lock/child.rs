@@ -46,7 +46,7 @@ fn die_with(starter: i32) -> Result<(), Complaint> {
     }
 }
 
-/// Elsewhere whoever holds the lock kills it when the process beside it is gone.
+/// Elsewhere the process with the lock kills it when the process beside it is gone.
 #[cfg(not(target_os = "linux"))]
 fn die_with(_: i32) -> Result<(), Complaint> {
     Ok(())

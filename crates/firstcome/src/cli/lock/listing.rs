@@ -133,7 +133,7 @@ fn ddl(args: &DdlArgs, json: bool) -> Exit {
     Exit::Yes
 }
 
-/// The owner is a UUID and a number: whole where there is room.
+/// The owner is a UUID and a number: not cut if there is space.
 const TABLE: [Column; 5] = [
     Column::new("lock").least(16),
     Column::new("owner").least(12),

@@ -27,7 +27,7 @@ const LIMIT: u32 = 4;
 /// How much later than asked for a hold may end: after a restart the time nobody was there counts as 15 s at most.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// A hold that somebody who watches a rush would be surprised to wait for.
+/// The longest hold for which a user of the load test waits without a note.
 const LONG: Duration = Duration::from_secs(20);
 
 /// People, where nothing is said.
