@@ -12,8 +12,9 @@ use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone}
 /// Options of `campaign change`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What is not named stays as it is. Places can go up at any time, and down to what is given already: the answer tells \
-how far they got. If somebody else changes the campaign at the same moment, nothing is changed and you are told.
+Settings that are not named stay. The number of places can be raised at any time, and lowered to the number in use: \
+the answer shows the number that was set. If the campaign is changed by another caller at the same moment, the command \
+fails and changes nothing.
 
 Examples:
   firstcome campaign change spring --places 600

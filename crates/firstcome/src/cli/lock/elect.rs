@@ -30,35 +30,33 @@ const LEAST_LEASE: Duration = Duration::from_secs(1);
 /// Options of `elect`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Every candidate runs the same line; one of them is elected and runs the command. \
-When it ends (its command ends, it gets TERM) the next one starts at once; when \
-it is killed, or its machine dies, when its lease is over.
+All candidates run the same command line. One of them is elected and runs the \
+command. When it ends (its command ends, or it gets TERM), the next one starts at \
+once. When it is killed, or its machine dies, the next one starts after its lease.
 
-Without --every the command runs once, and its end is the end of this candidate. \
-With --every it runs again and again, at each interval, never twice at a time; a \
-failing run is told and does not end the series, unless the command cannot be \
-run at all.
+Without --every the command runs once, and this candidate ends with it. With \
+--every it runs at each interval, never twice at the same time. A failed run is \
+reported and does not end the series, unless the command cannot be executed.
 
-The command finds in its environment
-  FIRSTCOME_LOCK    the election's name
-  FIRSTCOME_TERM    the number of the term, higher than that of every term before
-  FIRSTCOME_FENCE   the same number: let writes with a lower one be refused
+The environment of the command has
+  FIRSTCOME_LOCK    the name of the election
+  FIRSTCOME_TERM    the number of the term, higher than that of every earlier one
+  FIRSTCOME_FENCE   the same number: let the protected system refuse writes with a
+                    lower one
 
-Signals are passed on to the command and what it has started; at a terminal to \
-the command only. When the term is lost they get TERM, and KILL after --grace, in \
-time before anybody else can be elected, unless an operator freed the lock; then \
-this candidate stands again. A process beside the command sees to that, too, with \
-a timer of its own: the command is killed when this process is stopped for too \
-long, or is killed.
+Signals are passed on to the command and the processes it started; on a terminal \
+only to the command. If the term is lost, they get TERM, and KILL after --grace, \
+before another candidate can be elected, unless an operator released the lock. \
+Then this candidate stands again. A second process has its own timer and does the \
+same: it kills the command if this process is stopped for too long, or is killed.
 
-What is printed is the command's own; with --json an error of this program is \
-printed as JSON, too. On stderr stands, beside the command's own words, each term \
-that was won or lost and why, a renewal that came late, and that the store does \
-not answer, or does again, and for how long it had not.
+stdout has only the output of the command; with --json also errors of this \
+program, as JSON. stderr also has messages about each term that was won or lost, a \
+late renewal, and a store that stops or starts to answer.
 
-Exit code: the command's own, 128 and the signal that ended it or this candidate, or
-  125  failed by itself: no store, wrong password, wrong usage
-  126, 127  the command cannot be executed, is not found
+Exit code: that of the command, 128 and the signal that ended it or this candidate, or
+  125  an error of this program: no store, wrong password, wrong usage
+  126, 127  the command cannot be executed; it is not found
 
 Examples:
   firstcome elect scheduler --store redis://127.0.0.1:6379 -- ./scheduler

@@ -13,8 +13,8 @@ use firstcome_client::{Ask, SeatChangeRequest, SeatsChanged};
 /// Options of `seats change`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Before the campaign opens, any seat can be changed. After it, only seats that nobody has or ever had: the others are \
-named in the refusal. A name that a seat was added with is never given to another seat. The space has to be at level 3.
+Before the opening, any seat can be changed. After the opening, only seats that never had an owner: the refusal names \
+the others. The first name of a seat is never given to another seat. The space must be at level 3.
 
 Examples:
   firstcome seats change gala main A1 A2 A3 --grade S --price 9900EUR

@@ -19,17 +19,16 @@ use firstcome_rush::terminal::thousands;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Columns, or fields: name, section, row, number, x, y, quality (0 is best), grade, price_minor, currency, channel, \
-accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name must be there. Seats of \
-one row are next to each other in the order of the file.
+accessible, companion, for_sale, group, extra; a line with a capacity is an area. Only the name is required. Seats of one row are \
+next to each other in the order of the file.
 
 A table has a header line and `,`, `;` or tabs between its cells. A price is a whole number in the smallest unit of \
 its currency: 9000 and EUR for 90 euros.
 
-The whole file is read first: if lines are wrong, the first twenty are told of (all of them with --json) and nothing \
-is sent. Then seats go in \
-parts, each of them whole or not at all. Importing the same file again adds nothing.
+The whole file is read first: if lines are wrong, the first twenty are printed (with --json all of them) and nothing \
+is sent. Then seats are sent in parts, each of them whole or not at all. A second import of the same file adds nothing.
 
-The pool is made by `firstcome campaign create gala --seated main`.
+Create the pool with `firstcome campaign create gala --seated main`.
 
 Examples:
   firstcome seats import gala main hall.csv
