@@ -132,7 +132,8 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
         out::json(&raw);
     } else {
         let note = if asked > u64::from(done.units) { ", the others were so already" } else { "" };
-        out::line(format!("{} {} units of {campaign}/{pool}{note}", done.outcome, done.units));
+        let units = out::count(done.units.into(), "unit");
+        out::line(format!("{} {units} of {campaign}/{pool}{note}", done.outcome));
     }
     Ok(Exit::Yes)
 }

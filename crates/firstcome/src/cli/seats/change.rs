@@ -67,7 +67,8 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
     } else {
         let before =
             if (done.seats as usize) < seats.len() { ", the others were so already" } else { "" };
-        out::line(format!("changed {} seats of {campaign}/{pool}{before}", done.seats));
+        let changed = out::count(done.seats.into(), "seat");
+        out::line(format!("changed {changed} of {campaign}/{pool}{before}"));
     }
     Ok(Exit::Yes)
 }
