@@ -119,13 +119,8 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
             out::json(&raw);
         } else {
             let Cancelled { subject, rank, pool, by, kept_out, .. } = done;
-            let barred = match (kept_out, &*by) {
-                (false, _) => "",
-                (true, "operator") => {
-                    "; who is cancelled by the operator is kept out of this campaign"
-                }
-                (true, _) => "; the subject is kept out of this campaign",
-            };
+            // By a bar, or, in a campaign made before level 3, by this cancel.
+            let barred = if kept_out { "; the subject is kept out of this campaign" } else { "" };
             let campaign = &args.campaign;
             out::line(format!(
                 "cancelled rank {rank} of {subject} in {campaign}/{pool}, by the {by}{barred}"
