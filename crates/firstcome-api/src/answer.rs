@@ -217,7 +217,7 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::NotFound(_)            => (S::NOT_FOUND,            NO,       "There is no such campaign or pool"),
         Refusal::Archived               => (S::GONE,                 NO,       "The campaign is finished and has left memory"),
         Refusal::PoolRequired           => (S::BAD_REQUEST,          NO,       "The campaign has several pools: name one"),
-        Refusal::AlreadyCancelled       => (S::CONFLICT,             NO,       "The subject cancelled, and nobody may claim again here"),
+        Refusal::AlreadyCancelled       => (S::CONFLICT,             NO,       "The subject's claim was cancelled, and nobody may claim again here"),
         Refusal::NotAdmitted            => (S::FORBIDDEN,            NO,       "The operator cancelled a claim of this subject"),
         Refusal::Barred                 => (S::FORBIDDEN,            NO,       "An operator barred this subject from the campaign"),
         Refusal::Paused                 => (S::CONFLICT,             LATER,    "The campaign is paused"),

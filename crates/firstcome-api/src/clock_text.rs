@@ -33,10 +33,11 @@ pub fn parse(text: &str) -> Result<Timestamp, String> {
             Some(zone) if TimeZone::get(zone).is_err() => {
                 format!("{text:?} is not a time: there is no zone {zone:?}")
             }
-            Some(_) | None => format!(
-                "{text:?} is not one moment: {why}; \
-                 where a zone skips or repeats a local time, give the offset as well"
+            Some(zone) if is_twice_or_never(text, zone) => format!(
+                "{text:?} is not one moment: in {zone} that local time is skipped or comes twice; \
+                 give the offset as well"
             ),
+            Some(_) | None => format!("{text:?} is not one moment: {why}"),
         })?
     } else {
         text.parse::<jiff::Timestamp>().map_err(|_| match text.parse::<civil::DateTime>() {
@@ -61,6 +62,13 @@ fn zone(text: &str) -> Option<&str> {
     (!zone.starts_with(['+', '-'])).then_some(zone)
 }
 
+/// Says whether a local time without an offset is one that its zone skips or has twice.
+fn is_twice_or_never(text: &str, zone: &str) -> bool {
+    let local = text.split_once('[').and_then(|(local, _)| local.parse::<civil::DateTime>().ok());
+    let zone = TimeZone::get(zone).ok();
+    local.zip(zone).is_some_and(|(local, zone)| zone.to_ambiguous_zoned(local).is_ambiguous())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,8 +91,8 @@ mod tests {
     fn what_is_not_one_moment_is_refused_with_the_reason() {
         for (text, reason) in [
             ("2027-03-01T10:00:00", "no offset"),
-            ("2027-03-28T02:30:00[Europe/Berlin]", "not one moment"),
-            ("2027-10-31T02:30:00[Europe/Berlin]", "not one moment"),
+            ("2027-03-28T02:30:00[Europe/Berlin]", "in Europe/Berlin that local time is skipped"),
+            ("2027-10-31T02:30:00[Europe/Berlin]", "give the offset as well"),
             ("2027-03-01T10:00:00[Mars/Olympus]", "there is no zone \"Mars/Olympus\""),
             ("2027-03-01T10:00:00+05:00[Asia/Seoul]", "not one moment"),
             ("tomorrow", "not a time such as 2027-"),

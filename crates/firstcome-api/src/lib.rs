@@ -10,6 +10,7 @@ pub mod claim;
 pub mod clock_text;
 pub mod hold;
 pub mod key;
+pub mod line_numbers;
 pub mod node;
 pub mod problem;
 pub mod result;

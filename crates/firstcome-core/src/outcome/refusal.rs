@@ -45,7 +45,7 @@ pub enum Refusal {
     Archived,
     /// The campaign has several pools and none was named.
     PoolRequired,
-    /// The subject cancelled here, and this campaign lets nobody claim again.
+    /// A claim of the subject was cancelled here, and this campaign lets nobody claim again.
     AlreadyCancelled,
     /// The operator cancelled a claim of this subject, who may not claim again.
     NotAdmitted,

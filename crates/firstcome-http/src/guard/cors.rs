@@ -123,7 +123,7 @@ impl Allowed {
 
     /// Writes what may be asked, for ten minutes.
     pub fn write_preflight(headers: &mut HeaderMap) {
-        let methods = HeaderValue::from_static("GET, POST, PUT, DELETE");
+        let methods = HeaderValue::from_static("GET, POST, PUT, PATCH, DELETE");
         headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
         let asked = "authorization, content-type, idempotency-key, if-match, if-none-match, \
              last-event-id, traceparent, x-request-id";

@@ -4,6 +4,7 @@ use crate::problem::Problem;
 use crate::request;
 use axum::body::Bytes;
 use firstcome_api::answer::Code;
+use firstcome_api::line_numbers::LineNumbers;
 use firstcome_api::seat::SeatRow;
 use firstcome_core::Refusal;
 use firstcome_core::hall::{AreaSettings, Price, SeatSettings};
@@ -122,14 +123,15 @@ fn csv(bytes: &[u8]) -> Read {
         Ok(header) => header.clone(),
         Err(why) => return vec![Err((1, why.to_string()))],
     };
+    let mut numbers = LineNumbers::new(bytes);
+    let mut line = |at: Option<&csv::Position>| {
+        at.map_or(0, |at| numbers.of(usize::try_from(at.byte()).unwrap_or(usize::MAX)))
+    };
     reader
         .records()
         .map(|record| {
-            let record = record.map_err(|why| {
-                let line = why.position().map_or(0, csv::Position::line);
-                (line as usize, why.to_string())
-            })?;
-            let line = record.position().map_or(0, csv::Position::line) as usize;
+            let record = record.map_err(|why| (line(why.position()), why.to_string()))?;
+            let line = line(record.position());
             let mut seat = SeatRow { for_sale: true, ..SeatRow::default() };
             for (name, value) in header.iter().zip(&record) {
                 if !value.is_empty() {
@@ -173,4 +175,19 @@ fn set(seat: &mut SeatRow, name: &str, value: &str) -> Result<(), String> {
         _ => return Err(format!("there is no field {name:?}")),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_counted_as_an_editor_counts_them() {
+        let of = |file: &str| csv(file.as_bytes()).into_iter().find_map(Result::err).unwrap().0;
+        assert_eq!(of("name,x\r\nA1,1\r\nA2,left\r\n"), 3);
+        assert_eq!(of("\u{feff}name,x\n\nA1,1\n\n\nA2,left\n"), 6);
+        assert_eq!(of("name,x\r\nA1,1\r\nA2\r\n"), 3);
+        let seats = csv(b"name\r\nA1\r\n\r\nA2\r\n");
+        assert_eq!(seats.into_iter().map(|row| row.unwrap().line).collect::<Vec<_>>(), [2, 4]);
+    }
 }

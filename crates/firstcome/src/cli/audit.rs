@@ -9,7 +9,7 @@ use firstcome_core::Position;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::complaint::{Complaint, Exit};
-use super::connect::LedgerArgs;
+use super::connect::{LedgerArgs, watched};
 use super::out;
 use super::source::SourceArgs;
 use crate::offline::audit::{Report, ServerDigest, run as audit};
@@ -17,6 +17,7 @@ use firstcome_api::key::Secret;
 use firstcome_api::node::Audit;
 use firstcome_client::{Ask, Client, Reply, Server};
 use firstcome_node::ledger::Look;
+use firstcome_node::ledger::choice::Ledger;
 use firstcome_rush::terminal;
 
 /// Options of `audit`.
@@ -53,7 +54,11 @@ pub(super) fn run(args: AuditArgs, json: bool) -> Result<Exit, Complaint> {
         .map_err(|why| Complaint::own(why.to_string()))?;
     let key = args.source.folder.key(servers.iter().map(|(_, server)| server))?;
     let meter = progress_bar();
-    let mut ask = |position| digests(&servers, key.as_ref(), position);
+    let verbose = args.source.verbose;
+    if verbose && named != Ledger::None {
+        out::talk(format!("ledger {named}"));
+    }
+    let mut ask = |position| digests(&servers, key.as_ref(), position, verbose);
     let report = audit(&journal, ledger, &mut ask, |position, head| {
         meter.set_length(head);
         meter.set_position(position);
@@ -101,11 +106,13 @@ fn digests(
     servers: &[(String, Server)],
     key: Option<&Secret>,
     at: Position,
+    verbose: bool,
 ) -> anyhow::Result<Vec<ServerDigest>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut said = Vec::new();
     for (address, server) in servers {
-        let mut client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
+        let client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
+        let mut client = watched(client, verbose);
         let ask = format!("/v1/audit?position={}&min_position={at}", at.position);
         let answer = runtime.block_on(client.ask::<Audit>(Ask::get(ask)));
         let digest = match answer.map_err(Complaint::from)? {

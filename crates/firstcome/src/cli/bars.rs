@@ -7,7 +7,7 @@ use super::campaign::IdArgs;
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use super::table::{Column, Table, TableArgs};
+use super::table::{Column, Table, TableArgs, seconds};
 use firstcome_client::{Ask, BarLifted, BarPage, BarSet, ResultRange};
 
 /// Options of `bar`.
@@ -74,6 +74,7 @@ pub(super) async fn bar(args: BarArgs, json: bool) -> Result<Exit, Complaint> {
             1 => ", 1 hold ended".to_owned(),
             more => format!(", {more} holds ended"),
         };
+        let at = seconds(&at);
         out::line(format!("{subject} is barred from {campaign} since {at}{ended}"));
     }
     Ok(Exit::Yes)

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::complaint::{Complaint, Exit};
 use super::connect::{ServerArgs, yes};
 use super::out;
-use firstcome_client::{Ask, Deleted, OperatorDone};
-use firstcome_core::limits::NAME_BYTES;
+use firstcome_client::{Ask, Deleted, OperatorDone, Problem};
+use firstcome_core::limits::{CAPACITY, NAME_BYTES};
 use firstcome_core::names::{check_command_id, check_name};
 
 /// What can be done with campaigns.
@@ -163,10 +163,27 @@ fn print_put(name: &str, answer: &OperatorDone, raw: &Value, json: bool) {
     }
 }
 
+/// What the server says of settings, by the options that they were typed with.
+fn refused(mut problem: Problem) -> Complaint {
+    let (field, rest) = problem.detail.split_at(problem.detail.find([':', ' ']).unwrap_or(0));
+    let option = match field {
+        "title" => "--title",
+        "opens_at" => "--opens",
+        "closes_at" => "--closes",
+        "limits.campaign" => "--limit",
+        _ => return problem.into(),
+    };
+    problem.detail = format!("{option}{rest}");
+    problem.into()
+}
+
 /// A pool as typed: `NAME=PLACES`.
 fn pool_from_text(text: &str) -> Result<(String, u64), String> {
     let pool = text.split_once('=').and_then(|(name, places)| Some((name, places.parse().ok()?)));
     match pool {
+        Some((_, places)) if !(1..=CAPACITY).contains(&places) => {
+            Err(format!("{places} places are outside 1 to {CAPACITY}"))
+        }
         Some((name, places)) => Ok((name_from_text(name)?, places)),
         None => Err(format!("`{text}` is no pool: write NAME=PLACES, like main=500")),
     }

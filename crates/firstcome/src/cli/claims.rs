@@ -119,13 +119,8 @@ pub(super) async fn cancel(args: CancelArgs, json: bool) -> Result<Exit, Complai
             out::json(&raw);
         } else {
             let Cancelled { subject, rank, pool, by, kept_out, .. } = done;
-            let barred = match (kept_out, &*by) {
-                (false, _) => "",
-                (true, "operator") => {
-                    "; in this campaign an operator's cancel also bars the subject"
-                }
-                (true, _) => "; the subject is barred from this campaign",
-            };
+            // By a bar, or, in a campaign made before level 3, by this cancel.
+            let barred = if kept_out { "; the subject is barred from this campaign" } else { "" };
             let campaign = &args.campaign;
             out::line(format!(
                 "cancelled rank {rank} of {subject} in {campaign}/{pool}, by the {by}{barred}"

@@ -75,8 +75,13 @@ impl ServerArgs {
         };
         let key = self.folder.key([&server])?;
         let client = Client::new(server, key, self.timeout);
-        Ok(if self.verbose { client.watched_by(tell) } else { client })
+        Ok(watched(client, self.verbose))
     }
+}
+
+/// Has each request of a client written on stderr where that is asked for.
+pub(super) fn watched(client: Client, verbose: bool) -> Client {
+    if verbose { client.watched_by(tell) } else { client }
 }
 
 impl FolderArgs {
@@ -87,10 +92,17 @@ impl FolderArgs {
         if let Some(address) = address_of_owner(&self.data) {
             return Server::parse(&address).map_err(Complaint::usage);
         }
+        let folder = self.data.display();
+        if let Some(why) = unseen(&self.data) {
+            let complaint =
+                Complaint::own(format!("cannot see whether {folder} has a server: {why}"));
+            return Err(complaint.hint(
+                "run this as the user of the server, or name a server with --url or FIRSTCOME_URL",
+            ));
+        }
         if !firstcome_journal::folder::is_a_servers(&self.data) {
             return Server::parse("http://127.0.0.1:8080").map_err(Complaint::usage);
         }
-        let folder = self.data.display();
         let complaint = Complaint::own(match firstcome_journal::folder::owner(&self.data) {
             None => format!("the server of {folder} is not running"),
             Some(owner) if is_believed(&self.data) => {
@@ -130,6 +142,14 @@ fn tell(exchange: &Exchange<'_>) {
 fn is_same(one: &Server, other: &Server) -> bool {
     let plain = |server: &Server| server.authority().replace("localhost:", "127.0.0.1:");
     plain(one) == plain(other)
+}
+
+/// Why it cannot be seen whether a folder is a server's, where that is so.
+fn unseen(folder: &Path) -> Option<std::io::Error> {
+    let missing = |why: &std::io::Error| {
+        matches!(why.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+    };
+    std::fs::metadata(folder.join("lock")).err().filter(|why| !missing(why))
 }
 
 /// Says whether nobody but the user of this process, and the administrator, could have written what a folder's `lock` says.

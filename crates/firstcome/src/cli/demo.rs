@@ -11,6 +11,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use super::complaint::{Complaint, Exit};
 use super::out;
 use super::progress::LoadProgress;
+use super::screen::width;
 use firstcome_rush::claims::{Kind, MOST_SUBJECTS, Progress};
 use firstcome_rush::demo::claims::{self, Observer, Plan, Shown};
 use firstcome_rush::demo::{CAMPAIGN, DemoError, Proof, seats as seats_demo};
@@ -173,19 +174,19 @@ fn print(shown: &Shown) {
     out::line("");
     super::rush::print_load(report);
     proofs(&shown.proofs).into_iter().for_each(out::line);
-    out::line(format!(
-        "\nseed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
+    out::line("");
+    let seed = format!(
+        "seed {}; {} places were acknowledged before the kill, and it answered again {} after its start",
         report.seed,
         thousands(shown.acknowledged_before),
         terminal::short(shown.restarted_in)
-    ));
+    );
+    out::paragraph("", &seed);
     // Who first hears of a place in a repeated answer had won it with an answer that never came.
     let unheard = report.counts.acknowledged.saturating_sub(report.counts.of(Kind::Won));
     if unheard > 0 {
-        out::line(format!(
-            "places given while the answer was cut off, and confirmed when asked again: {}",
-            thousands(unheard)
-        ));
+        let given = "places given while the answer was cut off, and confirmed when asked again:";
+        out::paragraph("", &format!("{given} {}", thousands(unheard)));
     }
     try_next(shown);
 }
@@ -194,7 +195,8 @@ fn print(shown: &Shown) {
 fn proofs(proofs: &[Proof]) -> Vec<String> {
     let mut lines = vec!["\nthe proofs".to_owned()];
     for proof in proofs {
-        lines.push(format!("{} {}", terminal::mark(proof.kept), proof.words));
+        let head = format!("{} ", terminal::mark(proof.kept));
+        lines.extend(out::wrapped(&head, &proof.words, width(std::io::stdout())));
         lines.extend(proof.evidence.as_ref().map(|why| format!("    against it: {why}")));
     }
     lines

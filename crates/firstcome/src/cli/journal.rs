@@ -155,6 +155,9 @@ fn show(args: &ShowArgs, json: bool) -> Result<Exit, Complaint> {
     let meter = progress_bar();
     meter.set_length(from);
     let begin = replay.as_ref().map_or(from, Replay::next_position);
+    if args.source.verbose && replay.is_some() {
+        out::talk(format!("outcomes are computed from entry {begin} on"));
+    }
     let mut shown = 0;
     for entry in journal.entries(begin) {
         if shown == limit {

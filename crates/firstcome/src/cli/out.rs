@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use firstcome_api::unseen::seen;
+use firstcome_rush::terminal::thousands;
 use serde_json::Value;
 
 use super::screen::{columns, width};
@@ -67,19 +68,31 @@ pub(super) fn list(head: &str, words: impl IntoIterator<Item = String>) {
 
 /// Writes words behind a head; where the screen ends they go on in the next line, indented as far as the head.
 pub(super) fn paragraph(head: &str, text: &str) {
-    let (most, indent) = (width(std::io::stdout()), columns(head));
-    let (text, mut now) = (seen(text), head.to_owned());
+    wrapped(head, text, width(io::stdout())).into_iter().for_each(data);
+}
+
+/// Gives the lines of words behind a head, none wider than `most` columns unless a word is; the later ones are indented
+/// as far as the head.
+pub(super) fn wrapped(head: &str, text: &str, most: usize) -> Vec<String> {
+    let indent = columns(head);
+    let (text, mut now, mut lines) = (seen(text), head.to_owned(), Vec::new());
     for word in text.split_whitespace() {
         let is_first = columns(&now) == indent;
         if !is_first && columns(&now) + 1 + columns(word) > most {
-            data(&now);
-            now = " ".repeat(indent);
+            lines.push(std::mem::replace(&mut now, " ".repeat(indent)));
         } else if !is_first {
             now.push(' ');
         }
         now.push_str(word);
     }
-    data(now);
+    lines.push(now);
+    lines
+}
+
+/// A number of things: `1 seat`, `2,000 seats`.
+pub(super) fn count(number: u64, thing: &str) -> String {
+    let more = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{more}", thousands(number))
 }
 
 /// Writes the result as one line of JSON.
@@ -102,4 +115,22 @@ pub(super) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) 
     let each: Vec<String> =
         skips.map(|(position, reason)| format!("{position}, {reason}")).collect();
     line(format!("- {count}: {}", each.join("; ")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_go_on_below_the_first_of_them() {
+        let lines = wrapped("ok ", "one two three", 10);
+        assert_eq!(lines, ["ok one two", "   three"]);
+        assert_eq!(wrapped("ok ", "incomprehensibilities", 10), ["ok incomprehensibilities"]);
+        assert_eq!(wrapped("", "one two", 6), ["one", "two"]);
+    }
+
+    #[test]
+    fn one_thing_is_not_several() {
+        assert_eq!([0, 1, 2_000].map(|number| count(number, "seat")), ["0 seats", "1 seat", "2,000 seats"]);
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use self::interrupt::Interrupt;
 use super::complaint::{Complaint, Exit};
-use super::connect::{FolderArgs, yes};
+use super::connect::{FolderArgs, watched, yes};
 use super::out;
 use super::progress::LoadProgress;
 use crate::config::duration_from_text;
@@ -109,6 +109,10 @@ pub(super) struct RushArgs {
     /// How long to wait for a server that does not answer.
     #[arg(long, value_name = "TIME", value_parser = duration_from_text, default_value = "60s")]
     patience: Duration,
+    /// Write on stderr each request that makes, looks at or ends the campaign, with the status of its answer and how long
+    /// it took; the requests of the load are only counted.
+    #[arg(short, long)]
+    verbose: bool,
     #[command(flatten)]
     folder: FolderArgs,
 }
@@ -157,7 +161,8 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     if args.seats {
         return seats::run(args, servers, key, seed, json).await;
     }
-    let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let mut client = watched(client, args.verbose);
     let campaign = ready_campaign(&args, &mut client, seed).await?;
     let places = campaign.left;
     let plan = plan(&args, servers, key, &campaign.campaign, seed);
@@ -316,7 +321,7 @@ fn print(report: &Report) {
 
 fn print_promises(promises: &[Promise], cut_short: Option<&str>) {
     for promise in promises {
-        out::line(format!("{} {}", terminal::mark(promise.kept()), promise.words));
+        out::paragraph(&format!("{} ", terminal::mark(promise.kept())), &promise.words);
         if let Some(evidence) = &promise.evidence {
             out::line(format!("    broken {} times, first: {evidence}", promise.broken));
         }

@@ -81,7 +81,7 @@ async fn status(args: ServerArgs, json: bool) -> Result<Exit, Complaint> {
         out::json(&raw);
         return Ok(exit);
     }
-    if ledger == "none" {
+    if ledger == "none" && trouble.is_none() {
         out::line("there is no ledger: results stay in memory until their campaign leaves it");
         return Ok(exit);
     }
@@ -121,6 +121,9 @@ fn mend(args: &MendArgs, json: bool) -> Result<Exit, Complaint> {
 
 async fn set_aside(args: MendArgs, json: bool) -> Result<Exit, Complaint> {
     let ledger = args.ledger.ledger(args.source.is_shared())?;
+    if args.source.verbose {
+        out::talk(format!("ledger {ledger}"));
+    }
     let folder = args.take_folder()?;
     let renamed = ledger::set_aside(&ledger, folder.as_ref(), &args.ledger.space).await;
     let renamed = renamed.map_err(|why| Complaint::own(why.to_string()))?;

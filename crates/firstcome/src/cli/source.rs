@@ -8,6 +8,7 @@ use firstcome_journal::{Failure, Reading};
 
 use super::complaint::{Complaint, Exit};
 use super::connect::FolderArgs;
+use super::out;
 use crate::config::StoreUrl;
 
 /// Where a journal is: in a server's data folder, or in a store that several servers share.
@@ -26,6 +27,9 @@ pub(super) struct SourceArgs {
     /// May be given several times.
     #[arg(long, value_name = "FOLDER")]
     archive: Vec<PathBuf>,
+    /// Write on stderr what is read, and each request to a server, with the status of its answer and how long it took.
+    #[arg(short, long)]
+    pub(super) verbose: bool,
 }
 
 /// The name of a space.
@@ -44,6 +48,33 @@ impl SourceArgs {
 
     /// Opens the journal. It makes nothing, and refuses where there is none.
     pub(super) fn open(&self, space: &str) -> Result<Reading, Complaint> {
+        let journal = self.open_any(space)?;
+        if self.verbose {
+            self.tell(&journal, space)?;
+        }
+        Ok(journal)
+    }
+
+    /// Says which journal it is, and which entries it has.
+    fn tell(&self, journal: &Reading, space: &str) -> Result<(), Complaint> {
+        let place = match self.store.as_deref().filter(|url| !url.is_empty()) {
+            // Its password is left out.
+            Some(url) => {
+                let url: StoreUrl =
+                    url.parse().map_err(|why| Complaint::usage(format!("the store: it {why}")))?;
+                format!("{space} in {url}")
+            }
+            None => self.folder.data.display().to_string(),
+        };
+        let (first, last) = (journal.first()?, journal.head()?.position);
+        match first > last {
+            true => out::talk(format!("journal of {place}: no entry")),
+            false => out::talk(format!("journal of {place}: entries {first} to {last}")),
+        }
+        Ok(())
+    }
+
+    fn open_any(&self, space: &str) -> Result<Reading, Complaint> {
         match self.store.as_deref().filter(|url| !url.is_empty()) {
             Some(url) => self.open_store(url, space),
             None if !self.archive.is_empty() => {

@@ -9,6 +9,7 @@ fn a_subject_is_barred_and_let_in_again() {
     assert_eq!(ask(&["bars", "spring"]).ends(0), "no subject is barred from spring\n");
     let said = ask(&["bar", "spring", "ann", "--reason", "sold on"]).ends(0);
     assert!(said.starts_with("ann is barred from spring since 20"), "{said}");
+    assert!(said.ends_with("Z\n") && !said.contains('.'), "to the second: {said}");
     assert_eq!(ask(&["bar", "spring", "bob"]).code, 2, "a reason is needed");
     let said = ask(&["claim", "spring", "ann"]);
     assert!(said.code == 1 && said.talk.contains("was barred") && said.talk.contains("sold on"));
@@ -48,7 +49,7 @@ fn a_campaign_without_results_is_deleted_and_seats_are_changed() {
     let said = ask(&[&change[..], &["A1", "A2", "--grade", "R", "--price", "9000EUR"]].concat());
     assert_eq!(said.ends(0), "changed 2 seats of gala/main\n");
     let said = ask(&[&change[..], &["A1", "--rename", "A01"]].concat()).ends(0);
-    assert_eq!(said, "changed 1 seats of gala/main\n");
+    assert_eq!(said, "changed 1 seat of gala/main\n");
     ask(&["hold", "take", "gala", "ann", "A01"]).ends(0);
     let said = ask(&[&change[..], &["A01", "--grade", "S"]].concat());
     assert!(said.code == 1 && said.talk.contains("unit_taken"), "{said:?}");

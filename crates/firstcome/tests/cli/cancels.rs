@@ -45,6 +45,26 @@ fn a_cancel_names_which_claim_it_is_about() {
 }
 
 #[test]
+fn a_cancel_does_not_say_that_it_bars() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |args: &[&str]| server.ask(&scene, args);
+    ask(&["campaign", "create", "spring", "--places", "3", "--opens", "now"]).ends(0);
+    ask(&["claim", "spring", "ann"]).ends(0);
+    ask(&["bar", "spring", "ann", "--reason", "sold on"]).ends(0);
+    let said = ask(&["cancel", "spring", "ann", "--reason", "sold on"]).ends(0);
+    // It is the bar that keeps ann out.
+    assert_eq!(
+        said,
+        "cancelled rank 1 of ann in spring/main, by the operator; the subject is kept out of this campaign\n"
+    );
+    ask(&["unbar", "spring", "ann"]).ends(0);
+    let said = ask(&["claim", "spring", "ann"]);
+    let title = "already_cancelled: The subject's claim was cancelled, and nobody may claim again";
+    assert!(said.code == 1 && said.talk.contains(title), "she did not cancel: {said:?}");
+}
+
+#[test]
 fn a_key_that_may_cancel_by_the_subject_only_does_nothing_else() {
     let scene = Scene::new();
     use sha2::{Digest, Sha256};

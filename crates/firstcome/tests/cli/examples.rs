@@ -115,7 +115,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     (
         "seats change",
         Before::Campaigns,
-        &[(0, "changed 3 seats of gala/main"), (0, "changed 1 seats of gala/main")],
+        &[(0, "changed 3 seats of gala/main"), (0, "changed 1 seat of gala/main")],
     ),
     ("winners", Before::Server, &[(0, "subject"), (0, ""), (0, "\"winners\":[]")]),
     ("results", Before::Server, &[(0, "subject"), (0, ""), (0, "\"results\":[]")]),

@@ -106,3 +106,52 @@ fn an_audit_of_a_shared_store_asks_the_server_that_is_named_for_every_verb() {
     );
     assert!(!shown.contains("no server was asked"), "{shown}");
 }
+
+#[test]
+fn a_folder_that_cannot_be_looked_into_names_no_other_server() {
+    let scene = Scene::new();
+    let data = scene.path().join("firstcome-data");
+    std::fs::create_dir(&data).unwrap();
+    // The administrator may look into every folder, so this lock is one that nobody can open.
+    std::os::unix::fs::symlink(data.join("lock"), data.join("lock")).unwrap();
+    let said = scene.run(&["campaign", "list"]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.talk.contains("cannot see whether ./firstcome-data has a server"), "{said:?}");
+    assert!(said.talk.contains("hint: run this as the user of the server"), "{said:?}");
+    assert!(!said.talk.contains("8080"), "{said:?}");
+}
+
+#[test]
+fn verbs_that_read_a_journal_or_press_a_server_say_what_they_do_when_asked() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    server.ask(&scene, &["campaign", "create", "spring", "--places", "1", "--opens", "now"]).ends(0);
+    let journal = "journal of ./firstcome-data: entries 1 to ";
+    for (args, words) in [
+        (&["audit", "-v"][..], &[journal, "ledger sqlite\n", "/v1/audit?position="][..]),
+        (&["journal", "show", "-v"], &[journal, "outcomes are computed from entry 1 on\n"]),
+        (&["journal", "verify", "--verbose"], &[journal]),
+        (&["journal", "export", "-v"], &[journal]),
+    ] {
+        let said = server.ask(&scene, args);
+        assert_eq!(said.code, 0, "{said:?}");
+        for word in words {
+            assert!(said.talk.contains(word) && !said.out.contains(word), "{word}: {said:?}");
+        }
+        assert!(!said.talk.contains(KEY), "{said:?}");
+        let quiet = server.ask(&scene, &args[..args.len() - 1]);
+        assert_eq!((quiet.code, quiet.talk.as_str()), (0, ""), "{quiet:?}");
+    }
+    let small = ["rush", "--create", "5", "--requests", "20", "--subjects", "10", "--campaign", "r"];
+    for more in [&[][..], &["--seats", "--late", "0", "--think", "1ms"]] {
+        let small = if more.is_empty() { &small[..] } else { &["rush", "--create", "40", "--subjects", "9", "--campaign", "s"] };
+        let said = server.ask(&scene, &[small, more, &["-v"]].concat());
+        assert_eq!(said.code, 0, "{said:?}");
+        let campaign = small.last().unwrap();
+        for (method, rest) in [("PUT", ": 201 after "), ("POST", "/close: 200 after ")] {
+            let told = format!("{method} {}/v1/campaigns/{campaign}{rest}", server.url);
+            assert!(said.talk.contains(&told), "{told}: {said:?}");
+        }
+        assert!(!said.talk.contains("/claims") && !said.talk.contains("/confirm"), "{said:?}");
+    }
+}

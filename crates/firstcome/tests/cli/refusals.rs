@@ -110,6 +110,34 @@ fn an_argument_that_cannot_be_used_is_usage() {
 }
 
 #[test]
+fn settings_are_named_as_they_were_typed() {
+    let scene = Scene::new();
+    let server = scene.serve();
+    let ask = |line: &str| server.ask(&scene, &line.split(' ').collect::<Vec<_>>());
+    for (typed, words) in [
+        ("--places 3 --limit 0", ["--limit", "0 is not in 1.."]),
+        ("--places 0", ["--places", "0 is not in 1..=4294967294"]),
+        ("--pool a=0", ["--pool", "0 places are outside 1 to 4294967294"]),
+        ("--seated a --hold-ttl 200ms", ["--hold-ttl", "must be 1s to 1d, not `200ms`"]),
+    ] {
+        complains(&ask(&format!("campaign create x {typed}")), 2, &words);
+    }
+    let long = format!("campaign create x --places 3 --title {}", "x".repeat(257));
+    complains(&ask(&long), 2, &["--title: has 257 bytes"]);
+    ask("campaign create x --places 3 --opens now").ends(0);
+    let none = ["--limit", "0 would let nobody claim; none lifts the limit"];
+    complains(&ask("campaign change x --limit 0"), 2, &none);
+    let opens = ask("campaign change x --opens +1h");
+    complains(&opens, 1, &["not_changeable: --opens cannot change"]);
+    assert!(!opens.talk.contains("opens_at"), "{opens:?}");
+    // What comes from a file is named as it is there.
+    let file = r#"{"pools": [{"name": "main", "kind": "counted", "capacity": 5}], "limits": {"campaign": 0}}"#;
+    std::fs::write(scene.path().join("y.json"), file).unwrap();
+    let said = ask("campaign create y --file y.json");
+    complains(&said, 2, &["y.json: limits.campaign: 0 would let nobody claim"]);
+}
+
+#[test]
 fn no_advice_is_given_that_would_not_help() {
     let scene = Scene::new();
     let server = scene.serve();

@@ -36,6 +36,10 @@ fn the_house_is_drawn_a_few_times_where_nobody_watches_a_terminal() {
     assert!(shown.out.contains("1  ...  ....  ..."), "empty at first: {shown:?}");
     assert!(shown.out.contains("1  ###  ####  ###"), "full at the end: {shown:?}");
     assert!(shown.out.contains("[ok] no half basket"), "{shown:?}");
+    // What is longer than a line goes on in the next one.
+    assert!(shown.out.lines().all(|line| line.chars().count() <= 80), "{shown:?}");
+    let looks = shown.out.lines().filter(|line| line.starts_with("     ")).collect::<Vec<_>>();
+    assert!(looks.iter().any(|line| line.contains("refunds due")), "{shown:?}");
 }
 
 #[test]
@@ -84,7 +88,7 @@ fn seats_are_imported_held_paid_for_and_given_back() {
     ask(&["campaign", "create", "gala", "--seated", "main", "--opens", "now"]).ends(0);
     std::fs::write(scene.path().join("hall.csv"), HALL).unwrap();
     let said = ask(&["seats", "import", "gala", "main", "hall.csv"]).ends(0);
-    assert_eq!(said, "imported 6 seats and 1 areas into gala/main: 26 units in all\n");
+    assert_eq!(said, "imported 6 seats and 1 area into gala/main: 26 units in all\n");
     let said = ask(&["seats", "import", "gala", "main", "hall.csv", "--json"]);
     let again = said.json();
     assert_eq!((again["seats"].as_u64(), again["there_before"].as_u64()), (Some(0), Some(7)));
@@ -115,7 +119,7 @@ fn seats_are_imported_held_paid_for_and_given_back() {
     let said = ask(&["hold", "take", "gala", "cyd", "--best", "2", "--price", "6000EUR"]).ends(0);
     assert!(said.starts_with("cyd holds B1, B2 until "), "{said}");
     let said = ask(&["seats", "block", "gala", "main", "A4", "--reason", "broken"]).ends(0);
-    assert_eq!(said, "blocked 1 units of gala/main\n");
+    assert_eq!(said, "blocked 1 unit of gala/main\n");
     let places = ["--area", "lawn", "--quantity", "5", "--reason", "wet"];
     let block = |verb, more: &[&str]| {
         ask(&[&["seats", verb, "gala", "main"], more, &places].concat()).ends(0)
@@ -162,7 +166,11 @@ fn what_only_the_server_sees_is_told_by_line_too() {
     ask(&["seats", "import", "gala", "main", "hall.ndjson"]).ends(0);
     std::fs::write(&hall, "{\"name\": \"A1\"}\n\n{\"name\": \"A2\", \"grade\": \"R\"}\n").unwrap();
     let said = ask(&["seats", "import", "gala", "main", "hall.ndjson"]);
-    assert!(said.code == 2 && said.talk.contains("hall.ndjson:3: "), "{said:?}");
+    assert_eq!(said.code, 2, "{said:?}");
+    // By the line of the file, not by a number in what was sent, and with what changes it.
+    assert!(said.talk.contains("hall.ndjson:3: A2: its name is given already\n"), "{said:?}");
+    assert!(said.talk.contains("wrong in hall.ndjson; nothing was added\n"), "{said:?}");
+    assert!(said.talk.contains("hint: `firstcome seats change` changes"), "{said:?}");
 }
 
 #[test]

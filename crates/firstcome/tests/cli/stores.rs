@@ -188,6 +188,19 @@ fn servers_on_one_machine_settle_into_one_file_whoever_leads() {
     let fourth = scene.serve_with(&args);
     fourth.ask(&scene, &["claim", "spring", "cid"]).ends(0);
     settled(&fourth, 3);
+
+    // A server that was started without the ledger says what is wrong, not that there is none.
+    drop(fourth);
+    let fifth =
+        scene.serve_with(&["--store", &url, "--ledger", "none", "--leader-lease-ms", "500"]);
+    let said = loop {
+        let said = fifth.ask(&scene, &["settle", "status"]);
+        if said.code == 1 {
+            break said.out;
+        }
+    };
+    assert!(said.contains("ledger   none") && said.contains("no_ledger: "), "{said}");
+    assert!(said.contains("restart this one with the same `ledger` setting"), "{said}");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::time::{self, PastArgs};
-use super::{IdArgs, pool_from_text, print_put};
+use super::{IdArgs, pool_from_text, print_put, refused};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::{ServerArgs, yes};
-use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone};
+use firstcome_client::{Ask, Campaign, CampaignPool, Client, Match, OperatorDone, Reply};
+use firstcome_core::limits::CAPACITY;
 
 /// Options of `campaign change`.
 #[derive(Debug, Args)]
@@ -27,7 +28,7 @@ pub(in crate::cli) struct ChangeArgs {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The number of places, if there is one pool.
-    #[arg(long, value_name = "COUNT", conflicts_with = "pool")]
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool", value_parser = clap::value_parser!(u64).range(1..=CAPACITY))]
     places: Option<u64>,
     /// A pool and its number of places; a new name adds a pool. May be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
@@ -52,13 +53,14 @@ pub(in crate::cli) struct ChangeArgs {
 /// A limit as typed.
 #[derive(Debug, Clone, Copy)]
 enum Limit {
-    AtMost(u64),
+    AtMost(u32),
     Lifted,
 }
 
 fn limit_from_text(text: &str) -> Result<Limit, String> {
     match (text, text.parse()) {
         ("none", _) => Ok(Limit::Lifted),
+        (_, Ok(0)) => Err("0 would let nobody claim; none lifts the limit".to_owned()),
         (_, Ok(limit)) => Ok(Limit::AtMost(limit)),
         (_, Err(_)) => Err(format!("`{text}` is neither a number nor none")),
     }
@@ -69,7 +71,10 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
     let (now, _) = yes(client.ask::<Campaign>(Ask::campaign(&args.name)).await?)?;
     let settings = args.settings(&mut client, &now).await?;
     let ask = Ask::put_campaign(&args.name, settings, Match::Version(now.version), &args.id.get());
-    let (answer, raw) = yes(client.ask::<OperatorDone>(ask).await?)?;
+    let (answer, raw) = match client.ask::<OperatorDone>(ask).await? {
+        Reply::Yes(answer, raw) => (answer, raw),
+        Reply::No(problem) => return Err(refused(problem)),
+    };
     print_put(&args.name, &answer, &raw, json);
     Ok(Exit::Yes)
 }
@@ -87,7 +92,7 @@ impl ChangeArgs {
         let limit = match self.limit {
             Some(Limit::AtMost(limit)) => Some(limit),
             Some(Limit::Lifted) => None,
-            None => now.limits.campaign.map(u64::from),
+            None => now.limits.campaign,
         };
         Ok(json!({
             "title": self.title.as_ref().unwrap_or(&now.title),

@@ -8,10 +8,11 @@ use clap::{ArgGroup, Args};
 use serde_json::{Value, json};
 
 use super::time::{self, PastArgs};
-use super::{IdArgs, name_from_text, pool_from_text, print_put};
+use super::{IdArgs, name_from_text, pool_from_text, print_put, refused};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::config::duration_from_text;
+use firstcome_core::limits::CAPACITY;
 use firstcome_client::{Ask, Client, Match, OperatorDone, Problem, Reply};
 
 /// Options of `campaign create`.
@@ -39,7 +40,7 @@ pub(in crate::cli) struct CreateArgs {
     #[arg(value_parser = name_from_text)]
     name: String,
     /// The number of places, in one pool named main.
-    #[arg(long, value_name = "COUNT", conflicts_with = "pool")]
+    #[arg(long, value_name = "COUNT", conflicts_with = "pool", value_parser = clap::value_parser!(u64).range(1..=CAPACITY))]
     places: Option<u64>,
     /// A pool and its number of places; may be given several times.
     #[arg(long, value_name = "NAME=COUNT", value_parser = pool_from_text)]
@@ -47,8 +48,8 @@ pub(in crate::cli) struct CreateArgs {
     /// A pool of seats; add them with `firstcome seats import`. May be given several times.
     #[arg(long, value_name = "NAME", value_parser = name_from_text)]
     seated: Vec<String>,
-    /// How long a hold lasts [default: 8m].
-    #[arg(long, value_name = "TIME", value_parser = duration_from_text)]
+    /// How long a hold lasts, 1s to 1d [default: 8m].
+    #[arg(long, value_name = "TIME", value_parser = hold_ttl_from_text)]
     hold_ttl: Option<Duration>,
     /// The opening time; without it the campaign is a draft.
     #[arg(long, value_name = "TIME")]
@@ -62,8 +63,8 @@ pub(in crate::cli) struct CreateArgs {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// Units of one subject over all pools, held and claimed together.
-    #[arg(long, value_name = "COUNT")]
-    limit: Option<u64>,
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
     /// Allow a subject that cancelled to claim again, with a new rank.
     #[arg(long)]
     claim_again: bool,
@@ -88,7 +89,12 @@ pub(super) async fn run(args: CreateArgs, json: bool) -> Result<Exit, Complaint>
     let ask = Ask::put_campaign(&args.name, settings, Match::Nothing, &args.id.get());
     let (answer, raw) = match client.ask::<OperatorDone>(ask).await? {
         Reply::Yes(answer, raw) => (answer, raw),
-        Reply::No(problem) => return Err(refused(problem, args.file.as_deref())),
+        Reply::No(problem) => {
+            return Err(match &args.file {
+                Some(file) => refused_file(problem, file),
+                None => refused(problem),
+            });
+        }
     };
     print_put(&args.name, &answer, &raw, json);
     Ok(Exit::Yes)
@@ -128,11 +134,20 @@ impl CreateArgs {
     }
 }
 
-/// What is wrong with settings from a file is said of the file.
-fn refused(problem: Problem, file: Option<&Path>) -> Complaint {
-    match (file, problem.detail.strip_prefix("the body is not right: ")) {
-        (Some(file), Some(why)) => Complaint::usage(format!("{}: {why}", file.display())),
-        _ => problem.into(),
+/// How long a hold lasts, as typed.
+fn hold_ttl_from_text(text: &str) -> Result<Duration, String> {
+    let ttl = duration_from_text(text)?;
+    let range = Duration::from_secs(1)..=Duration::from_secs(24 * 60 * 60);
+    if range.contains(&ttl) { Ok(ttl) } else { Err(format!("must be 1s to 1d, not `{text}`")) }
+}
+
+/// What is wrong with settings from a file is said of the file, in its words.
+fn refused_file(problem: Problem, file: &Path) -> Complaint {
+    let (file, body) = (file.display(), problem.detail.strip_prefix("the body is not right: "));
+    match (body, &*problem.outcome) {
+        (Some(why), _) => Complaint::usage(format!("{file}: {why}")),
+        (None, "invalid_settings") => Complaint::usage(format!("{file}: {}", problem.detail)),
+        (None, _) => problem.into(),
     }
 }
 

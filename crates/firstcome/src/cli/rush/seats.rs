@@ -9,7 +9,7 @@ use serde_json::json;
 use super::RushArgs;
 use super::interrupt::Interrupt;
 use crate::cli::complaint::{Complaint, Exit};
-use crate::cli::connect::yes;
+use crate::cli::connect::{watched, yes};
 use crate::cli::out;
 use crate::cli::progress::Status;
 use firstcome_api::key::Secret;
@@ -40,7 +40,8 @@ pub(super) async fn run(
     seed: u64,
     json: bool,
 ) -> Result<Exit, Complaint> {
-    let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let mut client = watched(client, args.verbose);
     let (campaign, pool) = match args.create {
         Some(seats) => create(&args, &mut client, seats, seed).await?,
         None => existing(&args, &mut client).await?,

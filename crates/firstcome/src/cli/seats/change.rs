@@ -65,12 +65,10 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
     if json {
         out::json(&raw);
     } else {
-        let before = if (done.seats as usize) < seats.len() {
-            ", the others had these values already"
-        } else {
-            ""
-        };
-        out::line(format!("changed {} seats of {campaign}/{pool}{before}", done.seats));
+        let before =
+            if (done.seats as usize) < seats.len() { ", the others had these values already" } else { "" };
+        let changed = out::count(done.seats.into(), "seat");
+        out::line(format!("changed {changed} of {campaign}/{pool}{before}"));
     }
     Ok(Exit::Yes)
 }

@@ -1,6 +1,7 @@
 //! Seats in a file: CSV with a header, a JSON array, or a JSON object a line. Every wrong line is reported.
 
 use super::columns;
+use firstcome_api::line_numbers::LineNumbers;
 use serde_json::{Map, Value};
 
 /// A seat or an area as it travels, and the line it stands on.
@@ -110,12 +111,13 @@ fn csv(bytes: &[u8]) -> Lines {
     if !strange.is_empty() {
         lines.push((1, Read::wrong(strange.join("; "))));
     }
+    let mut numbers = LineNumbers::new(bytes);
+    let mut line = |at: Option<&csv::Position>| {
+        at.map_or(0, |at| numbers.of(usize::try_from(at.byte()).unwrap_or(usize::MAX)) as u64)
+    };
     let records = reader.records().map(|record| match record {
-        Err(why) => (why.position().map_or(0, csv::Position::line), Read::wrong(why)),
-        Ok(record) => {
-            let line = record.position().map_or(0, csv::Position::line);
-            (line, cells(&header, &record))
-        }
+        Err(why) => (line(why.position()), Read::wrong(why)),
+        Ok(record) => (line(record.position()), cells(&header, &record)),
     });
     lines.extend(records);
     lines
@@ -226,6 +228,16 @@ mod tests {
         assert!(told[1].1.contains("has a decimal point"), "{told:?}");
         let seats = read(b"name\tgrade\nA1\tR, S\n", Shape::Csv).unwrap();
         assert_eq!(seats[0].seat["grade"], "R, S");
+    }
+
+    #[test]
+    fn lines_are_counted_as_an_editor_counts_them() {
+        let of = |file: &str| wrong(read(file.as_bytes(), Shape::Csv))[0].0;
+        assert_eq!(of("name,x\r\nA1,1\r\nA2,left\r\n"), 3);
+        assert_eq!(of("\u{feff}name,x\r\n\r\nA1,1\r\n\r\n\r\nA2,left\r\n"), 6);
+        assert_eq!(of("\n\nname,x\n\nA1,1\n\n\nA2,left\n"), 8);
+        assert_eq!(of("name,x\n\"A\n1\",1\nA2,left\n"), 4);
+        assert_eq!(of("name,x\r\nA1,1\r\nA2\r\n"), 3);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         return Err(complaint.hint("give it with --format csv, json or ndjson"));
     };
     let seats = file::read(&bytes(&args.file)?, shape)
-        .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent", "no"))?;
+        .map_err(|wrong| wrong_lines(&name, &wrong, "nothing was sent", "no", None))?;
     if seats.is_empty() {
         return Err(Complaint::usage(format!("there is no seat in {name}")));
     }
@@ -95,13 +95,17 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
     } else {
         let before = match there {
             0 => String::new(),
+            1 => ", 1 was there before".to_owned(),
             there => format!(", {} were there before", thousands(there)),
         };
+        let areas = match areas {
+            0 => String::new(),
+            areas => format!(" and {}", out::count(areas, "area")),
+        };
         out::line(format!(
-            "imported {} seats and {} areas into {campaign}/{pool}{before}: {} units in all",
-            thousands(added),
-            thousands(areas),
-            thousands(capacity)
+            "imported {}{areas} into {campaign}/{pool}{before}: {} in all",
+            out::count(added, "seat"),
+            out::count(capacity, "unit")
         ));
     }
     Ok(Exit::Yes)
@@ -129,7 +133,13 @@ fn meter(seats: u64) -> ProgressBar {
 }
 
 /// Every wrong line, the first of them in the sentence.
-fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str, changed: &str) -> Complaint {
+fn wrong_lines(
+    name: &str,
+    wrong: &[WrongLine],
+    rest: &str,
+    changed: &str,
+    hint: Option<&str>,
+) -> Complaint {
     for WrongLine { line, why } in wrong.iter().take(TOLD) {
         out::talk(format!("{name}:{line}: {why}"));
     }
@@ -140,8 +150,12 @@ fn wrong_lines(name: &str, wrong: &[WrongLine], rest: &str, changed: &str) -> Co
     let sentence = format!("{} {lines} wrong in {name}; {rest}", wrong.len());
     let line = |wrong: &WrongLine| json!({"line": wrong.line, "why": wrong.why});
     let errors: Vec<Value> = wrong.iter().map(line).collect();
-    let document = json!({"error": sentence, "hint": null, "changed": changed, "errors": errors});
-    Complaint::usage(sentence).document(document)
+    let document = json!({"error": sentence, "hint": hint, "changed": changed, "errors": errors});
+    let complaint = Complaint::usage(sentence).document(document);
+    match hint {
+        Some(hint) => complaint.hint(hint),
+        None => complaint,
+    }
 }
 
 /// The lines of the file that the server found wrong, where it says so.
@@ -152,13 +166,42 @@ fn refused(name: &str, part: &[SeatLine], problem: Problem, before: u64) -> Comp
         .filter_map(|error| {
             // The server counts in what it was sent.
             let at = usize::try_from(error["line"].as_u64()?).ok()?.checked_sub(1)?;
-            let why = error["why"].as_str().unwrap_or(&problem.detail).to_owned();
+            let why = without_number(error["why"].as_str().unwrap_or(&problem.detail));
             Some(WrongLine { line: part.get(at)?.line, why })
         })
         .collect();
     if wrong.is_empty() {
         return problem.into();
     }
-    let rest = format!("{before} seats before them were added, and the rest was not");
-    wrong_lines(name, &wrong, &rest, if before > 0 { "yes" } else { "no" })
+    let is_there = wrong.iter().any(|line| line.why.contains("its name is given already"));
+    let hint =
+        is_there.then_some("`firstcome seats change` changes the grade, price or name of a seat");
+    let rest = match before {
+        0 => "nothing was added".to_owned(),
+        _ => format!("{} before them were added, and the rest was not", out::count(before, "seat")),
+    };
+    wrong_lines(name, &wrong, &rest, if before > 0 { "yes" } else { "no" }, hint)
+}
+
+/// Leaves out the number of a seat or area, which the server counts in the part that it was sent: the line says more.
+fn without_number(why: &str) -> String {
+    let rest = why.strip_prefix("seat ").or_else(|| why.strip_prefix("area "));
+    let rest = rest.map(|rest| rest.trim_start_matches(|digit: char| digit.is_ascii_digit()));
+    match rest.and_then(|rest| rest.strip_prefix(" (\"")?.split_once("\"): ")) {
+        Some((name, what)) => format!("{name}: {what}"),
+        None => why.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_seat_has_its_name_and_not_its_number_in_a_part() {
+        let of = without_number;
+        assert_eq!(of("seat 3 (\"B1\"): its name is given already"), "B1: its name is given already");
+        assert_eq!(of("area 12 (\"a (b)\"): no"), "a (b): no");
+        assert_eq!(of("seat of gold"), "seat of gold");
+    }
 }
