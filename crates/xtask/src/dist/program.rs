@@ -10,12 +10,17 @@ use crate::shipped::marks;
 /// The machines it is for.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// How it is compiled, besides its profile. A static program finds no function by its name at run time, and getrandom looks
+/// for that of the C library so; without it, it would read `/dev/urandom`, which a container may not have.
+const FLAGS: [&str; 2] =
+    ["-Ctarget-feature=+crt-static", "--cfg=getrandom_backend=\"linux_getrandom\""];
+
 /// Builds the program with its symbols.
 pub(super) fn build() -> Result<PathBuf, String> {
     let mut cargo = cargo(&["build", "--locked", "--package", "firstcome"]);
     cargo.args(["--profile", "dist", "--target", TARGET]);
     // In place of the flags in `.cargo/config.toml`: those are for the simulation and the tests.
-    let mut flags = vec!["-Ctarget-feature=+crt-static".to_owned()];
+    let mut flags = FLAGS.map(str::to_owned).to_vec();
     let mut c_flags = Vec::new();
     for (from, to) in folders()? {
         flags.push(format!("--remap-path-prefix={}={to}", from.display()));

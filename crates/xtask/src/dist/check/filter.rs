@@ -49,10 +49,11 @@ pub(super) fn check(unit: &Unit, trace: &str) -> Result<(), String> {
         program.lines().filter_map(|line| call(line).map(|c| c.0)).collect();
     let refused: Vec<&str> =
         called.iter().filter(|call| !allowed.contains(**call)).copied().collect();
-    let outside = outside(program);
-    println!("  {} kinds of system calls, {} that the unit refuses", called.len(), refused.len());
-    if !refused.is_empty() || !outside.is_empty() || called.len() < 20 {
-        return Err(format!("the unit refuses {refused:?}, and writing {outside:?}"));
+    let (outside, other) = (outside(program), other(unit, program));
+    let count = refused.len() + outside.len() + other.len();
+    println!("  {} kinds of system calls; {count} things that the unit refuses", called.len());
+    if count > 0 || called.len() < 20 {
+        return Err(format!("the unit refuses {refused:?}, writing {outside:?}, and {other:?}"));
     }
     Ok(())
 }
@@ -88,6 +89,23 @@ fn outside(trace: &str) -> BTreeSet<&str> {
         !path.starts_with('/') || in_state || WRITABLE.iter().any(|begin| path.starts_with(begin))
     };
     paths.filter(|path| !may(path)).collect()
+}
+
+/// Gives the calls that other settings of the unit refuse: memory that can be written and run, and kinds of sockets.
+fn other<'t>(unit: &Unit, trace: &'t str) -> Vec<&'t str> {
+    let families: Vec<&str> =
+        unit.all("RestrictAddressFamilies").flat_map(|value| value.split(' ')).collect();
+    let refused = |line: &&str| match call(line) {
+        Some(("mprotect", arguments)) => arguments.contains("PROT_EXEC"),
+        Some(("mmap", arguments)) => {
+            arguments.contains("PROT_EXEC") && arguments.contains("PROT_WRITE")
+        }
+        Some(("socket", arguments)) => {
+            arguments.split(',').next().is_none_or(|family| !families.contains(&family))
+        }
+        Some(_) | None => false,
+    };
+    trace.lines().filter(refused).collect()
 }
 
 /// Reads the sets of calls as `systemd-analyze syscall-filter` prints them.
@@ -135,6 +153,19 @@ mod tests {
         assert_eq!(called, ["openat", "openat", "openat", "mkdir", "rename"]);
         let outside: Vec<&str> = outside(program).into_iter().collect();
         assert_eq!(outside, ["/srv/journal", "/var/lib/firstcome-other"]);
+    }
+
+    #[test]
+    fn sockets_and_memory_that_the_unit_refuses_are_found() {
+        let unit = Unit::parse("RestrictAddressFamilies=AF_INET AF_UNIX\n");
+        let trace = "\
+            7 socket(AF_INET, SOCK_STREAM, IPPROTO_TCP) = 3\n\
+            7 socket(AF_PACKET, SOCK_RAW, 768) = -1 EPERM (Operation not permitted)\n\
+            7 mmap(NULL, 4096, PROT_READ|PROT_EXEC, MAP_PRIVATE, 3, 0) = 0x7f\n\
+            7 mmap(NULL, 4096, PROT_READ|PROT_WRITE|PROT_EXEC, MAP_PRIVATE, 3, 0) = 0x7f\n\
+            7 mprotect(0x7f, 4096, PROT_READ) = 0\n";
+        let lines: Vec<&str> = trace.lines().collect();
+        assert_eq!(other(&unit, trace), [lines[1], lines[3]]);
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub(super) fn check(program: &Path, folder: &Path) -> Result<(), String> {
 
 /// Gives the program as it runs with a folder as its whole file system.
 fn inside(root: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new("chroot");
+    let mut command = Command::new("/usr/sbin/chroot");
     command.arg(root).arg("/firstcome").args(args).env_clear();
     command
 }

@@ -10,6 +10,14 @@ use super::unit::Unit;
 use super::{STATE, UNIT, filter};
 use crate::commands::output;
 
+/// Sets what the unit sets for the process, as far as this machine lets root do it, and goes on as the command.
+const START: &str = r#"
+umask "$1"
+ulimit -n "$2" || echo "  NOT CHECKED: LimitNOFILE=$2, which cannot be set here" >&2
+shift 2
+exec "$@"
+"#;
+
 /// Starts the service, asks it, takes a claim and ends it. What it calls is written into a folder.
 pub(super) fn check(folder: &Path) -> Result<(), String> {
     let unit = std::fs::read_to_string(UNIT).map_err(|why| format!("{UNIT}: {why}"))?;
@@ -44,8 +52,7 @@ fn claim(unit: &Unit) -> Result<(), String> {
 fn command(unit: &Unit, trace: &Path) -> Result<Command, String> {
     let (user, group) = (unit.value("User")?, unit.value("Group")?);
     let mut command = Command::new("sh");
-    command.args(["-c", "umask \"$1\"; shift; exec \"$@\"", "sh", unit.value("UMask")?]);
-    command.arg("prlimit").arg(format!("--nofile={}", unit.value("LimitNOFILE")?));
+    command.args(["-c", START, "sh", unit.value("UMask")?, unit.value("LimitNOFILE")?]);
     command.args(["strace", "-f", "-qq", "-s", "300", "-e", "signal=none", "-o"]).arg(trace);
     // strace is root's; what it starts is the user's, before the program runs.
     command.args(["-u", user, "env", "-i"]);
