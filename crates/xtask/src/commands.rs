@@ -1,6 +1,7 @@
 //! Other programs, and how they ended.
 
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -48,12 +49,12 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf, String> {
     let mut cargo = cargo(&["build", "--locked", "--package", package]);
     cargo.args(options);
-    built(cargo, package)
+    built(cargo, package, &[])
 }
 
-/// Runs a cargo command that builds a package; gives the program of that name.
-pub(crate) fn built(mut cargo: Command, package: &str) -> Result<PathBuf, String> {
-    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+/// Runs a cargo command that builds a package, with its last arguments; gives the program of that name.
+pub(crate) fn built(mut cargo: Command, package: &str, last: &[&OsStr]) -> Result<PathBuf, String> {
+    cargo.arg("--message-format=json-render-diagnostics").args(last).stderr(Stdio::inherit());
     let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
     if !output.status.success() {
         return Err(format!("{cargo:?} failed: {}", output.status));

@@ -1,9 +1,11 @@
 //! The program: linked statically, without its symbols, and looked at.
 
+use std::ffi::{OsStr, OsString};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::quiet;
+use super::{quiet, write};
 use crate::commands::{built, cargo, output, root};
 use crate::shipped::marks;
 
@@ -15,9 +17,11 @@ pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 const FLAGS: [&str; 2] =
     ["-Ctarget-feature=+crt-static", "--cfg=getrandom_backend=\"linux_getrandom\""];
 
+const LOOKUP: &str = include_str!("lookup.c");
+
 /// Builds the program with its symbols.
 pub(super) fn build() -> Result<PathBuf, String> {
-    let mut cargo = cargo(&["build", "--locked", "--package", "firstcome"]);
+    let mut cargo = cargo(&["rustc", "--locked", "--package", "firstcome", "--bin", "firstcome"]);
     cargo.args(["--profile", "dist", "--target", TARGET]);
     // In place of the flags in `.cargo/config.toml`: those are for the simulation and the tests.
     let mut flags = FLAGS.map(str::to_owned).to_vec();
@@ -28,7 +32,23 @@ pub(super) fn build() -> Result<PathBuf, String> {
     }
     cargo.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
     cargo.env(format!("CFLAGS_{}", TARGET.replace('-', "_")), c_flags.join(" "));
-    built(cargo, "firstcome")
+    let mut linked = OsString::from("-Clink-arg=");
+    linked.push(lookup()?);
+    built(cargo, "firstcome", &[OsStr::new("--"), &linked])
+}
+
+/// Compiles what keeps the program from loading libraries to look up names; gives the object. Its name depends on the source:
+/// cargo does not look into what is linked in, and builds the program anew when the name is another.
+fn lookup() -> Result<PathBuf, String> {
+    let folder = root().join("target/tools");
+    std::fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    let mut hasher = DefaultHasher::new();
+    LOOKUP.hash(&mut hasher);
+    let object = folder.join(format!("lookup-{:016x}.o", hasher.finish()));
+    let source = object.with_extension("c");
+    write(&source, LOOKUP)?;
+    quiet(Command::new("cc").args(["-O2", "-c", "-o"]).args([&object, &source]))?;
+    Ok(object)
 }
 
 /// Gives the folders of the machine that builds, and what the program and its symbols call them.
