@@ -1,8 +1,15 @@
 //! Other programs, and how they ended.
 
 use serde_json::Value;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+/// Gives the folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).unwrap_or(here).to_owned()
+}
 
 /// Gives a cargo command, of the cargo that runs this.
 pub(crate) fn cargo(args: &[&str]) -> Command {
@@ -23,11 +30,31 @@ pub(crate) fn run(mut command: Command) -> u8 {
     }
 }
 
+/// Runs a command that says nothing else than what it gives on stdout; gives that.
+///
+/// # Errors
+///
+/// What it said on stderr, where it ended with another code than 0.
+pub(crate) fn output(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|why| format!("cannot run {command:?}: {why}"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    Err(format!("{command:?} ended with {}: {}", output.status, said.trim_end()))
+}
+
 /// Builds one package alone, and so without what the tests of others turn on; gives its program.
 pub(crate) fn build(package: &str, options: &[&str]) -> Result<PathBuf, String> {
     let mut cargo = cargo(&["build", "--locked", "--package", package]);
     cargo.args(options);
-    cargo.arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+    built(cargo, package, &[])
+}
+
+/// Runs a cargo command that builds a package, with its last arguments; gives the program of that name.
+pub(crate) fn built(mut cargo: Command, package: &str, last: &[&OsStr]) -> Result<PathBuf, String> {
+    cargo.arg("--message-format=json-render-diagnostics").args(last).stderr(Stdio::inherit());
     let output = cargo.output().map_err(|why| format!("cannot run {cargo:?}: {why}"))?;
     if !output.status.success() {
         return Err(format!("{cargo:?} failed: {}", output.status));

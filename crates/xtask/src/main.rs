@@ -1,10 +1,12 @@
 //! The project's own tasks: `cargo xtask test`, `cargo xtask sim`, `cargo xtask bench`, `cargo xtask neighbours`,
-//! `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`, `cargo xtask nightly`.
+//! `cargo xtask api-fuzz`, `cargo xtask api-clients`, `cargo xtask chain`, `cargo xtask packages`, `cargo xtask dist`,
+//! `cargo xtask nightly`.
 
 mod api_clients;
 mod api_fuzz;
 mod chain;
 mod commands;
+mod dist;
 mod needs;
 mod packages;
 mod python;
@@ -36,8 +38,12 @@ usage: cargo xtask TASK
   packages        check that cargo can package the crates which are published, that a URL which needs
                   a feature that is off is refused with its name, and that each set of features
                   compiles without a warning
-  nightly         packages, then api-clients in every language, then api-fuzz: what CI leaves out
-                  because it takes long or asks registries
+  dist [--check]  make what users install, in target/dist-out: a static program, its symbols, an
+                  archive, a Debian package and checksums; with --check also install the package,
+                  run its service, take a claim, stop it, and purge it (as root, on a machine
+                  without Firstcome)
+  nightly         packages, then api-clients in every language, then api-fuzz, then dist --check:
+                  what CI leaves out because it takes long or asks registries
   needs           say what the tests need and whether it is here
 ";
 
@@ -54,6 +60,7 @@ fn main() -> ExitCode {
         Some("api-clients") => ExitCode::from(api_clients::check(&rest)),
         Some("chain") => ExitCode::from(chain::check()),
         Some("packages") => ExitCode::from(packages::check()),
+        Some("dist") => ExitCode::from(dist::dist(&rest)),
         Some("nightly") => nightly(),
         Some("needs") => {
             needs::list();
@@ -102,8 +109,12 @@ fn test(rest: &[String]) -> ExitCode {
 
 /// Runs what takes long or asks registries, up to the first that fails.
 fn nightly() -> ExitCode {
-    let steps: [fn() -> u8; 3] =
-        [packages::check, || api_clients::check(&[]), || api_fuzz::fuzz(&[])];
+    let steps: [fn() -> u8; 4] = [
+        packages::check,
+        || api_clients::check(&[]),
+        || api_fuzz::fuzz(&[]),
+        || dist::dist(&["--check".to_owned()]),
+    ];
     let codes = steps.into_iter().map(|step| step());
     ExitCode::from(codes.into_iter().find(|code| *code != 0).unwrap_or(0))
 }

@@ -31,11 +31,23 @@ const OPTIONAL: [Need; 2] = [
     ("mvn", "maven", "brings Redisson and ShedLock"),
 ];
 
+/// Programs that try the Debian package.
+const PACKAGING: [Need; 6] = [
+    ("adduser", "adduser", "the package makes the user of its service"),
+    ("lintian", "lintian", "looks for mistakes in the package"),
+    ("redis-server", "redis-server", "the program finds a server by its host name"),
+    ("setpriv", "util-linux", "starts the service as its user"),
+    ("strace", "strace", "shows what the service asks of the system and where it writes"),
+    ("systemd-analyze", "systemd", "checks the unit"),
+];
+
 /// Says what is needed and what is here.
 pub(crate) fn list() {
     let needs = NEEDS.iter().map(|need| (need, "missing"));
     let optional = OPTIONAL.iter().map(|need| (need, "missing, optional"));
-    for (&(program, package, purpose), missing) in needs.chain(optional) {
+    let packaging = PACKAGING.iter().filter(|need| !NEEDS.contains(need));
+    let packaging = packaging.map(|need| (need, "missing, for dist --check only"));
+    for (&(program, package, purpose), missing) in needs.chain(optional).chain(packaging) {
         match find(program) {
             Some(path) => println!("{program}: {} ({purpose})", path.display()),
             None => println!("{program}: {missing}, Debian package {package} ({purpose})"),
@@ -43,17 +55,26 @@ pub(crate) fn list() {
     }
 }
 
-/// Makes everything be here: as root with apt, otherwise by saying exactly what to install.
+/// Makes everything be here that the tests need: as root with apt, otherwise by saying exactly what to install.
 pub(crate) fn provide() -> Result<(), String> {
-    let mut missing = missing();
+    provide_all(&NEEDS, "the tests need")
+}
+
+/// Makes everything be here that tries the Debian package.
+pub(crate) fn provide_packaging() -> Result<(), String> {
+    provide_all(&PACKAGING, "dist --check needs")
+}
+
+fn provide_all(needs: &[Need], who: &str) -> Result<(), String> {
+    let mut missing = missing(needs);
     if missing.is_empty() {
         return Ok(());
     }
     let line = format!("apt-get install --yes --no-install-recommends {}", missing.join(" "));
     if !is_root() || find("apt-get").is_none() {
-        return Err(format!("the tests need programs that are not here; as root:\n\n    {line}\n"));
+        return Err(format!("{who} programs that are not here; as root:\n\n    {line}\n"));
     }
-    eprintln!("installing what the tests need: {}", missing.join(" "));
+    eprintln!("installing what {who}: {}", missing.join(" "));
     if !install(&missing) {
         // The lists may be absent or old on a fresh machine: bring them only when they are needed.
         if !run(Command::new("apt-get").arg("update")) {
@@ -62,7 +83,7 @@ pub(crate) fn provide() -> Result<(), String> {
         install(&missing);
     }
     // What counts is whether the programs are here: a service that may not be started fails the installation.
-    missing = self::missing();
+    missing = self::missing(needs);
     if missing.is_empty() {
         Ok(())
     } else {
@@ -96,8 +117,8 @@ pub(crate) fn skip(which: Which, done: &str, cargo: &mut Command) {
 }
 
 /// Gives the packages of the programs that are not here.
-fn missing() -> Vec<&'static str> {
-    NEEDS.iter().filter(|need| find(need.0).is_none()).map(|need| need.1).collect()
+fn missing(needs: &[Need]) -> Vec<&'static str> {
+    needs.iter().filter(|need| find(need.0).is_none()).map(|need| need.1).collect()
 }
 
 fn install(packages: &[&str]) -> bool {
@@ -114,7 +135,8 @@ fn run(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-fn is_root() -> bool {
+/// Says whether this process is root's.
+pub(crate) fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }

@@ -1,6 +1,6 @@
 //! The program as users get it: the release build, without what only tests turn on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::commands::{build, run};
@@ -40,7 +40,7 @@ fn build_without_injection() -> Result<PathBuf, String> {
 }
 
 /// Gives what there is of fault injection in a program.
-fn marks(program: &PathBuf) -> Result<Vec<&'static str>, String> {
+pub(crate) fn marks(program: &Path) -> Result<Vec<&'static str>, String> {
     let bytes = std::fs::read(program).map_err(|why| format!("{}: {why}", program.display()))?;
     let found = |mark: &&str| bytes.windows(mark.len()).any(|bytes| bytes == mark.as_bytes());
     Ok(INJECT.into_iter().filter(found).collect())

@@ -11,6 +11,7 @@ mod first_hour;
 mod floods;
 mod help;
 mod holds;
+mod packaged;
 mod refusals;
 mod scene;
 mod screens;
