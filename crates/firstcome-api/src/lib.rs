@@ -1,14 +1,12 @@
-//! What travels over HTTP, defined once: for the server that writes it, the client that reads it, and the OpenAPI
-//! description.
+//! The documents of the HTTP interface, defined once: for the server that writes them, the client that reads them, and
+//! the OpenAPI description.
 //!
 //! A reader ignores fields it does not know, and a field that is added later has a default: so servers and clients of
 //! different versions understand each other. A request with a field that is not known is refused.
 
-pub mod answer;
 pub mod bar;
 pub mod campaign;
 pub mod claim;
-pub mod clock_text;
 pub mod hold;
 pub mod key;
 pub mod node;
