@@ -105,7 +105,7 @@ fn digests(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut said = Vec::new();
     for (address, server) in servers {
-        let mut client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
+        let client = Client::to(server.clone(), key.cloned(), Duration::from_secs(10));
         let ask = format!("/v1/audit?position={}&min_position={at}", at.position);
         let answer = runtime.block_on(client.ask::<Audit>(Ask::get(ask)));
         let digest = match answer.map_err(Complaint::from)? {

@@ -21,8 +21,9 @@ use firstcome_rush::terminal;
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The server's address; without it, the server that uses the data folder; where there is no such folder,
-    /// http://127.0.0.1:8080. The key for it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never
+    /// The server's address, http:// or https://; without it, the server that uses the data folder; where there is no such
+    /// folder, http://127.0.0.1:8080. With https:// the authorities of the operating system are trusted, or those in the PEM
+    /// file that [env: SSL_CERT_FILE] names. The key for it is read from [env: FIRSTCOME_KEY], else [env: FIRSTCOME_ADMIN_KEY], never
     /// from the command line.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
     url: Option<String>,
@@ -75,7 +76,7 @@ impl ServerArgs {
             None => self.folder.server()?,
         };
         let key = self.folder.key([&server])?;
-        let client = Client::new(server, key, self.timeout);
+        let client = Client::to(server, key, self.timeout);
         Ok(if self.verbose { client.watched_by(tell) } else { client })
     }
 }

@@ -40,7 +40,7 @@ pub(super) async fn run(
     seed: u64,
     json: bool,
 ) -> Result<Exit, Complaint> {
-    let mut client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let mut client = Client::to(servers[0].clone(), key.clone(), Duration::from_secs(10));
     let (campaign, pool) = match args.create {
         Some(seats) => create(&args, &mut client, seats, seed).await?,
         None => existing(&args, &mut client).await?,
