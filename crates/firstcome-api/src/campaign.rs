@@ -51,6 +51,39 @@ fn yes() -> bool {
     true
 }
 
+impl Default for CampaignRequest {
+    /// Gives what a request says that leaves out all but `pools`, of which there is none yet.
+    fn default() -> Self {
+        Self {
+            title: String::new(),
+            opens_at: None,
+            closes_at: None,
+            limits: LimitsRequest::default(),
+            claim_again: false,
+            units_return: true,
+            hold_ttl_ms: None,
+            hold_max_ms: None,
+            holds: HoldsRequest::default(),
+            holds_per_hour: None,
+            allow_orphans: false,
+            pools: Vec::new(),
+        }
+    }
+}
+
+impl CampaignRequest {
+    /// Gives a counted pool this capacity if it has less; adds the pool where there is none of that name.
+    pub fn raise(&mut self, pool: &str, capacity: u32) {
+        match self.pools.iter_mut().find(|known| known.name == pool) {
+            Some(known) => {
+                let now = known.capacity.as_ref().and_then(serde_json::Number::as_u64).unwrap_or(0);
+                known.capacity = Some(now.max(capacity.into()).into());
+            }
+            None => self.pools.push(PoolRequest::counted(pool, capacity)),
+        }
+    }
+}
+
 /// The limits of one subject.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -96,6 +129,20 @@ pub struct PoolRequest {
     /// The first seats and areas of a seated pool: up to 4,000. Import the others.
     #[serde(default)]
     pub seats: Vec<SeatRow>,
+}
+
+impl PoolRequest {
+    /// A pool of units that are alike: 1 to 4,294,967,294.
+    pub fn counted(name: impl Into<String>, capacity: u32) -> Self {
+        let (name, kind, capacity) = (name.into(), PoolKind::Counted, Some(capacity.into()));
+        Self { name, kind, capacity, limit: None, seats: Vec::new() }
+    }
+
+    /// A pool of seats and areas, which are added later.
+    pub fn seated(name: impl Into<String>) -> Self {
+        let (kind, seats) = (PoolKind::Seated, Vec::new());
+        Self { name: name.into(), kind, capacity: None, limit: None, seats }
+    }
 }
 
 /// The kind of a pool.
@@ -266,6 +313,42 @@ pub struct Campaign {
     pub stale: bool,
     /// Whether this data is known to be durable; `false` if it was not within 1 s.
     pub durable: bool,
+}
+
+impl Campaign {
+    /// Gives the settings with which it would be as it is, to be changed and sent back with its `version`.
+    pub fn settings(&self) -> CampaignRequest {
+        let many = self.holds == "many";
+        CampaignRequest {
+            title: self.title.clone(),
+            opens_at: self.opens_at.clone(),
+            closes_at: self.closes_at.clone(),
+            limits: LimitsRequest {
+                campaign: self.limits.campaign,
+                grades: self.limits.grades.clone(),
+            },
+            claim_again: self.claim_again,
+            units_return: self.units_return,
+            hold_ttl_ms: Some(self.hold_ttl_ms),
+            hold_max_ms: Some(self.hold_max_ms),
+            holds: if many { HoldsRequest::Many } else { HoldsRequest::One },
+            holds_per_hour: Some(self.holds_per_hour),
+            allow_orphans: self.allow_orphans,
+            pools: self.pools.iter().map(CampaignPool::settings).collect(),
+        }
+    }
+}
+
+impl CampaignPool {
+    /// Gives the settings with which it would be as it is. The seats of a seated pool stay and are not repeated.
+    pub fn settings(&self) -> PoolRequest {
+        let name = self.name.clone();
+        let pool = match &*self.kind {
+            "seated" => PoolRequest::seated(name),
+            _ => PoolRequest::counted(name, self.capacity),
+        };
+        PoolRequest { limit: self.limit, ..pool }
+    }
 }
 
 /// A campaign that has left memory.

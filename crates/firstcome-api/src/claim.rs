@@ -39,6 +39,15 @@ pub struct Won<'a> {
     pub decided: Cow<'a, str>,
 }
 
+impl Won<'_> {
+    /// Whether the subject had it before this request.
+    ///
+    /// A request that is sent again after a lost answer may be told so about what its first copy won.
+    pub fn again(&self) -> bool {
+        self.outcome == "already_won"
+    }
+}
+
 /// The cancel of a claim.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = CancelView))]

@@ -189,6 +189,15 @@ pub struct Held<'a> {
     pub decided: Cow<'a, str>,
 }
 
+impl Held<'_> {
+    /// Whether the units were held just so before this request.
+    ///
+    /// A request that is sent again after a lost answer may be told so about what its first copy held.
+    pub fn again(&self) -> bool {
+        self.outcome == "already_held"
+    }
+}
+
 /// An extended hold.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ExtendedView))]

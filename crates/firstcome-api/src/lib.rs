@@ -3,11 +3,9 @@
 //! A reader ignores unknown fields, and a field that is added later has a default: so servers and clients of different
 //! versions understand each other. A request with an unknown field is refused.
 
-pub mod answer;
 pub mod bar;
 pub mod campaign;
 pub mod claim;
-pub mod clock_text;
 pub mod hold;
 pub mod key;
 pub mod line_numbers;

@@ -65,6 +65,18 @@ fn yes() -> bool {
     true
 }
 
+impl SeatRow {
+    /// A seat that is for sale; everything else is left out.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), for_sale: true, ..Self::default() }
+    }
+
+    /// An area for sale with so many places.
+    pub fn area(name: impl Into<String>, capacity: u32) -> Self {
+        Self { capacity: Some(capacity), ..Self::named(name) }
+    }
+}
+
 /// The seats that one request added.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = ImportedView))]

@@ -2,32 +2,33 @@
 
 use std::fmt;
 
-/// The host and port of a server that speaks plain HTTP.
+/// The scheme, host and port of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
+    secure: bool,
     host: String,
     port: u16,
 }
 
 impl Server {
-    /// Reads `http://HOST[:PORT]`; without a scheme, `HOST:PORT` is meant.
+    /// Reads `http://HOST[:PORT]` or `https://HOST[:PORT]`; without a scheme, `http://HOST:PORT` is meant.
+    ///
+    /// The port is 80, or 443 with `https`, if it is left out.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong; `https` has its own, as this client speaks no TLS.
+    /// A sentence that says what is wrong.
     pub fn parse(url: &str) -> Result<Self, String> {
         let wrong = || format!("`{url}` is no server address: write it like http://127.0.0.1:8080");
-        let rest = match url.split_once("://") {
-            Some(("http", rest)) => rest,
-            Some(("https", _)) => {
+        let (secure, rest) = match url.split_once("://") {
+            Some(("http", rest)) => (false, rest),
+            Some(("https", rest)) => (true, rest),
+            Some((scheme, _)) => {
                 return Err(format!(
-                    "`{url}` asks for TLS, which this client does not speak: use the server's http:// address, or run a TLS-terminating proxy beside this client"
+                    "`{url}` has the scheme `{scheme}`, but only http and https are spoken"
                 ));
             }
-            Some((scheme, _)) => {
-                return Err(format!("`{url}` has the scheme `{scheme}`, but only http is spoken"));
-            }
-            None => url,
+            None => (false, url),
         };
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         if rest.contains(['/', '?', '#', '@']) || rest.chars().any(char::is_whitespace) {
@@ -45,11 +46,12 @@ impl Server {
                 None => (rest, None),
             },
         };
-        let port = port.map_or(Ok(80), str::parse).map_err(|_| wrong())?;
+        let otherwise = if secure { 443 } else { 80 };
+        let port = port.map_or(Ok(otherwise), str::parse).map_err(|_| wrong())?;
         if host.is_empty() || port == 0 {
             return Err(wrong());
         }
-        Ok(Self { host: host.to_owned(), port })
+        Ok(Self { secure, host: host.to_owned(), port })
     }
 
     /// `HOST:PORT`, with brackets around an IPv6 address: for connecting and for the `host` header.
@@ -60,11 +62,27 @@ impl Server {
             format!("{}:{}", self.host, self.port)
         }
     }
+
+    /// Whether it is talked to over TLS.
+    pub fn is_secure(&self) -> bool {
+        self.secure
+    }
+
+    /// The port.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The host, which its certificate has to name: a name, or an IP address without brackets.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
 }
 
 impl fmt::Display for Server {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "http://{}", self.authority())
+        let scheme = if self.secure { "https" } else { "http" };
+        write!(f, "{scheme}://{}", self.authority())
     }
 }
 

@@ -1,9 +1,10 @@
-//! A request without an answer, and whether it may have changed anything.
+//! One request, sent once, without an answer; and whether it may have changed anything.
 
 use super::address::Server;
 use super::problem::Problem;
 
-/// No answer to rely on. The two kinds are never mixed: they have different exit codes.
+/// No answer to rely on, to a request that was sent once ([`Client::ask`](crate::Client::ask)). The two kinds are never
+/// mixed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Failure {
@@ -33,6 +34,13 @@ impl Failure {
     /// Whether the request may have changed something.
     pub fn may_have_happened(&self) -> bool {
         matches!(self, Self::Unknown { .. })
+    }
+
+    /// What happened.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Unchanged { reason, .. } | Self::Unknown { reason, .. } => reason,
+        }
     }
 
     /// What the server said, where it said something.

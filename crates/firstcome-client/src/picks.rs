@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use firstcome_api::hold::{ChangeRequest, ConfirmRequest, ExtendRequest, LateRequest, PickRequest};
+use firstcome_api::hold::{
+    ChangeRequest, ConfirmRequest, ExtendRequest, Held, LateRequest, PickRequest,
+};
 use serde::Serialize;
 
 use super::routes::Ask;
@@ -38,7 +40,22 @@ impl Picks {
         Self { pool: pool.map(str::to_owned), units, ..Self::default() }
     }
 
-    /// Picks the best seats next to each other.
+    /// Picks seats by name in a campaign of one pool.
+    pub fn seats(units: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self::named(None, units.into_iter().map(Into::into).collect())
+    }
+
+    /// Picks so many units of a counted pool: 1 to 500.
+    pub fn quantity(pool: Option<&str>, quantity: u32) -> Self {
+        Self { pool: pool.map(str::to_owned), quantity: Some(quantity), ..Self::default() }
+    }
+
+    /// Picks so many places of an area of a seated pool: 1 to 500.
+    pub fn places(pool: Option<&str>, area: impl Into<String>, quantity: u32) -> Self {
+        Self { area: Some(area.into()), ..Self::quantity(pool, quantity) }
+    }
+
+    /// Picks the best seats next to each other: 1 to 100.
     pub fn best(pool: Option<&str>, best: u32) -> Self {
         Self { pool: pool.map(str::to_owned), best: Some(best), ..Self::default() }
     }
@@ -91,11 +108,27 @@ pub struct HoldStep {
 }
 
 impl HoldStep {
+    /// A step on this hold of this subject.
+    pub fn new(
+        campaign: impl Into<String>,
+        hold: impl Into<String>,
+        subject: impl Into<String>,
+    ) -> Self {
+        Self { campaign: campaign.into(), hold: hold.into(), subject: subject.into() }
+    }
+
+    /// A step on a hold that was taken.
+    pub fn on(held: &Held<'_>) -> Self {
+        Self::new(&*held.campaign, &*held.hold, &*held.subject)
+    }
+
     fn ask(&self, verb: &str, picks: &Picks, body: &impl Serialize) -> Ask {
-        // Steps that name their units, or all of them, are the same when they are sent again; a quantity is not.
-        let again = picks.quantity.is_some() || picks.best.is_some();
-        let id = again.then(|| format!("step-{:032x}", fastrand::u128(..)));
-        Ask::hold_step(&self.campaign, &self.hold, verb, body, id.as_deref())
+        // Steps that name their units, or all of them, are the same when they are sent again. A quantity is not, and a time
+        // is from another moment.
+        let counts = picks.quantity.is_some() || picks.best.is_some() || verb == "extend";
+        let id = counts.then(|| format!("step-{:032x}", fastrand::u128(..)));
+        let ask = Ask::hold_step(&self.campaign, &self.hold, verb, body, id.as_deref());
+        ask.repeatable()
     }
 
     fn change(&self, verb: &str, picks: &Picks) -> Ask {
@@ -127,6 +160,8 @@ impl HoldStep {
     }
 
     /// Makes units the subject's for good; all of them, if nothing is picked.
+    ///
+    /// With `retake`, units of a hold that has expired are taken again if all of them are free; otherwise it is `refund_due`.
     pub fn confirm(&self, picks: &Picks, retake: bool) -> Ask {
         let body = ConfirmRequest {
             subject: self.subject.clone(),

@@ -21,17 +21,30 @@ pub struct Ask {
     pub body: Option<Value>,
     /// Headers beyond those every request has.
     pub headers: Vec<(&'static str, String)>,
+    repeatable: bool,
 }
 
 impl Ask {
     /// A request that only reads.
     pub fn get(path: impl Into<String>) -> Self {
-        Self { method: "GET", path: path.into(), body: None, headers: Vec::new() }
+        Self::change("GET", path).repeatable()
     }
 
-    /// A request that may change something.
+    /// A request that may change something, and more if it is sent twice.
     pub fn change(method: &'static str, path: impl Into<String>) -> Self {
-        Self { method, path: path.into(), body: None, headers: Vec::new() }
+        let (body, headers) = (None, Vec::new());
+        Self { method, path: path.into(), body, headers, repeatable: false }
+    }
+
+    /// Says that this request changes nothing more when it is sent again: its content says what it is, as with a claim, or
+    /// a header `idempotency-key` does.
+    #[must_use]
+    pub fn repeatable(self) -> Self {
+        Self { repeatable: true, ..self }
+    }
+
+    pub(crate) fn is_repeatable(&self) -> bool {
+        self.repeatable || self.headers.iter().any(|(name, _)| *name == "idempotency-key")
     }
 
     pub(crate) fn only_reads(&self) -> bool {
@@ -42,6 +55,8 @@ impl Ask {
 /// What a PUT expects to find.
 #[derive(Debug, Clone, Copy)]
 pub enum Match {
+    /// Whatever is there.
+    Anything,
     /// No campaign of that name.
     Nothing,
     /// This version of it.
@@ -118,9 +133,10 @@ impl Ask {
         let mut ask = Self::change("PUT", campaign_path(campaign));
         ask.body = Some(settings);
         ask.headers.push(("idempotency-key", id.to_owned()));
-        ask.headers.push(match expect {
-            Match::Nothing => ("if-none-match", "*".to_owned()),
-            Match::Version(version) => ("if-match", format!("\"{version}\"")),
+        ask.headers.extend(match expect {
+            Match::Anything => None,
+            Match::Nothing => Some(("if-none-match", "*".to_owned())),
+            Match::Version(version) => Some(("if-match", format!("\"{version}\""))),
         });
         ask
     }
@@ -172,7 +188,8 @@ impl Ask {
 
     /// Claims a unit for a subject.
     pub fn claim(campaign: &str, subject: &str, pool: Option<&str>) -> Self {
-        let mut ask = Self::change("POST", format!("{}/claims", campaign_path(campaign)));
+        let mut ask =
+            Self::change("POST", format!("{}/claims", campaign_path(campaign))).repeatable();
         ask.body =
             written(&ClaimRequest { subject: Some(subject.into()), pool: pool.map(Into::into) });
         ask
@@ -196,7 +213,7 @@ impl Ask {
         }
         // Never left to the role of the key: it would do another thing than was asked.
         path.push_str(if cancel.by_subject { "&by=subject" } else { "&by=operator" });
-        Self::change("DELETE", path)
+        Self::change("DELETE", path).repeatable()
     }
 
     /// Sets units aside.
@@ -207,7 +224,8 @@ impl Ask {
         picks: Vec<PickRequest>,
         wait_ms: u64,
     ) -> Self {
-        let mut ask = Self::change("POST", format!("{}/holds", campaign_path(campaign)));
+        let mut ask =
+            Self::change("POST", format!("{}/holds", campaign_path(campaign))).repeatable();
         ask.body = written(&HoldRequest {
             id: Some(id.to_owned()),
             subject: Some(subject.to_owned()),
@@ -244,7 +262,9 @@ impl Ask {
 
     /// Adds up to 4,000 seats and areas, a JSON array of them, to a seated pool.
     pub fn import_seats(campaign: &str, pool: &str, seats: Value) -> Self {
-        let mut ask = Self::change("POST", format!("{}/seats", pool_path(campaign, pool)));
+        // Identical seats are skipped.
+        let mut ask =
+            Self::change("POST", format!("{}/seats", pool_path(campaign, pool))).repeatable();
         ask.body = Some(seats);
         ask
     }
@@ -300,10 +320,16 @@ impl Ask {
 
     /// Has a subject token minted.
     pub fn mint(campaign: &str, subject: &str, expires_in_s: u32, cancel: bool) -> Self {
-        let mut ask = Self::change("POST", "/v1/tokens");
+        // Another token is another signature: nothing is stored.
+        let mut ask = Self::change("POST", "/v1/tokens").repeatable();
         let (subject, campaign) = (subject.into(), campaign.into());
         ask.body = written(&TokenRequest { subject, campaign, expires_in_s, cancel });
         ask
+    }
+
+    /// Has a ticket minted for the bearer of a subject token.
+    pub fn ticket() -> Self {
+        Self::change("POST", "/v1/tickets").repeatable()
     }
 
     /// Reads the server's clock.
@@ -318,7 +344,7 @@ impl Ask {
 
     /// Raises the space to the newest level the server reads.
     pub fn raise_level() -> Self {
-        Self::change("POST", "/v1/level")
+        Self::change("POST", "/v1/level").repeatable()
     }
 
     /// Has the server write its state into a store that has nothing of the space any more.

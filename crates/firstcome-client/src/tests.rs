@@ -1,6 +1,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -69,7 +70,7 @@ async fn serve(mut stream: TcpStream, fate: Fate, requests: Arc<AtomicU32>) {
 
 fn client(address: SocketAddr) -> Client {
     let server = Server::parse(&format!("http://{address}")).unwrap();
-    Client::new(server, None, Duration::from_secs(10))
+    Client::to(server, None, Duration::from_secs(10))
 }
 
 async fn claim(peer: &Peer) -> Result<Reply<Won>, Failure> {
@@ -146,7 +147,7 @@ async fn busy_changed_nothing_and_unknown_may_have() {
 #[tokio::test]
 async fn a_kept_connection_that_was_closed_is_opened_again() {
     let peer = peer(Fate::SaysAndCloses("201 Created", WON)).await;
-    let mut client = client(peer.address);
+    let client = client(peer.address);
     for _ in 0..3 {
         let Reply::Yes(won, _) =
             client.ask::<Won>(Ask::claim("spring", "ann", None)).await.unwrap()
@@ -155,20 +156,22 @@ async fn a_kept_connection_that_was_closed_is_opened_again() {
         };
         assert_eq!(won.rank, 17);
         // Waits until the close has been noticed: a request racing with it may rightly be called unknown.
-        while client.connection.as_ref().is_some_and(Connection::is_open) {
+        while client.shared.kept_open() > 0 {
             tokio::task::yield_now().await;
         }
     }
 }
 
 #[test]
-fn addresses_are_read_and_tls_is_refused_by_name() {
+fn addresses_are_read() {
     let read = |url| Server::parse(url).map(|server| server.to_string());
     assert_eq!(read("http://127.0.0.1:8080/").unwrap(), "http://127.0.0.1:8080");
     assert_eq!(read("localhost:99").unwrap(), "http://localhost:99");
     assert_eq!(read("http://[::1]:8080").unwrap(), "http://[::1]:8080");
     assert_eq!(read("http://example").unwrap(), "http://example:80");
-    assert!(read("https://example").unwrap_err().contains("asks for TLS"));
+    assert_eq!(read("https://example/").unwrap(), "https://example:443");
+    assert_eq!(read("https://[::1]:8443").unwrap(), "https://[::1]:8443");
+    assert!(read("redis://example").unwrap_err().contains("only http and https"));
     assert!(read("http://example/v1").unwrap_err().contains("more than a host and a port"));
     assert!(read("http://:80").is_err() && read("http://a:b").is_err() && read("").is_err());
 }

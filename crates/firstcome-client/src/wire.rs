@@ -1,33 +1,60 @@
 //! One HTTP/1.1 connection, and how far a request got before it broke.
 
-use http_body_util::{BodyExt, Full};
-use hyper::body::Bytes;
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
 
 use super::address::Server;
-use super::failure::Failure;
 use super::routes::Ask;
+use super::tls::Tls;
 use firstcome_api::key::Secret;
 
 /// The largest answer read; a page of 10,000 results stays far below it.
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
+/// A connection to one server. When it is dropped it is closed, with the request that is on it.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
 }
 
-/// What became of a request on this connection.
-pub(super) enum Sent {
-    /// An answer came back whole.
-    Answered { status: u16, body: Vec<u8> },
-    /// The other side had closed the connection before any of the request was written.
+/// An answer that came back whole.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) status: u16,
+    /// What its header `retry-after` says.
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// A request without a whole answer.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    /// Nothing of it was written: the other side had closed the connection.
     Closed,
+    /// Nothing of it was written, for this reason.
+    NotSent(String),
+    /// Nothing of it was written: this server is not the one that is meant, or cannot show that it is.
+    NotTrusted(String),
+    /// It was written, or a part of it was.
+    Lost(String),
+}
+
+/// What every request to a server carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sender<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) key: Option<&'a Secret>,
+    pub(crate) agent: &'a str,
 }
 
 impl Drop for Connection {
@@ -37,75 +64,107 @@ impl Drop for Connection {
 }
 
 impl Connection {
-    pub(super) async fn open(server: &Server, deadline: Instant) -> Result<Self, Failure> {
-        let unsent = |reason: String| Failure::unsent(server, reason);
-        let stream = timeout_at(deadline, TcpStream::connect(server.authority()))
+    /// Connects, and secures the connection where the address asks for it.
+    pub(crate) async fn open(
+        server: &Server,
+        tls: Result<&Tls, &String>,
+        deadline: Instant,
+    ) -> Result<Self, Broken> {
+        let opened = timeout_at(deadline, Self::connect(server, tls)).await;
+        opened.unwrap_or_else(|_| Err(Broken::NotSent("connecting took too long".to_owned())))
+    }
+
+    async fn connect(server: &Server, tls: Result<&Tls, &String>) -> Result<Self, Broken> {
+        // Without TLS in this build no connection is worth making.
+        let no_tls = |why: &String| Broken::NotTrusted(why.clone());
+        let tls = if server.is_secure() { Some(tls.map_err(no_tls)?) } else { None };
+        let stream = TcpStream::connect((server.host(), server.port()))
             .await
-            .map_err(|_| unsent("connecting took too long".to_owned()))?
-            .map_err(|error| unsent(format!("cannot connect: {error}")))?;
-        stream.set_nodelay(true).map_err(|error| unsent(error.to_string()))?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| unsent(error.to_string()))?;
+            .map_err(|error| Broken::NotSent(format!("cannot connect: {error}")))?;
+        stream.set_nodelay(true).map_err(|error| Broken::NotSent(error.to_string()))?;
+        match tls {
+            None => Self::shake_hands(stream).await,
+            Some(tls) => {
+                let secured = tls.connect(server.host(), stream).await.map_err(|error| {
+                    let why = format!("TLS: {error}");
+                    // What is wrong with the certificate is wrong the next time, too; a cut may not be.
+                    match error.kind() {
+                        ErrorKind::InvalidData | ErrorKind::InvalidInput => Broken::NotTrusted(why),
+                        _ => Broken::NotSent(why),
+                    }
+                })?;
+                Self::shake_hands(secured).await
+            }
+        }
+    }
+
+    async fn shake_hands<S>(stream: S) -> Result<Self, Broken>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let shaken = http1::handshake(TokioIo::new(stream)).await;
+        let (sender, connection) = shaken.map_err(|error| Broken::NotSent(error.to_string()))?;
         // The error of a connection is also the error of the request that was on it.
         let driver = tokio::spawn(async move { drop(connection.await) });
         Ok(Self { sender, driver })
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
 
-    pub(super) async fn send(
+    /// Sends a request and reads its answer, until the deadline.
+    pub(crate) async fn send(
         &mut self,
-        server: &Server,
-        key: Option<&Secret>,
+        sender: Sender<'_>,
         ask: &Ask,
         deadline: Instant,
-    ) -> Result<Sent, Failure> {
-        let request = request(server, key, ask).map_err(|error| {
-            Failure::unsent(server, format!("the request cannot be written: {error}"))
-        })?;
-        let harmless = ask.only_reads();
-        if timeout_at(deadline, self.sender.ready()).await.is_ok_and(|ready| ready.is_err()) {
-            return Ok(Sent::Closed);
+    ) -> Result<Answered, Broken> {
+        let request = request(sender, ask)
+            .map_err(|error| Broken::NotSent(format!("the request cannot be written: {error}")))?;
+        match timeout_at(deadline, self.sender.ready()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Err(Broken::Closed),
+            Err(_) => return Err(Broken::NotSent("no connection in time".to_owned())),
         }
-        let late = || Failure::cut(server, harmless, "no answer in time".to_owned());
+        let late = || Broken::Lost("no answer in time".to_owned());
         let answer = timeout_at(deadline, self.sender.try_send_request(request))
             .await
             .map_err(|_| late())?;
-        let answer = match answer {
-            Ok(answer) => answer,
-            Err(mut error) => {
-                // The message comes back exactly when none of it was written.
-                if error.take_message().is_some() {
-                    return Ok(Sent::Closed);
-                }
-                let reason =
-                    format!("the connection broke after the request was sent: {}", error.error());
-                return Err(Failure::cut(server, harmless, reason));
+        let answer = answer.map_err(|mut error| {
+            // The message comes back exactly when none of it was written.
+            if error.take_message().is_some() {
+                return Broken::Closed;
             }
-        };
-        let status = answer.status().as_u16();
-        let body = http_body_util::Limited::new(answer.into_body(), LARGEST_ANSWER).collect();
-        let body = timeout_at(deadline, body).await.map_err(|_| late())?.map_err(|error| {
-            Failure::cut(server, harmless, format!("the answer broke off in the middle: {error}"))
+            let why = error.error();
+            Broken::Lost(format!("the connection broke after the request was sent: {why}"))
         })?;
-        Ok(Sent::Answered { status, body: body.to_bytes().to_vec() })
+        timeout_at(deadline, read(answer)).await.map_err(|_| late())?
     }
 }
 
+/// Reads an answer to its end.
+async fn read(answer: hyper::Response<Incoming>) -> Result<Answered, Broken> {
+    let status = answer.status().as_u16();
+    let retry_after = answer.headers().get("retry-after");
+    let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
+    let body = Limited::new(answer.into_body(), LARGEST_ANSWER).collect().await;
+    let body =
+        body.map_err(|error| Broken::Lost(format!("the answer broke off in the middle: {error}")))?;
+    let body = body.to_bytes().to_vec();
+    Ok(Answered { status, retry_after: retry_after.map(Duration::from_secs), body })
+}
+
 fn request(
-    server: &Server,
-    key: Option<&Secret>,
+    sender: Sender<'_>,
     ask: &Ask,
 ) -> Result<hyper::Request<Full<Bytes>>, hyper::http::Error> {
     let mut request = hyper::Request::builder()
         .method(ask.method)
         .uri(&ask.path)
-        .header("host", server.authority())
-        .header("user-agent", concat!("firstcome/", env!("CARGO_PKG_VERSION")));
-    if let Some(key) = key {
+        .header("host", sender.server.authority())
+        .header("user-agent", sender.agent);
+    if let Some(key) = sender.key {
         request = request.header("authorization", format!("Bearer {}", key.reveal()));
     }
     for (name, value) in &ask.headers {

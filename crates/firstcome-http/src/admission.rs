@@ -1,11 +1,11 @@
 //! Checks of a request before its command is written: rate limits and eligibility.
 
+use crate::answer::Code;
 use crate::app::App;
 use crate::guard::eligibility::{Down, Question, Verdict};
 use crate::problem::Problem;
 use crate::serves::OPERATIONS;
 use crate::slots::network;
-use firstcome_api::answer::Code;
 use serde_json::json;
 use std::net::IpAddr;
 use std::time::Duration;

@@ -1,10 +1,10 @@
 //! Keys: what each lets its bearer do.
 
+use crate::answer::Code;
 use crate::guard::rate::Pace;
 use crate::guard::token;
 use crate::problem::Problem;
 use axum::http::{HeaderMap, header};
-use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;

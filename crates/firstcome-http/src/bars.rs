@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::bearer::Bearer;
+use crate::clock_text;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
@@ -9,7 +10,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarRequest, BarSet};
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_core::command::Order;
 use firstcome_core::{Command, Outcome, State};

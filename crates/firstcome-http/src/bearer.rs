@@ -1,12 +1,12 @@
 //! The bearer of a request that a browser may send: a key, or a subject token.
 
+use crate::answer::Code;
 use crate::app::App;
 use crate::auth::Key;
 use crate::guard::token::{Fault, SubjectToken};
 use crate::problem::Problem;
 use crate::request;
 use axum::http::HeaderMap;
-use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
 use std::borrow::Cow;
 

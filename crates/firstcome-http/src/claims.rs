@@ -1,15 +1,15 @@
 //! Claims: won, looked up, cancelled.
 
+use crate::answer::Code;
 use crate::app::App;
+use crate::clock_text;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::{full, json, written};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};
-use firstcome_api::answer::Code;
 use firstcome_api::claim::{Cancel, Cancelled, Claim, ClaimRequest, SubjectClaims, Won};
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_core::outcome::{By, Missing};
 use firstcome_core::pool;

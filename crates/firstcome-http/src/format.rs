@@ -1,10 +1,10 @@
 //! The forms in which a page of lines is given: JSON, NDJSON and CSV.
 
+use crate::answer::Code;
 use crate::problem::Problem;
 use crate::request::Query;
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, header};
-use firstcome_api::answer::Code;
 use firstcome_api::result::without_formula;
 use serde::Serialize;
 

@@ -4,6 +4,7 @@
 
 mod accepting;
 mod admission;
+pub mod answer;
 mod app;
 pub mod auth;
 mod bars;
@@ -11,6 +12,7 @@ mod bearer;
 mod by_campaign;
 mod campaigns;
 mod claims;
+pub mod clock_text;
 mod format;
 mod frames;
 pub mod guard;

@@ -2,12 +2,12 @@
 //!
 //! Each counter is looked up once, at the start: a count on the path of a claim is one atomic addition.
 
+use crate::answer::Code;
 use crate::by_campaign::{self, Standing};
 use crate::guard::eligibility::CountsOfAll;
 use crate::latency::Latency;
 use crate::process;
 use crate::request_id::RequestId;
-use firstcome_api::answer::Code;
 use firstcome_core::{LEVEL, Outcome};
 use prometheus_client::encoding::text::{encode, encode_registry};
 use prometheus_client::metrics::counter::Counter;

@@ -1,12 +1,12 @@
 //! The nodes of the space: who leads, what forks were found, and a store that lost everything.
 
+use crate::answer::Code;
 use crate::app::App;
+use crate::clock_text;
 use crate::problem::{Answered, Problem};
 use crate::respond::json;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::answer::Code;
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::node::{Fork, Forks, Leader, Node, Nodes, Raised, Reseed};
 use firstcome_core::{NodeId, State, Timestamp};

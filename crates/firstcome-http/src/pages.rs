@@ -3,12 +3,12 @@
 mod docs;
 mod what_to_do;
 
+use crate::answer::{Code, Effect};
 use crate::app::App;
 use crate::problem::{Answered, Problem};
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use firstcome_api::answer::{Code, Effect};
 use serde_json::json;
 use std::fmt::Write;
 use std::sync::Arc;

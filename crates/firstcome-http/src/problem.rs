@@ -1,12 +1,12 @@
 //! Every answer that is not a yes, and its problem document.
 
+use crate::answer::{Code, Effect};
+use crate::clock_text;
 use crate::guard::rate::Rate;
 use crate::respond::{full, written};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Response, header};
 use axum::response::IntoResponse;
-use firstcome_api::answer::{Code, Effect};
-use firstcome_api::clock_text;
 use firstcome_api::problem::{self, Extra, MEDIA_TYPE};
 use firstcome_core::names::Position;
 use firstcome_core::outcome::{Missing, RefusedFor, UnitName};

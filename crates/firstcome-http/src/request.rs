@@ -1,12 +1,12 @@
 //! The parts of a request, each checked against its limits: path, body, names, query.
 
+use crate::answer::Code;
 use crate::options::Options;
 use crate::problem::Problem;
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::extract::rejection::PathRejection;
 use axum::http::{HeaderMap, header};
-use firstcome_api::answer::Code;
 use firstcome_api::unseen::is_format;
 use firstcome_core::hall::Price;
 use firstcome_core::names::{Position, check_command_id, check_name, check_subject, check_text};

@@ -1,14 +1,14 @@
 //! Results by number: those a ledger has from the ledger, the others from the state.
 
+use crate::answer::Code;
 use crate::app::App;
+use crate::clock_text;
 use crate::format::{Format, csv, ndjson};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response};
-use firstcome_api::answer::Code;
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::result::{RESULT_COLUMNS, ResultLine, ResultPage};
 use firstcome_core::State;

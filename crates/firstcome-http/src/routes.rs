@@ -1,5 +1,6 @@
 //! Every route, and their description.
 
+use crate::answer::Code;
 use crate::app::App;
 use crate::campaigns::{put, show, steer};
 use crate::openapi::{Description, complete};
@@ -13,7 +14,6 @@ use axum::extract::MatchedPath;
 use axum::http::{Method, Request, Response, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::routing::get;
-use firstcome_api::answer::Code;
 use std::sync::Arc;
 use utoipa::OpenApi;
 use utoipa::openapi::PathItem;

@@ -4,6 +4,7 @@ pub(crate) mod change;
 pub(crate) mod operate;
 pub(crate) mod rows;
 
+use crate::answer::Code;
 use crate::app::App;
 use crate::memory::{BYTES_PER_SEAT, BYTES_PER_UNIT};
 use crate::problem::{Answered, Problem, yes};
@@ -12,7 +13,6 @@ use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::answer::Code;
 use firstcome_api::key::Role;
 use firstcome_api::seat::{Imported, SeatRow};
 use firstcome_core::command::Order;

@@ -1,6 +1,7 @@
 //! The accept loop: connections with their limits, from accept to a clean end.
 
 use crate::accepting::Accepting;
+use crate::answer::Code;
 use crate::app::App;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
@@ -15,7 +16,6 @@ use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
-use firstcome_api::answer::Code;
 use firstcome_api::problem::MEDIA_TYPE;
 use firstcome_node::{log, stopped};
 use http_body_util::{Either, Full};

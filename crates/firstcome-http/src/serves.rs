@@ -1,8 +1,8 @@
 //! What a listener serves: everything, everything but operations, or operations alone.
 
+use crate::answer::Code;
 use crate::problem::Problem;
 use crate::slots::{ADDRESS_PART, Admission, KEPT_CONNECTIONS, OPS_CONNECTIONS, Slots};
-use firstcome_api::answer::Code;
 use std::sync::Arc;
 
 /// Paths of those who monitor the server: their requests are never too many.

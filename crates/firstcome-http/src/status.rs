@@ -2,6 +2,7 @@
 
 use crate::app::App;
 use crate::by_campaign;
+use crate::clock_text;
 use crate::problem::{Answered, Problem};
 use crate::request::Query;
 use crate::respond::json;
@@ -9,7 +10,6 @@ use crate::serves::ForOperations;
 use axum::body::Body;
 use axum::extract::{Extension, RawQuery, State as Extract};
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::node::{Alive, Audit, Ready, Settling, Time};
 use firstcome_core::State;

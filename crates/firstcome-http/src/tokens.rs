@@ -1,7 +1,9 @@
 //! Subject tokens: minted for a back end; tickets: minted for a page that has a token.
 
+use crate::answer::Code;
 use crate::app::App;
 use crate::bearer::Bearer;
+use crate::clock_text;
 use crate::guard::token::{MOST_SECONDS, Scope};
 use crate::problem::{Answered, Problem};
 use crate::request;
@@ -9,8 +11,6 @@ use crate::respond::json;
 use axum::body::Body;
 use axum::extract::State as Extract;
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::answer::Code;
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::token::{Minted, Ticket, TokenRequest};
 use firstcome_core::Timestamp;

@@ -1,12 +1,12 @@
 //! Winners: the claims of a pool that stand, by rank, from the state.
 
 use crate::app::App;
+use crate::clock_text;
 use crate::format::{Format, csv, ndjson};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_api::winner::{WINNER_COLUMNS, WinnerLine, WinnerPage};
 use firstcome_core::campaign::{Campaign, Winner};

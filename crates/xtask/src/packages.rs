@@ -6,11 +6,17 @@ mod refused_urls;
 use crate::commands::{cargo, run};
 
 /// The published crates, each after those it depends on.
-const PUBLISHED: [&str; 4] =
-    ["firstcome-store", "firstcome-lock-macros", "firstcome-lock", "firstcome-shedlock"];
+const PUBLISHED: [&str; 6] = [
+    "firstcome-store",
+    "firstcome-lock-macros",
+    "firstcome-lock",
+    "firstcome-shedlock",
+    "firstcome-api",
+    "firstcome-client",
+];
 
 /// Sets of features that are checked, besides all together: each store by itself, and what goes with none or with any.
-const FEATURES: [(&str, &str); 17] = [
+const FEATURES: [(&str, &str); 20] = [
     ("firstcome-store", ""),
     ("firstcome-store", "redis"),
     ("firstcome-store", "postgres"),
@@ -28,6 +34,9 @@ const FEATURES: [(&str, &str); 17] = [
     ("firstcome-shedlock", "redis"),
     ("firstcome-shedlock", "postgres"),
     ("firstcome-shedlock", "mysql,tls"),
+    ("firstcome-api", ""),
+    ("firstcome-client", ""),
+    ("firstcome-client", "tls"),
 ];
 
 /// Checks all of them, and gives the exit code.

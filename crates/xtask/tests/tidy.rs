@@ -1,7 +1,7 @@
 //! The habits of the tree, checked by reading it.
 
-use firstcome_api::answer::Code;
 use firstcome_core::Outcome;
+use firstcome_http::answer::Code;
 use std::fs;
 use std::path::{Path, PathBuf};
 

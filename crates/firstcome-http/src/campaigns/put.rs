@@ -2,6 +2,7 @@
 
 use super::done::done;
 use super::settings::{settings, take_seats};
+use crate::answer::Code;
 use crate::app::App;
 use crate::memory::BYTES_PER_UNIT;
 use crate::problem::{Answered, Problem, yes};
@@ -11,7 +12,6 @@ use crate::seats;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode, header};
-use firstcome_api::answer::Code;
 use firstcome_api::campaign::{CampaignRequest, OperatorDone};
 use firstcome_api::key::Role;
 use firstcome_core::command::{Expect, Order};

@@ -1,11 +1,11 @@
 //! A campaign's settings, out of what an operator asks for.
 
+use crate::answer::Code;
+use crate::clock_text;
 use crate::problem::Problem;
 use crate::seats;
 use crate::seats::rows::Row;
-use firstcome_api::answer::Code;
 use firstcome_api::campaign::{CampaignRequest, HoldsRequest, PoolKind, PoolRequest};
-use firstcome_api::clock_text;
 use firstcome_core::Settings;
 use firstcome_core::limits::CAPACITY;
 use firstcome_core::settings::{GradeLimit, HoldSettings, HoldsEach, Opens, PoolSettings};

@@ -2,13 +2,13 @@
 
 use crate::app::App;
 use crate::bearer::Bearer;
+use crate::clock_text;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::{json, tagged};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
 use firstcome_api::campaign::{Archived, Campaign, CampaignList, CampaignPool, Limits};
-use firstcome_api::clock_text;
 use firstcome_api::key::Role;
 use firstcome_core::campaign::{self, Phase};
 use firstcome_core::pool::Pool;

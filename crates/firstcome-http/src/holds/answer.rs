@@ -1,12 +1,12 @@
 //! The answers to commands on holds.
 
 use super::view;
+use crate::answer::Code;
 use crate::app::App;
+use crate::clock_text;
 use crate::problem::{Answered, Problem, yes};
 use crate::respond::json;
 use axum::http::StatusCode;
-use firstcome_api::answer::Code;
-use firstcome_api::clock_text;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};
 use firstcome_core::{Command, Outcome, State};

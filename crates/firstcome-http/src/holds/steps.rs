@@ -2,16 +2,16 @@
 
 use super::answer;
 use super::picks;
+use crate::answer::Code;
 use crate::app::App;
 use crate::bearer::Bearer;
+use crate::clock_text;
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::answer::Code;
-use firstcome_api::clock_text;
 use firstcome_api::hold::{
     ChangeRequest, ConfirmRequest, Ended, ExtendRequest, Extended, Held, LateRequest, PickRequest,
 };

@@ -1,12 +1,12 @@
 //! Holds as answers show them.
 
 use crate::app::App;
+use crate::clock_text;
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
 use crate::respond::json;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::clock_text;
 use firstcome_api::hold::{HeldUnit, Hold, HoldLookup};
 use firstcome_api::key::Role;
 use firstcome_core::campaign::Campaign;

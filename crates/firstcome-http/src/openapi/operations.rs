@@ -1,7 +1,7 @@
 //! Every operation: its id, who may ask for it, and what it can be answered with.
 
 use super::refusals::*;
-use firstcome_api::answer::Code;
+use crate::answer::Code;
 use firstcome_api::key::Role;
 use firstcome_api::problem::MEDIA_TYPE;
 use serde_json::{Map, Value, json};

@@ -1,6 +1,6 @@
 //! What an operation can be refused with, in groups: each group is what one part of a request, or of the rules, can say.
 
-use firstcome_api::answer::Code;
+use crate::answer::Code;
 use firstcome_core::Refusal;
 use firstcome_core::outcome::{Fixed, Missing};
 

@@ -1,6 +1,6 @@
 //! Schemas that no type of ours has: the outcomes, problems, the map of seats, events, and who may ask.
 
-use firstcome_api::answer::{Effect, outcomes};
+use crate::answer::{Effect, outcomes};
 use firstcome_api::problem::EXTRA;
 use firstcome_core::limits;
 use serde_json::{Map, Value, json};

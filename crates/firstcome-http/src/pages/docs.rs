@@ -1,8 +1,8 @@
 //! The page of all routes: by task, each with who may ask, what it takes, real answers, and a form to try it.
 
 use super::{append, escaped, marked, what_to_do};
+use crate::answer::Code;
 use axum::body::Bytes;
-use firstcome_api::answer::Code;
 use serde_json::Value;
 
 /// Writes the page from the description of the routes.

@@ -79,7 +79,7 @@ const ROWS: &[(&str, &str)] = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firstcome_api::answer::Code;
+    use crate::answer::Code;
 
     #[test]
     fn every_answer_that_is_not_a_yes_says_what_to_do() {

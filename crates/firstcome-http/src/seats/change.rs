@@ -1,6 +1,7 @@
 //! Changes of seats that are there: names, grades and prices.
 
 use super::operate::{TwoNames, decided, read};
+use crate::answer::Code;
 use crate::app::App;
 use crate::problem::{Answered, Problem};
 use crate::request;
@@ -8,7 +9,6 @@ use crate::respond::json;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
-use firstcome_api::answer::Code;
 use firstcome_api::seat::{SeatChangeRequest, SeatsChanged};
 use firstcome_core::hall::SeatChange;
 use firstcome_core::limits::CHUNK_SEATS;

@@ -1,9 +1,9 @@
 //! Seats and areas from JSON, from lines of JSON, and from CSV with a header.
 
+use crate::answer::Code;
 use crate::problem::Problem;
 use crate::request;
 use axum::body::Bytes;
-use firstcome_api::answer::Code;
 use firstcome_api::line_numbers::LineNumbers;
 use firstcome_api::seat::SeatRow;
 use firstcome_core::Refusal;

@@ -254,7 +254,7 @@ impl Reader<'_> {
         loop {
             let servers = &self.plan.servers;
             let here = servers[self.server % servers.len()].clone();
-            let mut client = Client::new(here, self.plan.key.clone(), Duration::from_secs(30));
+            let client = Client::to(here, self.plan.key.clone(), Duration::from_secs(30));
             let mut ask = ask.clone();
             if let Some(min) = self.min {
                 let sign = if ask.path.contains('?') { '&' } else { '?' };

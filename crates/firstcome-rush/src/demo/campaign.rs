@@ -33,7 +33,7 @@ pub(super) const POOL: &str = "main";
 
 /// A client with the key of the server.
 pub(super) fn client(server: &ServerProcess) -> Client {
-    Client::new(server.address().clone(), Some(server.key().clone()), Duration::from_secs(10))
+    Client::to(server.address().clone(), Some(server.key().clone()), Duration::from_secs(10))
 }
 
 /// Sends a request that must not be refused.

@@ -135,7 +135,7 @@ impl ServerProcess {
     async fn until_ready(&self) -> Result<(), ServerError> {
         let began = Instant::now();
         while began.elapsed() < START {
-            let mut client = Client::new(self.address.clone(), None, Duration::from_secs(2));
+            let client = Client::to(self.address.clone(), None, Duration::from_secs(2));
             if let Ok(Ok(_)) = client.ask_raw(Ask::get("/readyz")).await {
                 return Ok(());
             }

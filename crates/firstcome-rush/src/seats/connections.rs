@@ -77,7 +77,7 @@ impl Connections {
 
     fn client(&self, server: usize) -> (usize, Client) {
         let server = server % self.servers.len();
-        (server, Client::new(self.servers[server].clone(), self.key.clone(), EXCHANGE))
+        (server, Client::to(self.servers[server].clone(), self.key.clone(), EXCHANGE))
     }
 
     /// Sends a request until it is decided. Its time counts from when it was due.

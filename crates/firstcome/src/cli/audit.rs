@@ -111,8 +111,8 @@ fn digests(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let mut said = Vec::new();
     for (address, server) in servers {
-        let client = Client::new(server.clone(), key.cloned(), Duration::from_secs(10));
-        let mut client = watched(client, verbose);
+        let client = Client::to(server.clone(), key.cloned(), Duration::from_secs(10));
+        let client = watched(client, verbose);
         let ask = format!("/v1/audit?position={}&min_position={at}", at.position);
         let answer = runtime.block_on(client.ask::<Audit>(Ask::get(ask)));
         let digest = match answer.map_err(Complaint::from)? {

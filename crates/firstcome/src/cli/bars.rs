@@ -101,7 +101,7 @@ const TABLE: [Column; 4] = [
 ];
 
 pub(super) async fn list(args: BarsArgs, json: bool) -> Result<Exit, Complaint> {
-    let mut client = args.server.client()?;
+    let client = args.server.client()?;
     let (mut after, mut documents) = (0, Vec::new());
     let mut table = Table::new(args.table, &TABLE);
     loop {

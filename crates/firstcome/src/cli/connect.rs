@@ -21,8 +21,10 @@ use firstcome_rush::terminal;
 /// Options of every verb that talks to a server.
 #[derive(Debug, Args)]
 pub(super) struct ServerArgs {
-    /// The address of the server [default: the server of the data folder; without such a folder http://127.0.0.1:8080]. Its
-    /// key is read from [env: FIRSTCOME_KEY], otherwise [env: FIRSTCOME_ADMIN_KEY], never from the command line.
+    /// The address of the server, http:// or https:// [default: the server of the data folder; without such a folder
+    /// http://127.0.0.1:8080]. With https:// the authorities of the operating system are trusted, or those in the PEM
+    /// file of [env: SSL_CERT_FILE]. Its key is read from [env: FIRSTCOME_KEY], otherwise [env: FIRSTCOME_ADMIN_KEY], never from
+    /// the command line.
     #[arg(long, env = "FIRSTCOME_URL", value_name = "URL")]
     url: Option<String>,
     #[command(flatten)]
@@ -74,7 +76,7 @@ impl ServerArgs {
             None => self.folder.server()?,
         };
         let key = self.folder.key([&server])?;
-        let client = Client::new(server, key, self.timeout);
+        let client = Client::to(server, key, self.timeout);
         Ok(watched(client, self.verbose))
     }
 }

@@ -271,7 +271,7 @@ fn extension_from_text(text: &str) -> Result<Duration, String> {
 }
 
 pub(super) async fn run(verb: HoldVerb, json: bool) -> Result<Exit, Complaint> {
-    let (mut client, ask) = match verb {
+    let (client, ask) = match verb {
         HoldVerb::Take(args) => {
             let id = args.id.unwrap_or_else(|| format!("cli-{:032x}", fastrand::u128(..)));
             let picks = args.picks.picks()?;

@@ -183,7 +183,7 @@ async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
 }
 
 async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
-    let mut client = args.server.client()?;
+    let client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
     out::talk(format!(
         "The space is at level {}. It will be raised permanently to the newest level that this server reads: \

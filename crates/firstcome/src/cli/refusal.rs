@@ -25,6 +25,8 @@ impl From<Failure> for Complaint {
             "run the same command again: with the same names (and --id, if it has one) it does not happen twice"
         } else if said.is_some() {
             "try again in a moment"
+        } else if failure.reason().starts_with("TLS: ") {
+            "name the PEM file of the authority that signed the server's certificate with SSL_CERT_FILE"
         } else {
             "start a server with `firstcome serve`, or name one with --url or FIRSTCOME_URL"
         };

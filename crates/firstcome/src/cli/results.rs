@@ -44,7 +44,7 @@ pub(super) struct ResultsArgs {
 }
 
 pub(super) async fn run(args: ResultsArgs, json: bool) -> Result<Exit, Complaint> {
-    let mut client = args.server.client()?;
+    let client = args.server.client()?;
     let mut after = args.after;
     let paper = (&args.shape, json, args.table);
     let mut paper = Paper::new(paper, "results", &RESULT_COLUMNS, &TABLE);

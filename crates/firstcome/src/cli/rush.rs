@@ -147,12 +147,23 @@ impl Observer for Watching {
     }
 }
 
+/// Refuses an address with TLS: the load test writes its requests itself.
+fn without_tls(server: Server) -> Result<Server, String> {
+    if server.is_secure() {
+        Err(format!(
+            "`{server}` asks for TLS, which rush does not speak: use the server's http:// address"
+        ))
+    } else {
+        Ok(server)
+    }
+}
+
 pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     let servers = match args.url.as_slice() {
         [] => vec![args.folder.server()?],
         urls => urls
             .iter()
-            .map(|url| Server::parse(url))
+            .map(|url| Server::parse(url).and_then(without_tls))
             .collect::<Result<_, _>>()
             .map_err(Complaint::usage)?,
     };
@@ -161,8 +172,8 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
     if args.seats {
         return seats::run(args, servers, key, seed, json).await;
     }
-    let client = Client::new(servers[0].clone(), key.clone(), Duration::from_secs(10));
-    let mut client = watched(client, args.verbose);
+    let client = Client::to(servers[0].clone(), key.clone(), Duration::from_secs(10));
+    let client = watched(client, args.verbose);
     let campaign = ready_campaign(&args, &mut client, seed).await?;
     let places = campaign.left;
     let plan = plan(&args, servers, key, &campaign.campaign, seed);

@@ -1,10 +1,10 @@
 //! Recomputes everything from the journal and compares: the running servers, the snapshot, the ledger.
 
-use firstcome_api::clock_text::rfc3339;
 use firstcome_core::command::{Command, Steer};
 use firstcome_core::snapshot::{Manifest, Restore};
 use firstcome_core::state::Skip;
 use firstcome_core::{Outcome, Position, State};
+use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::Reading;
 use firstcome_node::ledger::{Look, Row};
 use serde::Serialize;

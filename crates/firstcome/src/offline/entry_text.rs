@@ -1,10 +1,10 @@
 //! An entry as people and scripts read it.
 
-use firstcome_api::clock_text::rfc3339;
 use firstcome_core::Settings;
 use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
 use firstcome_core::hall::SeatChange;
 use firstcome_core::settings::{GradeLimit, Opens, PoolSettings};
+use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::Entry;
 use serde_json::{Value, json};
 

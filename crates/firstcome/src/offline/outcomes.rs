@@ -1,11 +1,11 @@
 //! The outcomes of stored commands: the journal has the commands only, so they are applied again.
 
 use crate::offline::audit::restore;
-use firstcome_api::clock_text::rfc3339;
 use firstcome_core::outcome::UnitName;
 use firstcome_core::snapshot::Manifest;
 use firstcome_core::state::Skip;
 use firstcome_core::{Outcome, State};
+use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::{Entry, Reading};
 use serde_json::{Value, json};
 

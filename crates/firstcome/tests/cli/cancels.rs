@@ -56,7 +56,7 @@ fn a_cancel_does_not_say_that_it_bars() {
     // It is the bar that keeps ann out.
     assert_eq!(
         said,
-        "cancelled rank 1 of ann in spring/main, by the operator; the subject is kept out of this campaign\n"
+        "cancelled rank 1 of ann in spring/main, by the operator; the subject is barred from this campaign\n"
     );
     ask(&["unbar", "spring", "ann"]).ends(0);
     let said = ask(&["claim", "spring", "ann"]);

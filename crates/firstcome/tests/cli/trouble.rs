@@ -33,10 +33,13 @@ fn nobody_there_is_told_apart_from_a_lost_answer() {
 }
 
 #[test]
-fn an_address_with_tls_is_refused_before_anything_is_sent() {
-    let said = Scene::new().run(&["claim", "spring", "ann", "--url", "https://example.com"]);
+fn an_address_that_cannot_be_one_is_refused_before_anything_is_sent() {
+    let said = Scene::new().run(&["claim", "spring", "ann", "--url", "redis://example.com"]);
     assert_eq!(said.code, 2, "{said:?}");
-    assert!(said.talk.contains("asks for TLS, which this client does not speak"), "{said:?}");
+    assert!(said.talk.contains("only http and https are spoken"), "{said:?}");
+    let said = Scene::new().run(&["rush", "--create", "5", "--url", "https://example.com"]);
+    assert_eq!(said.code, 2, "{said:?}");
+    assert!(said.talk.contains("asks for TLS, which rush does not speak"), "{said:?}");
 }
 
 #[test]

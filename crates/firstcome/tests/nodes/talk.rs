@@ -44,7 +44,7 @@ impl Talk {
     pub(crate) fn to(port: u16) -> Self {
         let server = Server::parse(&format!("http://127.0.0.1:{port}")).unwrap();
         let key = Some(Secret::new(KEY).unwrap());
-        Self { client: Client::new(server, key, Duration::from_secs(15)) }
+        Self { client: Client::to(server, key, Duration::from_secs(15)) }
     }
 
     /// Gives the document of the answer, of a yes or of a problem.

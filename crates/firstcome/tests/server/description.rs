@@ -2,8 +2,8 @@
 
 use crate::documented::description;
 use crate::inside::Inside;
-use firstcome_api::answer::{Code, outcomes};
 use firstcome_api::key::Role;
+use firstcome_http::answer::{Code, outcomes};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
 //! Every answer that is not a yes is given somewhere in this suite.
 
-use firstcome_api::answer::Code;
+use firstcome_http::answer::Code;
 use std::collections::BTreeSet;
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! What the server says about itself: its description, its pages, its health, its counts.
 
 use crate::inside::Inside;
-use firstcome_api::answer::Code;
+use firstcome_http::answer::Code;
 use serde_json::{Value, json};
 use std::path::Path;
 

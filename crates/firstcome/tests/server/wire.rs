@@ -1,7 +1,7 @@
 //! One connection with control over every byte, and what comes back on it.
 
 use crate::documented;
-use firstcome_api::answer::Code;
+use firstcome_http::answer::Code;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

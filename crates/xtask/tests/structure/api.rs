@@ -1,4 +1,4 @@
-//! The public interface of the published lock crates, as a list that is compared with the one that is committed.
+//! The public interface of the published crates, as a list that is compared with the one that is committed.
 //!
 //! It is read from the sources: what `lib.rs` exports, and of each type its fields, variants, functions and traits. A change shows
 //! in a review, and one that takes something away needs a new major version. `FIRSTCOME_BLESS=1` rewrites the lists.
@@ -12,7 +12,7 @@ use syn::{Attribute, Fields, ImplItem, Item, TraitItem, UseTree, Visibility};
 use crate::root;
 
 /// The crates that have a list, in `api.txt`.
-const CRATES: [&str; 2] = ["firstcome-lock", "firstcome-shedlock"];
+const CRATES: [&str; 3] = ["firstcome-lock", "firstcome-shedlock", "firstcome-client"];
 
 /// Crates whose types would have a user depend on their versions.
 const FOREIGN: [&str; 5] = ["redis ::", "tokio_postgres", "mysql_async", "rusqlite", "rustls"];

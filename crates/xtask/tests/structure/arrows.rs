@@ -20,7 +20,7 @@ const CRATES: [Row; 16] = [
         &["core", "inject", "journal", "lock", "store"],
         "one node: replica, ledger",
     ),
-    ("firstcome-api", &["core"], "the documents and codes of the HTTP interface"),
+    ("firstcome-api", &[], "the documents of the HTTP interface"),
     ("firstcome-client", &["api"], "asks a server over HTTP"),
     ("firstcome-http", &["api", "core", "inject", "journal", "node"], "serves a node over HTTP"),
     ("firstcome-rush", &["api", "client", "core"], "the load test and the demo"),
@@ -103,7 +103,7 @@ fn crates_do_not_bring_what_they_have_no_use_for() {
 }
 
 /// Features of a published crate, and crates that must not come with them.
-const WITHOUT: [(&str, &str, &[&str]); 6] = [
+const WITHOUT: [(&str, &str, &[&str]); 8] = [
     (
         "firstcome-lock",
         "",
@@ -114,6 +114,8 @@ const WITHOUT: [(&str, &str, &[&str]); 6] = [
     ("firstcome-lock", "mysql", &["redis", "rustls", "ring", "tokio-postgres", "rusqlite"]),
     ("firstcome-lock", "sqlite", &["redis", "rustls", "ring", "tokio-postgres", "mysql_async"]),
     ("firstcome-shedlock", "postgres", &["redis", "rustls", "ring", "firstcome-lock"]),
+    ("firstcome-client", "", &["rustls", "ring", "firstcome-core", "jiff", "utoipa", "axum"]),
+    ("firstcome-client", "tls", &["aws-lc-rs", "openssl", "firstcome-core", "jiff"]),
 ];
 
 #[test]

@@ -9,9 +9,9 @@ use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::yes;
 use crate::cli::{ask, out};
 use crate::config::duration_from_text;
-use firstcome_api::clock_text;
 use firstcome_api::node::Time;
 use firstcome_client::{Ask, Client};
+use firstcome_http::clock_text;
 
 /// The forms a time has, as a hint says them.
 const FORMS: &str = "write now, +10s (from now), 2027-03-01T10:00:00+09:00 (with an offset, or Z), or \

@@ -1,8 +1,8 @@
 //! `journal skip`: has everybody go on without an entry that breaks a rule.
 
 use clap::Args;
-use firstcome_api::clock_text::rfc3339;
 use firstcome_core::state::Skip;
+use firstcome_http::clock_text::rfc3339;
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Head, Journal};

@@ -66,7 +66,7 @@ pub(super) async fn run(args: ImportArgs, json: bool) -> Result<Exit, Complaint>
         return Err(Complaint::usage(format!("there is no seat in {name}")));
     }
     let PoolArgs { campaign, pool } = &args.pool;
-    let mut client = args.server.client()?;
+    let client = args.server.client()?;
     let meter = meter(seats.len() as u64);
     let (mut added, mut areas, mut capacity) = (0, 0, 0);
     for part in seats.chunks(PART) {

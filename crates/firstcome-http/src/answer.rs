@@ -4,8 +4,8 @@
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
 //! that never reached either.
 
+use axum::http::StatusCode;
 use firstcome_core::{Outcome, Refusal};
-use http::StatusCode;
 
 /// Whether a request without success may have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
