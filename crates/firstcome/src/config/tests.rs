@@ -119,7 +119,7 @@ fn keys_come_from_the_file_with_their_role_and_campaigns() {
     let resolved = scene("keys", &file).resolve().unwrap();
     let key = &resolved.config.keys[0];
     assert_eq!((key.role, key.campaigns.as_deref()), (Role::Backend, Some("spring-")));
-    assert_eq!(key.sha256, "ab".repeat(32));
+    assert_eq!(key.sha256, [0xab; 32]);
 
     let refused = scene("role", "[[keys]]\nname = \"x\"\nrole = \"boss\"\n").refused();
     assert_eq!(
