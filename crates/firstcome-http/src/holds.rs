@@ -11,6 +11,7 @@ use crate::request::{self, InPath, Query};
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
+use data_encoding::HEXLOWER;
 use firstcome_api::hold::{Held, HeldBefore, HoldRequest};
 use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
@@ -96,8 +97,7 @@ fn hold_id(headers: &HeaderMap, given: Option<&str>) -> Result<Box<str>, Problem
         (None, None) => {
             let mut bytes = [0; 16];
             getrandom::fill(&mut bytes).expect("the system gives random bytes");
-            let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-            Ok(format!("h-{hex}").into())
+            Ok(format!("h-{}", HEXLOWER.encode(&bytes)).into())
         }
     }
 }

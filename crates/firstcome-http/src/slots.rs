@@ -1,5 +1,6 @@
 //! How many connections may be open: in all, and from one address; a few more are kept for `/livez` and `/readyz`.
 
+use ipnet::Ipv6Net;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
@@ -162,7 +163,7 @@ impl Drop for Slot {
 pub(crate) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(v4) => v4.into(),
-        IpAddr::V6(v6) => IpAddr::V6((u128::from(v6) & !u128::from(u64::MAX)).into()),
+        IpAddr::V6(v6) => Ipv6Net::new_assert(v6, 64).network().into(),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::config::{Config, EligibilitySetting, GuardSettings};
 use crate::{data_folder, logging};
 use announce::announce;
 use anyhow::{Context, bail};
+use data_encoding::HEXLOWER;
 use firstcome_api::key::Role;
 use firstcome_core::{SpaceId, State};
 use firstcome_http::guard::Guards;
@@ -309,9 +310,7 @@ fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys>
     }
     let mut names = BTreeMap::from([(admin_hash, "admin")]);
     for setting in &config.keys {
-        let hash = hex32(&setting.sha256).with_context(|| {
-            format!("key {:?}: sha256 is not 64 hexadecimal digits", setting.name)
-        })?;
+        let hash = setting.sha256;
         if let Some(other) = names.insert(hash, &setting.name) {
             let other = if hash == admin_hash {
                 "the admin key".to_owned()
@@ -333,17 +332,6 @@ fn keys(config: &Config, admin: &str, metrics: &Metrics) -> anyhow::Result<Keys>
     Ok(keys)
 }
 
-fn hex32(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (i, byte) in bytes.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
 /// Gives the key in a file only its owner can read; makes one if there is none.
 fn generated_key(file: &Path) -> anyhow::Result<String> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -354,7 +342,7 @@ fn generated_key(file: &Path) -> anyhow::Result<String> {
         Err(why) => return Err(why).with_context(|| format!("cannot read {}", file.display())),
     }
     let bytes: [u8; 24] = random_bytes()?;
-    let key: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let key = HEXLOWER.encode(&bytes);
     std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)

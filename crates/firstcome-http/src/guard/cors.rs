@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
+use url::Url;
 
 /// The origin of a page, `https://shop.example`, or `*` for every one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,24 +20,30 @@ impl FromStr for Origin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || {
+        let wrong = |instead: &str| {
             format!(
                 "must be origins such as `https://shop.example` or `http://localhost:3000`, \
-                 without a path, or `*`, not `{text}`"
+                 without a path, or `*`, not `{text}`{instead}"
             )
         };
-        let host = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        let plain = |host: &str| {
-            let letters = |byte: u8| {
-                byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.:[]_".contains(&byte)
-            };
-            !host.is_empty() && host.bytes().all(letters)
-        };
-        if text != "*" && !host.is_some_and(plain) {
-            return Err(wrong());
+        if text != "*" {
+            // As a browser writes it: in lower case, without a port that the scheme implies, without a path.
+            let origin = origin_of(text).ok_or_else(|| wrong(""))?;
+            if origin != text {
+                return Err(wrong(&format!(": a browser sends `{origin}`")));
+            }
         }
-        HeaderValue::from_str(text).map(Self).map_err(|_| wrong())
+        HeaderValue::from_str(text).map(Self).map_err(|_| wrong(""))
     }
+}
+
+/// Gives the origin of the pages at a URL, as a browser writes it into `Origin`.
+fn origin_of(url: &str) -> Option<String> {
+    let url = Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let origin = url.origin().ascii_serialization();
+    // A URL may have other characters in its host, `*` among them; no host on the Internet has.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._:[]/".contains(&byte);
+    origin.bytes().all(is_plain).then_some(origin)
 }
 
 impl fmt::Display for Origin {
@@ -76,8 +83,7 @@ impl Origins {
 
     /// Says whether a refusal of this origin is to be said in the log: once, and of so many.
     pub fn is_news(&self, origin: &str) -> bool {
-        let is_origin = origin == "null" || origin.parse::<Origin>().is_ok();
-        if !is_origin || origin.len() > ORIGIN_BYTES {
+        if origin.len() > ORIGIN_BYTES || origin != "null" && origin.parse::<Origin>().is_err() {
             return false;
         }
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,8 +148,23 @@ mod tests {
             assert_eq!(good.parse::<Origin>().unwrap().to_string(), good);
         }
         for bad in
-            ["", "shop.example", "https://", "https://a/", "https://a/b", "https://A", "null"]
+            ["", "shop.example", "https://", "https://a/", "https://a/b", "https://A", "null", "**"]
         {
+            assert!(bad.parse::<Origin>().is_err(), "{bad}");
+        }
+        for (meant, sent) in [
+            ("https://Shop.example", "https://shop.example"),
+            ("https://shop.example/", "https://shop.example"),
+            ("https://shop.example:443", "https://shop.example"),
+            ("http://shop.example:080", "http://shop.example"),
+            ("https://ann@shop.example", "https://shop.example"),
+            ("https://süß.example", "https://xn--s-qfa0g.example"),
+            ("https://[0:0:0:0:0:0:0:1]:1", "https://[::1]:1"),
+        ] {
+            let why = meant.parse::<Origin>().unwrap_err();
+            assert!(why.ends_with(&format!("not `{meant}`: a browser sends `{sent}`")), "{why}");
+        }
+        for bad in ["ftp://shop.example", "file:///a", "https://a b", "https://*.example"] {
             assert!(bad.parse::<Origin>().is_err(), "{bad}");
         }
         let allowed = |known: &[&str], asks: &str| {

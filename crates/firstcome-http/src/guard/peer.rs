@@ -7,34 +7,16 @@
 mod forwarded;
 
 use axum::http::{HeaderMap, HeaderName};
+use ipnet::IpNet;
 use std::fmt;
 use std::net::IpAddr;
 use std::str::FromStr;
 
 /// A range of addresses, such as `10.0.0.0/8`; a single one is a range, too.
+///
+/// An IPv4 range that is written as IPv6 (`::ffff:10.0.0.0/104`) is kept as IPv4: peers are compared in that form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Network {
-    address: IpAddr,
-    bits: u8,
-}
-
-impl Network {
-    fn has(self, address: IpAddr) -> bool {
-        fn differ(one: u128, other: u128, width: u8, bits: u8) -> bool {
-            let unseen = u32::from(width - bits);
-            (one ^ other).checked_shr(unseen).unwrap_or(0) != 0
-        }
-        match (self.address, address) {
-            (IpAddr::V4(one), IpAddr::V4(other)) => {
-                !differ(u32::from(one).into(), u32::from(other).into(), 32, self.bits)
-            }
-            (IpAddr::V6(one), IpAddr::V6(other)) => {
-                !differ(one.into(), other.into(), 128, self.bits)
-            }
-            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
-        }
-    }
-}
+pub struct Network(IpNet);
 
 impl FromStr for Network {
     type Err = String;
@@ -46,28 +28,28 @@ impl FromStr for Network {
             Some((address, bits)) => (address, Some(bits.parse::<u8>().map_err(|_| wrong())?)),
             None => (text, None),
         };
+        // Read by the standard library: `ipnet` takes `010.0.0.1`, which some programs read as 8.0.0.1.
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = bits.unwrap_or(most);
-        if bits > most {
-            return Err(wrong());
-        }
-        // Peers are compared in this form: an IPv4 address mapped into IPv6 would never match.
+        let whole = IpNet::from(address);
+        let bits = bits.unwrap_or(whole.max_prefix_len());
+        let network = IpNet::new(address, bits).map_err(|_| wrong())?;
         let canonical = address.to_canonical();
-        let bits = if canonical.is_ipv4() && address.is_ipv6() {
-            bits.checked_sub(96).ok_or_else(wrong)?
-        } else {
-            bits
-        };
-        Ok(Self { address: canonical, bits })
+        if canonical.is_ipv4() && address.is_ipv6() {
+            let bits = bits.checked_sub(96).ok_or_else(wrong)?;
+            return IpNet::new(canonical, bits).map(Self).map_err(|_| wrong());
+        }
+        Ok(Self(network))
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = if self.address.is_ipv4() { 32 } else { 128 };
-        write!(f, "{}", self.address)?;
-        if self.bits == most { Ok(()) } else { write!(f, "/{}", self.bits) }
+        let Self(network) = self;
+        if network.prefix_len() == network.max_prefix_len() {
+            write!(f, "{}", network.addr())
+        } else {
+            write!(f, "{network}")
+        }
     }
 }
 
@@ -157,7 +139,7 @@ impl Proxies {
     /// Says whether an address is that of a trusted proxy.
     pub(crate) fn trusts(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.trusted.iter().any(|network| network.has(address))
+        self.trusted.iter().any(|Network(network)| network.contains(&address))
     }
 }
 
@@ -191,18 +173,34 @@ mod tests {
 
     #[test]
     fn a_network_reads_back_as_it_is_printed_and_knows_its_own() {
-        for text in ["10.0.0.0/8", "10.1.2.3", "::1", "fd00::/8", "0.0.0.0/0", "::/0"] {
+        for text in ["10.0.0.0/8", "10.1.2.3", "::1", "fd00::/8", "0.0.0.0/0", "::/0", "10.1.2.3/8"]
+        {
             assert_eq!(text.parse::<Network>().unwrap().to_string(), text);
         }
-        for bad in ["", "10.0.0.0/33", "::/129", "10.0.0", "host", "10.0.0.0/-1", "10.0.0.0/"] {
+        for bad in [
+            "",
+            "10.0.0.0/33",
+            "::/129",
+            "10.0.0",
+            "host",
+            "10.0.0.0/-1",
+            "10.0.0.0/",
+            "010.0.0.1",
+            "10.0.0.010/8",
+            "10.0.0.0/8/8",
+            " 10.0.0.0/8",
+            "10.0.0.0/256",
+        ] {
             assert!(bad.parse::<Network>().is_err(), "{bad}");
         }
         let has = |network: &str, address: &str| {
-            network.parse::<Network>().unwrap().has(address.parse().unwrap())
+            let address: IpAddr = address.parse().unwrap();
+            network.parse::<Network>().unwrap().0.contains(&address)
         };
         assert!(has("10.0.0.0/8", "10.255.0.1") && !has("10.0.0.0/8", "11.0.0.1"));
         assert!(has("0.0.0.0/0", "255.1.2.3") && !has("0.0.0.0/0", "::1"));
         assert!(has("fd00::/8", "fdff::1") && !has("fd00::/8", "fc00::1"));
+        assert!(has("10.1.2.3/8", "10.9.9.9") && !has("10.1.2.3/8", "11.1.2.3"));
         assert!(has("10.1.2.3", "10.1.2.3") && !has("10.1.2.3", "10.1.2.2"));
     }
 

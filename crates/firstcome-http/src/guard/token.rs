@@ -3,8 +3,8 @@
 //!
 //! A token is a JWT (RFC 7519), signed with HS256 or EdDSA by a key that the configuration names,
 //! so that a back end mints it with the library it has. What is read is the least that is needed:
-//! one signature, two small objects, no field that is not known. A key is for one algorithm, and
-//! the header does not choose. Checking takes no store.
+//! one signature and two small objects. A key is for one algorithm, and the header does not choose. A header parameter
+//! that is not known is refused; a claim that is not known is left alone (RFC 7519, section 4). Checking takes no store.
 
 mod keys;
 
@@ -155,9 +155,11 @@ struct Header {
     typ: Option<String>,
 }
 
-/// What stands in a token. Nothing else may: what is not understood is not passed over.
+/// The claims that mean something here, each at most once. Others are for those who minted the token, as RFC 7519 has it.
+///
+/// A claim that will narrow what a token may do has to be known before anybody mints it, as `groups` and `limit` are:
+/// a server that does not know it lets the token through.
 #[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 struct Claims {
     sub: String,
     campaign: String,
@@ -173,12 +175,6 @@ struct Claims {
     iat: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nbf: Option<i64>,
-    /// For the one who minted it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    iss: Option<Value>,
-    /// For the one who minted it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    jti: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     groups: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

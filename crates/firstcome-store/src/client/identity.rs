@@ -17,15 +17,5 @@ pub fn host_name() -> Option<String> {
 /// Panics where the operating system has no random numbers.
 #[must_use]
 pub fn random_uuid() -> String {
-    let number = || getrandom::u64().expect("the operating system has random numbers");
-    let high = number() & 0xffff_ffff_ffff_0fff | 0x4000;
-    let low = number() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000;
-    format!(
-        "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-        high >> 32,
-        high >> 16 & 0xffff,
-        high & 0xffff,
-        low >> 48,
-        low & 0xffff_ffff_ffff,
-    )
+    uuid::Uuid::new_v4().to_string()
 }

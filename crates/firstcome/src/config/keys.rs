@@ -1,6 +1,7 @@
 //! Keys as the configuration names them: the hash of the key, its role, and the campaigns it is for.
 
 use super::file::Entries;
+use data_encoding::HEXLOWER_PERMISSIVE;
 use firstcome_api::key::Role;
 use firstcome_http::guard::rate::Rate;
 
@@ -9,8 +10,8 @@ use firstcome_http::guard::rate::Rate;
 pub struct KeySetting {
     /// The name operator commands are recorded under.
     pub name: String,
-    /// SHA-256 of the key, 64 lower-case hexadecimal digits.
-    pub sha256: String,
+    /// SHA-256 of the key.
+    pub sha256: [u8; 32],
     /// What the key may do.
     pub role: Role,
     /// The campaigns it is for, by the beginning of their names; `None` is all of them.
@@ -26,7 +27,7 @@ pub(super) const KEYS: Entries<KeySetting> = Entries {
     required: &["name", "sha256", "role"],
     begin: || KeySetting {
         name: String::new(),
-        sha256: String::new(),
+        sha256: [0; 32],
         role: Role::Read,
         campaigns: None,
         rate: None,
@@ -50,12 +51,12 @@ fn read_field(entry: &mut KeySetting, field: &str, text: &str) -> Result<(), Str
             text.clone_into(&mut entry.name);
             Ok(())
         }
-        "sha256" if text.len() != 64 || !text.chars().all(|c| c.is_ascii_hexdigit()) => {
-            Err("must be the 64 hexadecimal digits of a SHA-256, as `printf %s KEY | sha256sum` prints it"
-                .to_owned())
-        }
         "sha256" => {
-            entry.sha256 = text.to_ascii_lowercase();
+            let bytes = HEXLOWER_PERMISSIVE.decode(text.as_bytes()).ok();
+            let hash = bytes.and_then(|bytes| bytes.try_into().ok());
+            entry.sha256 = hash.ok_or(
+                "must be the 64 hexadecimal digits of a SHA-256, as `printf %s KEY | sha256sum` prints it",
+            )?;
             Ok(())
         }
         "role" => {

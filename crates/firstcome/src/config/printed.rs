@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use data_encoding::HEXLOWER;
 use serde_json::json;
 
 use super::span::text_from_duration;
@@ -23,7 +24,7 @@ pub fn print(resolved: &Resolved) -> String {
         page.push_str(&format!(
             "\n[[keys]]\nname = {}\nsha256 = {}\nrole = {}\n",
             quoted(&key.name),
-            quoted(&key.sha256),
+            quoted(&HEXLOWER.encode(&key.sha256)),
             quoted(key.role.as_str())
         ));
         if let Some(campaigns) = &key.campaigns {
@@ -42,7 +43,7 @@ pub fn print_json(resolved: &Resolved) -> serde_json::Value {
     let entry = |key: &'static str| {
         let config = &resolved.config;
         let value = match (key, shown(config, key)) {
-            ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": key.sha256, "role": key.role.as_str(), "campaigns": key.campaigns})).collect(),
+            ("keys", _) => config.keys.iter().map(|key| json!({"name": key.name, "sha256": HEXLOWER.encode(&key.sha256), "role": key.role.as_str(), "campaigns": key.campaigns})).collect(),
             // A quoted TOML string, number or truth value of this table is JSON too.
             (_, Some(text)) => serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text)),
             ("ledger", None) => json!({"without_password": config.ledger.to_string()}),

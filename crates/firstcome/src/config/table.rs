@@ -8,6 +8,7 @@ use super::span::duration_from_text;
 use super::{Config, ConfigError, Durability, Layers, LogLevel, StoreUrl, default_data};
 use firstcome_api::key::Secret;
 use firstcome_node::ledger::choice::Ledger;
+use http::Uri;
 
 /// One setting as people see it.
 #[derive(Debug, Clone, Copy)]
@@ -328,8 +329,11 @@ fn store(text: &str) -> Result<Option<StoreUrl>, String> {
 }
 
 fn advertised(text: &str) -> Result<Option<String>, String> {
-    let known = text.starts_with("http://") || text.starts_with("https://");
-    if known && text.len() <= 255 {
+    let is_web = |url: &Uri| {
+        matches!(url.scheme_str(), Some("http" | "https"))
+            && url.host().is_some_and(|host| !host.is_empty())
+    };
+    if text.len() <= 255 && text.parse::<Uri>().is_ok_and(|url| is_web(&url)) {
         return Ok(Some(text.to_owned()));
     }
     Err(format!("must be a URL such as http://10.0.0.7:8080, not `{text}`"))

@@ -94,8 +94,11 @@ fn a_bad_value_names_the_place_it_stands_in() {
     );
     let refused = nothing().flag("listen", "8080").refused();
     assert!(refused.starts_with("flag --listen: `listen` must be an address"), "{refused}");
-    let refused = nothing().flag("keep_for", "30 days").refused();
-    assert!(refused.contains("like `90s` or `30d`, not `30 days`; or `never`"), "{refused}");
+    let refused = nothing().flag("keep_for", "thirty days").refused();
+    assert!(
+        refused.contains("like `90s`, `1h30m` or `30d`, not `thirty days`; or `never`"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -119,7 +122,7 @@ fn keys_come_from_the_file_with_their_role_and_campaigns() {
     let resolved = scene("keys", &file).resolve().unwrap();
     let key = &resolved.config.keys[0];
     assert_eq!((key.role, key.campaigns.as_deref()), (Role::Backend, Some("spring-")));
-    assert_eq!(key.sha256, "ab".repeat(32));
+    assert_eq!(key.sha256, [0xab; 32]);
 
     let refused = scene("role", "[[keys]]\nname = \"x\"\nrole = \"boss\"\n").refused();
     assert_eq!(

@@ -5,6 +5,7 @@
 //! same bits, so a guess that fits proves nothing. They save an attacker 255 of 256 guesses, no more.
 
 use crate::config::Config;
+use data_encoding::HEXLOWER;
 use firstcome_core::SpaceId;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -40,7 +41,7 @@ pub(super) fn settings(
 fn hashed(space: SpaceId, setting: &str, value: &[u8], bytes: usize) -> String {
     let hash = Sha256::new().chain_update(space.0).chain_update(setting).chain_update([0]);
     let hash = hash.chain_update(value).finalize();
-    hash.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(&hash[..bytes])
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use data_encoding::HEXLOWER;
 use ring::{hmac, signature};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -110,7 +111,7 @@ impl TokenKeys {
     /// Gives the id of a secret that was given none: it follows from the secret, and does not reveal it.
     pub fn id_of(secret: &str) -> String {
         let hash = Sha256::digest(format!("firstcome token key {secret}"));
-        hash[..4].iter().map(|byte| format!("{byte:02x}")).collect()
+        HEXLOWER.encode(&hash[..4])
     }
 
     /// Gives 32 bytes that follow from all keys and a salt, and are others with other keys; nothing without a key.

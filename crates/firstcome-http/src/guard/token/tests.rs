@@ -148,7 +148,7 @@ fn forged_tokens_are_refused_for_what_is_wrong_with_them() {
 }
 
 #[test]
-fn what_is_not_understood_or_not_kept_is_not_passed_over() {
+fn claims_that_are_wrong_or_not_enforced_are_refused() {
     for (name, value, said) in [
         ("sub", json!(""), "sub"),
         ("sub", json!("a\nb"), "sub"),
@@ -162,7 +162,9 @@ fn what_is_not_understood_or_not_kept_is_not_passed_over() {
         ("aud", json!("elsewhere"), "aud"),
         ("aud", json!(["a", "b"]), "aud"),
         ("cancel", json!("yes"), "boolean"),
-        ("roles", json!(["admin"]), "roles"),
+        ("iat", json!("now"), "invalid type"),
+        ("nbf", json!("later"), "invalid type"),
+        ("exp", json!(-1.0), "invalid type"),
         ("groups", json!(["vip"]), "does not enforce"),
         ("limit", json!(4), "does not enforce"),
     ] {
@@ -174,6 +176,50 @@ fn what_is_not_understood_or_not_kept_is_not_passed_over() {
         claims.as_object_mut().unwrap().remove(name);
         assert!(fault(&hs256(&claims)).to_string().contains(name));
     }
+}
+
+#[test]
+fn claims_that_mean_nothing_here_are_left_to_whoever_minted() {
+    for (name, value) in [
+        ("roles", json!(["admin"])),
+        ("email_verified", json!(true)),
+        ("https://shop.example/claims", json!({"tier": [1, {"deep": null}]})),
+        ("Cancel", json!(true)),
+        ("iss", json!({"any": "form"})),
+        ("jti", json!(7)),
+    ] {
+        let checked = keys().check(hs256(&with(name, value)).as_bytes(), now());
+        let checked = checked.unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        assert_eq!((&*checked.subject, checked.cancel), ("ann", false), "{name}");
+    }
+}
+
+/// Two values for one claim are two tokens in one: libraries differ in which they take.
+#[test]
+fn a_claim_or_a_header_parameter_twice_is_refused() {
+    let token = |header: &str, claims: &str| {
+        let text = format!("{}.{}", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
+        let signature = TokenKey::secret(SECRET).unwrap().sign(text.as_bytes()).unwrap();
+        format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature))
+    };
+    let header = r#"{"alg":"HS256","kid":"new"}"#;
+    let claims = format!(r#"{{"sub":"ann","campaign":"spring","exp":{}}}"#, NOW + 60);
+    assert!(keys().check(token(header, &claims).as_bytes(), now()).is_ok());
+    for (name, more) in [
+        ("sub", r#""sub":"bob""#.to_owned()),
+        ("campaign", r#""campaign":"*""#.to_owned()),
+        ("exp", format!(r#""exp":{}"#, NOW + 600)),
+        ("nbf", r#""nbf":1,"nbf":null"#.to_owned()),
+        ("scope", r#""scope":"events","scope":null"#.to_owned()),
+        // As another library would read it after resolving the escape.
+        ("sub", r#""\u0073ub":"bob""#.to_owned()),
+    ] {
+        let twice = claims.replace('}', &format!(",{more}}}"));
+        let said = fault(&token(header, &twice)).to_string();
+        assert!(said.contains("duplicate field") && said.contains(name), "{twice}: {said}");
+    }
+    let twice = r#"{"alg":"none","alg":"HS256","kid":"new"}"#;
+    assert!(fault(&token(twice, &claims)).to_string().contains("duplicate field"));
 }
 
 #[test]

@@ -1,9 +1,7 @@
 //! Ctrl-C in a rush: the first ends the load and lets it be checked and printed, the second ends everything.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::out;
@@ -11,19 +9,19 @@ use crate::cli::out;
 /// Hears Ctrl-C from the moment it exists.
 pub(super) struct Interrupt {
     signal: Signal,
-    was_heard: Arc<AtomicBool>,
+    heard: CancellationToken,
 }
 
 impl Interrupt {
     pub(super) fn listen() -> Result<Self, Complaint> {
         let signal = signal(SignalKind::interrupt())
             .map_err(|error| Complaint::own(format!("cannot hear signals: {error}")))?;
-        Ok(Self { signal, was_heard: Arc::default() })
+        Ok(Self { signal, heard: CancellationToken::new() })
     }
 
-    /// Is true from the first Ctrl-C on.
-    pub(super) fn was_heard(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.was_heard)
+    /// Is cancelled from the first Ctrl-C on.
+    pub(super) fn heard(&self) -> CancellationToken {
+        self.heard.clone()
     }
 
     /// Waits for a load test; `None` where a second Ctrl-C ended it. `stop` is called at the first.
@@ -38,10 +36,11 @@ impl Interrupt {
                 biased;
                 ended = &mut load => return Some(ended),
                 _ = self.signal.recv() => {
-                    if self.was_heard.swap(true, Ordering::Relaxed) {
+                    if self.heard.is_cancelled() {
                         out::talk("stopped; nothing was checked");
                         return None;
                     }
+                    self.heard.cancel();
                     out::talk("stopping: open requests are finished and checked; Ctrl-C again ends at once");
                     stop();
                 }
@@ -51,7 +50,7 @@ impl Interrupt {
 
     /// The exit code after a report: a broken promise counts for more than who ended it.
     pub(super) fn exit(&self, kept: bool) -> Exit {
-        match (kept, self.was_heard.load(Ordering::Relaxed)) {
+        match (kept, self.heard.is_cancelled()) {
             (false, _) => Exit::Refused,
             (true, true) => Exit::Interrupted,
             (true, false) => Exit::Yes,

@@ -1,7 +1,6 @@
 //! `rush --seats`: people on seats.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::json;
@@ -93,7 +92,7 @@ pub(super) async fn run(
         );
     }
     let mut interrupt = Interrupt::listen()?;
-    let stopped = interrupt.was_heard();
+    let stopped = interrupt.heard();
     let mut status = Status::new();
     let (mut outage, mut last) = (None, None);
     let mut observer = |now: &Progress| {
@@ -103,7 +102,7 @@ pub(super) async fn run(
         outage = now.outage;
         status.show(now.elapsed, || line(now));
         last = Some(now.clone());
-        match stopped.load(Ordering::Relaxed) {
+        match stopped.is_cancelled() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
