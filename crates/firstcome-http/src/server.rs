@@ -3,33 +3,37 @@
 use crate::accepting::Accepting;
 use crate::answer::Code;
 use crate::app::App;
+use crate::drain::Drain;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
 use crate::latency::Route;
 use crate::observed::Observed;
 use crate::problem::{Problem, ToCount};
 use crate::routes::router;
+use crate::runtimes::Runtimes;
 use crate::seat_map::events::EndsAt;
-use crate::serves::{ForOperations, Serves};
+use crate::serves::{ForOperations, OPERATIONS, Serves};
 use crate::slots::{self, Admission, KEPT_LIFE, Slot};
 use crate::{claims, holds};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use firstcome_api::problem::MEDIA_TYPE;
-use firstcome_node::{log, stopped};
+use firstcome_node::{Task, log, stopped};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
 use std::convert::Infallible;
+use std::future::poll_fn;
 use std::net::IpAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -44,6 +48,8 @@ const REFUSING: Duration = Duration::from_secs(1);
 
 /// Serves until `stop`, then lets open requests finish, for `drain` at most.
 ///
+/// Connections are served on `runtimes`, routes that may take long on the runtime that calls this.
+///
 /// Gives how many connections had to be cut because they did not finish in time. No connection is left when this
 /// returns: nothing it started holds the app any more.
 ///
@@ -53,12 +59,13 @@ const REFUSING: Duration = Duration::from_secs(1);
 pub async fn serve(
     app: Arc<App>,
     (listener, serves): (TcpListener, Serves),
+    runtimes: &Runtimes,
     mut stop: watch::Receiver<bool>,
     drain: Duration,
 ) -> usize {
     let slots = serves.slots(app.options.connections);
     let router = router(Arc::clone(&app));
-    let graceful = GracefulShutdown::new();
+    let draining = Arc::new(Drain::default());
     let mut connections = JoinSet::new();
     let mut accepting = Accepting::new(Arc::clone(&app.metrics));
     loop {
@@ -84,17 +91,20 @@ pub async fn serve(
         if stream.set_nodelay(true).is_err() {
             continue;
         }
+        // It moves to another runtime, which then watches it.
+        let Ok(stream) = stream.into_std() else { continue };
         let timer = IdleTimer::new();
-        let stream = Timed { stream, timer: Arc::clone(&timer) };
         let (router, of_requests) = (router.clone(), Arc::clone(&app));
         let timer_of_requests = Arc::clone(&timer);
+        let lane = runtimes.fewest();
+        let slow = lane.is_some().then(Handle::current);
         let place = Place { peer, serves, admission };
         let service = service_fn(move |request: Request<Incoming>| {
-            let (app, router) = (Arc::clone(&of_requests), router.clone());
+            let (app, routes) = (Arc::clone(&of_requests), (router.clone(), slow.clone()));
             let timer = Arc::clone(&timer_of_requests);
             async move {
                 timer.answering();
-                let answer = answer(&app, router, place, request).await;
+                let answer = answer(&app, routes, place, request).await;
                 if let Some(EndsAt(end)) = answer.extensions().get() {
                     timer.ends_at(*end);
                 }
@@ -104,38 +114,57 @@ pub async fn serve(
         let is_whole = admission == Admission::Everything;
         let mut builder = connection();
         builder.keep_alive(is_whole);
-        let connection = graceful.watch(builder.serve_connection(TokioIo::new(stream), service));
         if is_whole {
             app.metrics.connections.inc();
         }
+        let mut drained = draining.connection();
         let metrics = Arc::clone(&app.metrics);
         let (head, idle) = (app.options.header_time, app.options.idle_time);
         let life = (!is_whole).then_some(KEPT_LIFE);
-        connections.spawn(async move {
-            let _slot = slot;
-            tokio::select! {
-                // The connection first, so that an answer which is ready leaves.
-                biased;
-                // A peer that goes away or sends what is no HTTP ends its own connection only.
-                ended = connection => {
-                    if ended.is_err_and(|why| why.is_parse()) {
-                        metrics.connections_unreadable.inc();
+        let (runtime, lane) = lane.unzip();
+        let connection = async move {
+            let _places = (slot, lane);
+            if let Ok(stream) = TcpStream::from_std(stream) {
+                let stream = Timed { stream, timer: Arc::clone(&timer) };
+                let connection = builder.serve_connection(TokioIo::new(stream), service);
+                let mut connection = pin!(connection);
+                let mut is_ending = false;
+                let connection = poll_fn(|cx| {
+                    if !is_ending && drained.has_begun(cx) {
+                        is_ending = true;
+                        connection.as_mut().graceful_shutdown();
                     }
+                    connection.as_mut().poll(cx)
+                });
+                tokio::select! {
+                    // The connection first, so that an answer which is ready leaves.
+                    biased;
+                    // A peer that goes away or sends what is no HTTP ends its own connection only.
+                    ended = connection => {
+                        if ended.is_err_and(|why| why.is_parse()) {
+                            metrics.connections_unreadable.inc();
+                        }
+                    }
+                    // Nothing is under way, or nobody reads it: no answer is lost.
+                    () = timer.ends(head, idle) => {
+                        metrics.connections_too_slow.inc();
+                    }
+                    () = async { sleep(life.unwrap_or_default()).await }, if life.is_some() => {}
                 }
-                // Nothing is under way, or nobody reads it: no answer is lost.
-                () = timer.ends(head, idle) => {
-                    metrics.connections_too_slow.inc();
-                }
-                () = async { sleep(life.unwrap_or_default()).await }, if life.is_some() => {}
             }
             if is_whole {
                 metrics.connections.dec();
             }
-        });
+        };
+        match runtime {
+            Some(runtime) => connections.spawn_on(connection, runtime),
+            None => connections.spawn(connection),
+        };
     }
     drop(listener);
-    let left = graceful.count();
-    let cut = if timeout(drain, graceful.shutdown()).await.is_ok() { 0 } else { left };
+    let left = draining.begin();
+    let finished = async { while connections.join_next().await.is_some() {} };
+    let cut = if timeout(drain, finished).await.is_ok() { 0 } else { left };
     // What was accepted by the journal is finished without the connections.
     connections.shutdown().await;
     cut
@@ -149,10 +178,13 @@ struct Place {
     admission: Admission,
 }
 
+/// The routes, and the runtime on which those are answered that may take long; none where that is this one.
+type Routes = (Router, Option<Handle>);
+
 /// Answers a request, with the headers its browser needs where a page of another origin asks.
 async fn answer(
     app: &App,
-    router: Router,
+    routes: Routes,
     place: Place,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
@@ -177,7 +209,7 @@ async fn answer(
         });
     let address = app.guards.proxies.origin(place.peer, request.headers());
     let answered =
-        decide(app, router, (place, address), preflight, request, &mut observed.route).await;
+        decide(app, routes, (place, address), preflight, request, &mut observed.route).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
         Err(problem) => problem.is_missed(),
@@ -198,7 +230,7 @@ async fn answer(
 /// Answers a request: a claim and a hold straight away, everything else by its route.
 async fn decide(
     app: &App,
-    mut router: Router,
+    (mut router, slow): Routes,
     (place, address): (Place, IpAddr),
     preflight: Option<Result<(), Problem>>,
     mut request: Request<Incoming>,
@@ -239,8 +271,25 @@ async fn decide(
             return Ok(answer.map(Either::Right));
         }
     }
-    let Ok(answer) = router.call(request.map(Body::new)).await;
+    let slow = slow.filter(|_| may_take_long(request.uri().path()));
+    let answering = router.call(request.map(Body::new));
+    let Ok(answer) = match slow {
+        // Dropped with the connection, it ends as well.
+        Some(slow) => match Task::spawn_on(Some(&slow), answering).ended().await {
+            Some(answer) => answer,
+            None => unreachable!("a route panicked; the log has the place"),
+        },
+        None => answering.await,
+    };
     Ok(answer.map(Either::Right))
+}
+
+/// Says whether a route may keep a thread for long: results, imports, maps, lists. The steps of claims and holds do not;
+/// nor do the probes, which must not wait behind them.
+fn may_take_long(path: &str) -> bool {
+    let in_campaign = || path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, rest)| rest);
+    let is_step = |rest: &str| rest.starts_with("claims/") || rest.starts_with("holds/");
+    !(OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
 }
 
 /// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is

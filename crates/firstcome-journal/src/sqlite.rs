@@ -1,8 +1,9 @@
 //! The journal in a SQLite file, with nothing installed.
 //!
-//! One thread owns the connection that writes, and does what it is asked in order. An append is one
-//! row in one transaction, and is on the disk (`synchronous=FULL`, write-ahead log) before anybody
-//! hears an answer. One process per folder: see [`crate::folder`].
+//! One connection writes. An append is one row in one transaction, and is on the disk (`synchronous=FULL`, write-ahead
+//! log) before anybody hears an answer. It runs on the thread that asks for it, which waits for the disk: two changes of
+//! thread for each batch would cost more than the rest of it. Everything else is done by a thread of the journal's own,
+//! in bites, so that appends go in between. One process per folder: see [`crate::folder`].
 //!
 //! A write that finds no room fails with [`Failure::Full`] and leaves nothing half done; the next
 //! one that finds room works. Where a commit itself fails it is looked into, on the same connection,
@@ -30,15 +31,25 @@ use crate::name::Tip;
 use crate::worker::{Lost, Worker};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
-use writer::Writer;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use writer::{SharedWriter, Writer};
 
 /// A journal in a SQLite file.
 ///
-/// Clones are the same journal. When the last one is dropped, its thread does what was queued,
+/// An append blocks its caller's thread for as long as the disk takes: give it a thread of its own. Clones are the same journal. When the last one is dropped, its thread does what was queued,
 /// closes the file and lets go of the folder; [`Sqlite::close`] waits for that.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Sqlite {
-    worker: Worker<Writer>,
+    /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
+    writer: SharedWriter,
+    worker: Worker<SharedWriter>,
+}
+
+impl std::fmt::Debug for Sqlite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Sqlite")
+    }
 }
 
 impl Sqlite {
@@ -51,9 +62,10 @@ impl Sqlite {
     /// the file is not a journal or is damaged otherwise.
     pub fn open(folder: &DataFolder, options: Options) -> Result<Self, Failure> {
         let writer = Writer::open(folder, &options)?;
-        let worker = Worker::start("journal", options.queue.max(1), writer)
+        let writer = SharedWriter(Arc::new(Mutex::new(Some(writer))));
+        let worker = Worker::start("journal", options.queue.max(1), writer.clone())
             .map_err(|error| Failure::Unavailable(error.to_string()))?;
-        Ok(Self { worker })
+        Ok(Self { writer, worker })
     }
 
     /// Ends the writer's thread after what is queued, and waits until the file is closed and the
@@ -70,6 +82,10 @@ impl Sqlite {
         &self,
         job: impl FnOnce(&mut Writer) -> Result<R, Failure> + Send + 'static,
     ) -> Result<R, Failure> {
+        let job = move |shared: &mut SharedWriter| match shared.0.lock().as_mut() {
+            Some(writer) => job(writer),
+            None => Err(Failure::Unavailable(Lost::Closed.to_string())),
+        };
         match self.worker.call(job).await {
             Ok(answer) => answer,
             Err(lost @ (Lost::Busy | Lost::Closed)) => Err(Failure::Unavailable(lost.to_string())),
@@ -78,7 +94,19 @@ impl Sqlite {
     }
 
     pub(crate) async fn append(&self, append: Append) -> Result<Exchange, Failure> {
-        self.call(move |writer| writer.append(append)).await
+        let closed = || Failure::Unavailable(Lost::Closed.to_string());
+        if self.worker.is_closed() {
+            return Err(closed());
+        }
+        let mut held = self.writer.0.lock();
+        let writer = held.as_mut().ok_or_else(closed)?;
+        let was_tidy = !writer.untidy;
+        let exchange = writer.append(append);
+        drop(held);
+        if was_tidy {
+            self.worker.nudge();
+        }
+        exchange
     }
 
     pub(crate) async fn read(&self, after: u64) -> Result<Vec<Entry>, Failure> {

@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// How long nothing must have been asked before the owner may tidy up.
-const PAUSE: Duration = Duration::from_millis(200);
+pub const PAUSE: Duration = Duration::from_millis(200);
 
 /// What a worker's thread owns.
 pub trait Owned: Send + 'static {
     /// Says whether a pause would be used to tidy up.
     fn is_untidy(&self) -> bool;
-    /// Uses a pause: nothing was asked for a while.
+    /// Uses a pause: nothing was asked for a while. It may put that off, and stays untidy.
     fn tidy(&mut self);
     /// Ends, after the last job.
     fn end(self);
@@ -105,6 +105,17 @@ impl<T: Owned> Worker<T> {
         }
     }
 
+    /// Wakes the thread, if nothing else does: what it owns became untidy elsewhere.
+    pub fn nudge(&self) {
+        // With a full queue it is awake.
+        drop(self.jobs.try_send(Box::new(|_| {})));
+    }
+
+    /// Says whether it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
     /// Ends the thread after what is queued, and waits until it has ended.
     ///
     /// # Cancel safety
@@ -112,8 +123,7 @@ impl<T: Owned> Worker<T> {
     /// Cancel safe: the thread ends all the same.
     pub async fn close(&self) {
         self.closing.store(true, Ordering::Release);
-        // Wakes the thread if it waits; with a full queue it is awake.
-        drop(self.jobs.try_send(Box::new(|_| {})));
+        self.nudge();
         let mut ended = self.ended.clone();
         // Nothing is ever sent: the sender's going is the signal.
         drop(ended.wait_for(|ended| *ended).await);
@@ -135,7 +145,7 @@ fn run<T: Owned>(mut owned: T, queued: &Receiver<Job<T>>, closing: &AtomicBool) 
 }
 
 fn next<T: Owned>(owned: &mut T, queued: &Receiver<Job<T>>) -> Option<Job<T>> {
-    if owned.is_untidy() {
+    while owned.is_untidy() {
         match queued.recv_timeout(PAUSE) {
             Ok(job) => return Some(job),
             Err(RecvTimeoutError::Disconnected) => return None,

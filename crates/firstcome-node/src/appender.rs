@@ -1,13 +1,13 @@
 //! Batches commands, sends them to the journal, reads back, applies, and answers; follows the journal
 //! while nobody asks for anything.
 //!
-//! One task owns the batch under way and the queue behind it, so it alone decides which of two
-//! answers a command gets whose time is over: still queued is `unavailable`, nothing changed; in a
-//! batch that was sent is `unknown`, and the batch is sent again until it is seen. It alone applies
-//! entries, and it alone has the [`Healer`] mend a journal that lost some.
+//! One task owns the batch under way and the queue behind it. A caller whose time is over learns from its `slot` how far
+//! its command came: still queued is `unavailable`, nothing changed; in a batch that was sent is `unknown`, and the batch
+//! is sent again until it is seen. This task alone applies entries, and it alone has the [`Healer`] mend a journal that
+//! lost some.
 
-use crate::applier::{Applier, Applying, LOOK_FOR_OVERDUE};
-use crate::batch::{Batch, answer_overdue, reject_all};
+use crate::applier::{Applier, Applying};
+use crate::batch::{Batch, reject_all};
 use crate::clock::StoreClock;
 use crate::event::log;
 use crate::failure::Failure;
@@ -44,6 +44,8 @@ pub(crate) struct Appender {
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
     pub(crate) slow: SlowBatches,
+    /// Whether it has a thread of its own.
+    pub(crate) own_thread: bool,
     pub(crate) says: Says,
 }
 
@@ -97,10 +99,7 @@ impl Appender {
     async fn append(&mut self) -> Result<(), Stop> {
         // While nothing becomes durable nothing more is taken: the queue fills, and says so.
         while self.applier.awaiting_durability.len() >= MAX_AWAITING {
-            tokio::select! {
-                _ = self.applier.awaiting_durability.join_next() => {}
-                () = sleep(LOOK_FOR_OVERDUE) => answer_overdue(&self.applier.queue),
-            }
+            self.applier.awaiting_durability.join_next().await;
         }
         self.let_arrive().await;
         let batch = self.gather();
@@ -119,12 +118,16 @@ impl Appender {
         done
     }
 
-    /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for other tasks.
+    /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for others.
     ///
-    /// Every commit costs the same, however many commands share it.
+    /// Every commit costs the same, however many commands share it. Where the processor has nothing else to do a turn
+    /// takes no time.
     async fn let_arrive(&self) {
         let mut waiting = self.applier.queue.len();
         for _ in 0..MAX_TURNS {
+            if self.own_thread {
+                std::thread::yield_now();
+            }
             yield_now().await;
             let now = self.applier.queue.len();
             if now == waiting {
@@ -148,7 +151,7 @@ impl Appender {
         let now = Instant::now();
         applier.queue.take_while(|next| {
             // Nobody waits for this one any more, and it was never sent.
-            if next.reply.is_closed() {
+            if next.slot.is_over() {
                 return Ok(());
             }
             let of_another =
@@ -180,18 +183,11 @@ impl Appender {
                 body.raise(encoded.level());
             }
             applier.metrics.queue_wait.took(now - next.since);
-            pending.push(Some(next));
+            pending.push(next);
             Ok(())
         });
         applier.metrics.batch(pending.len());
-        Batch {
-            name,
-            body: body.finish().into(),
-            pending,
-            maybe_sent: false,
-            is_sent: false,
-            confirm: None,
-        }
+        Batch { name, body: body.finish().into(), pending, maybe_sent: false, confirm: None }
     }
 
     /// Sends a batch until it is seen in the journal, or is known not to be there.
@@ -204,6 +200,10 @@ impl Appender {
                 if batch.pending.is_empty() || self.applier.is_given_up(&batch) {
                     return Ok(());
                 }
+            }
+            batch.leave();
+            if batch.pending.is_empty() && !batch.maybe_sent {
+                return Ok(());
             }
             match self.send(&mut batch).await {
                 Ok((asked, entries)) => {
@@ -240,7 +240,7 @@ impl Appender {
                 // It was seen while the journal was mended.
                 return Ok(());
             }
-            self.applier.wait_until(Some(&mut batch), Instant::now() + pause).await;
+            sleep(pause).await;
             if self.applier.is_given_up(&batch) {
                 return Ok(());
             }
@@ -252,7 +252,7 @@ impl Appender {
         }
     }
 
-    /// Sends a batch once. Commands whose time is over while the journal is silent are answered.
+    /// Sends a batch once.
     async fn send(&mut self, batch: &mut Batch) -> Result<(Instant, Vec<Entry>), Broken> {
         let applier = &self.applier;
         let (applied, applied_name) = applier.replica.applied();
@@ -260,9 +260,7 @@ impl Appender {
             Append { body: Arc::clone(&batch.body), name: batch.name, applied, applied_name };
         let begun = Instant::now();
         applier.health.sent(begun);
-        batch.is_sent = true;
         let answer = applier.patiently(Some(batch), applier.journal.append(append)).await;
-        batch.is_sent = false;
         match &answer {
             Ok(_) => {
                 // It is in the journal, until that loses it.
@@ -271,7 +269,7 @@ impl Appender {
                 applier.metrics.appended(begun.elapsed());
             }
             Err(Broken::Unknown(_)) => batch.maybe_sent = true,
-            Err(_) => {}
+            Err(_) => batch.was_not_sent(),
         }
         let exchange = answer?;
         batch.confirm = Some(exchange.confirm);

@@ -1,9 +1,8 @@
-//! Applies entries in order, answers the batch under way, and waits for the journal with deadlines.
+//! Applies entries in order, answers the batch under way, and waits for the journal.
 //!
-//! The appender, the follower and the healer all do their work through it: nobody else applies entries, and every wait
-//! for the journal answers those whose time is over meanwhile.
+//! The appender, the follower and the healer all do their work through it: nobody else applies entries.
 
-use crate::batch::{Answers, Batch, answer_overdue};
+use crate::batch::{Answers, Batch};
 use crate::failure::Failure;
 use crate::health::Health;
 use crate::metrics::Metrics;
@@ -20,10 +19,10 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
-/// How often commands whose time is over are looked for while the journal does not answer.
-pub(crate) const LOOK_FOR_OVERDUE: Duration = Duration::from_millis(100);
+/// How often it is looked at, while the journal does not answer, whether this node is to stop and nobody waits any more.
+const LOOK_FOR_STOP: Duration = Duration::from_millis(100);
 
 pub(crate) struct Applier {
     /// Who writes this node's batches: drawn anew when it switches to another branch.
@@ -168,46 +167,24 @@ impl Applier {
     ///
     /// Whether it was stored shows at the next start; everybody it was for heard `unknown`.
     pub(crate) fn is_given_up(&self, batch: &Batch) -> bool {
-        self.queue.is_over() && batch.pending.iter().all(Option::is_none)
+        self.queue.is_over() && batch.is_over()
     }
 
-    /// Waits for the journal; commands whose time is over meanwhile are answered.
-    ///
-    /// Gives up when this node is to stop and nobody waits any more.
+    /// Waits for the journal. Gives up when this node is to stop and nobody waits any more.
     pub(crate) async fn patiently<T>(
         &self,
-        mut batch: Option<&mut Batch>,
+        batch: Option<&Batch>,
         call: impl Future<Output = Result<T, Broken>>,
     ) -> Result<T, Broken> {
         let mut call = pin!(call);
         loop {
             tokio::select! {
                 answer = &mut call => return answer,
-                () = sleep(LOOK_FOR_OVERDUE) => {
-                    answer_overdue(&self.queue);
-                    if let Some(batch) = &mut batch {
-                        batch.answer_overdue();
-                    }
-                    let nobody = batch.as_ref().is_none_or(|batch| self.is_given_up(batch));
-                    if nobody && self.queue.is_over() {
+                () = sleep(LOOK_FOR_STOP) => {
+                    if self.queue.is_over() && batch.is_none_or(Batch::is_over) {
                         return Err(Broken::Unknown("this node stops".into()));
                     }
                 }
-            }
-        }
-    }
-
-    /// Waits until a moment; commands whose time is over meanwhile are answered.
-    pub(crate) async fn wait_until(&self, mut batch: Option<&mut Batch>, end: Instant) {
-        loop {
-            answer_overdue(&self.queue);
-            if let Some(batch) = &mut batch {
-                batch.answer_overdue();
-            }
-            let next = (Instant::now() + LOOK_FOR_OVERDUE).min(end);
-            sleep_until(next).await;
-            if next == end {
-                return;
             }
         }
     }

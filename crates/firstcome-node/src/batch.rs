@@ -1,32 +1,32 @@
 //! The batch under way, and what its callers hear.
 
+use crate::answer::{Answer, Decided};
 use crate::failure::Failure;
 use crate::queue::Queue;
 use crate::replica::{Applied, Replica};
-use crate::request::{Answer, Decided, Pending, Request};
+use crate::request::{Pending, Request};
+use crate::slot::slot;
+use crate::wakeups::Wakeups;
 use firstcome_core::command::{Body, BodyWriter};
 use firstcome_core::{Command, Outcome};
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Confirm, Name};
 use std::sync::Arc;
-use tokio::sync::oneshot;
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep};
 
 /// The batch under way.
 pub(crate) struct Batch {
     pub(crate) name: Name,
     pub(crate) body: Arc<[u8]>,
-    pub(crate) pending: Vec<Option<Pending>>,
+    pub(crate) pending: Vec<Pending>,
     /// Whether a copy may be on its way to the journal, or in it.
     pub(crate) maybe_sent: bool,
-    /// Whether the journal is asked to take it at this moment.
-    pub(crate) is_sent: bool,
     /// What the store said about the copy it took last.
     pub(crate) confirm: Option<Confirm>,
 }
 
 impl Batch {
-    /// Gives the answers of the batch's own entry to those who still wait.
+    /// Gives the answers of the batch's own entry.
     ///
     /// None if the entry is a second copy: the first was answered when it was seen.
     pub(crate) fn answers(
@@ -39,48 +39,45 @@ impl Batch {
             return Answers::default();
         }
         let both = self.pending.drain(..).zip(outcomes);
-        Answers(
-            both.filter_map(|(pending, outcome)| {
-                let answer = Answer { outcome, position, decided: Decided::Journal };
-                Some((pending?, answer))
-            })
-            .collect(),
-        )
+        let answer = |outcome| Answer { outcome, position, decided: Decided::Journal };
+        Answers(both.map(|(pending, outcome)| (pending, answer(outcome))).collect())
     }
 
     pub(crate) fn answer_all(&mut self, failure: &Failure) {
-        for pending in self.pending.drain(..).flatten() {
-            pending.answer(Err(failure.clone()));
+        let mut wakeups = Wakeups::default();
+        for pending in self.pending.drain(..) {
+            pending.slot.answer(Err(failure.clone()), &mut wakeups);
+        }
+        wakeups.send();
+    }
+
+    /// Says whether nobody waits any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.pending.iter().all(|pending| pending.slot.is_over())
+    }
+
+    /// Notes that it is about to be sent: whoever gives up from now on hears `unknown`.
+    ///
+    /// Whoever gave up before heard that nothing changed, and nothing may: their commands leave the batch. Once a copy
+    /// may be in the journal they keep their places.
+    pub(crate) fn leave(&mut self) {
+        if self.maybe_sent {
+            return;
+        }
+        let stay: Vec<bool> = self.pending.iter().map(|pending| pending.slot.send()).collect();
+        if stay.contains(&false) {
+            let mut stays = stay.iter();
+            self.pending.retain(|_| *stays.next().unwrap_or(&false));
+            let mut stays = stay.into_iter();
+            let kept = keep(self.name, &self.body, |_| stays.next().unwrap_or(false));
+            self.body = kept.body.into();
         }
     }
 
-    /// Answers those whose time is over: `unknown` if it may have been sent, and they keep their places.
-    ///
-    /// Otherwise they hear that nothing changed, and nothing may: their commands leave the batch.
-    pub(crate) fn answer_overdue(&mut self) {
-        let now = Instant::now();
-        let is_over = |pending: &mut Pending| pending.until <= now;
-        if self.maybe_sent || self.is_sent {
-            let wrong = inject(Mistake::UnavailableForUnknown);
-            for slot in &mut self.pending {
-                if let Some(pending) = slot.take_if(is_over) {
-                    pending.answer(Err(if wrong { not_taken() } else { Failure::Unknown }));
-                }
-            }
-            return;
-        }
-        let mut stay = Vec::with_capacity(self.pending.len());
-        for slot in &mut self.pending {
-            if let Some(pending) = slot.take_if(is_over) {
-                pending.answer(Err(not_taken()));
-            }
-            stay.push(slot.is_some());
-        }
-        if stay.contains(&false) {
-            self.pending.retain(Option::is_some);
-            let mut stay = stay.into_iter();
-            let kept = keep(self.name, &self.body, |_| stay.next().unwrap_or(false));
-            self.body = kept.body.into();
+    /// Notes that the journal has not taken it, unless an earlier copy may be there.
+    pub(crate) fn was_not_sent(&self) {
+        if !self.maybe_sent {
+            self.pending.iter().for_each(|pending| pending.slot.was_not_sent());
         }
     }
 
@@ -104,11 +101,11 @@ impl Batch {
             return;
         }
         let mut pending = Vec::new();
-        for (slot, kept) in self.pending.drain(..).zip(&kept.kept) {
-            match slot {
-                slot if *kept => pending.push(slot),
-                Some(lost) => lost.answer(Err(Failure::Unknown)),
-                None => {}
+        for (waits, kept) in self.pending.drain(..).zip(&kept.kept) {
+            if *kept {
+                pending.push(waits);
+            } else {
+                waits.answer(Err(Failure::Unknown));
             }
         }
         self.pending = pending;
@@ -154,17 +151,20 @@ fn keep(name: Name, body: &[u8], mut stays: impl FnMut(&Command<'_>) -> bool) ->
 pub(crate) struct Answers(Vec<(Pending, Answer)>);
 
 impl Answers {
-    /// Sends them: what they rest on is durable.
+    /// Sends them: what they rest on is durable. Each thread that waits for some is woken once.
     pub(crate) fn send(self) {
+        let mut wakeups = Wakeups::default();
         for (pending, said) in self.0 {
-            pending.answer(Ok(said));
+            pending.slot.answer(Ok(said), &mut wakeups);
         }
+        wakeups.send();
     }
 
-    /// Sends them when what they rest on is durable, or as `unknown` when their time is over or
-    /// this node switched to another branch.
+    /// Sends them when what they rest on is durable, or as `unknown` when this node switched to another branch.
+    ///
+    /// Whoever gives up meanwhile has heard `unknown`. Ends when nobody waits any more and no confirmation can come.
     pub(crate) async fn send_when_durable(
-        mut self,
+        self,
         branch: u64,
         position: u64,
         confirm: Option<Confirm>,
@@ -184,18 +184,14 @@ impl Answers {
             // Only a later entry can confirm this one. The next one may lose its confirmation as well: without a
             // pause that would be an entry for each round trip.
             sleep(BEFORE_LATER_ENTRY).await;
-            let (reply, ticked) = oneshot::channel();
+            let (slot, ticked) = slot();
             let since = Instant::now();
-            let until = since + LATER_ENTRY;
-            drop(queue.push(Pending { request: Request::Tick, reply, since, until }));
-            drop(ticked.await);
+            drop(queue.push(Pending { request: Request::Tick, slot, since }));
+            drop(ticked.until(since + LATER_ENTRY).await);
         };
         let mut confirmed = std::pin::pin!(confirmed);
         let mut done = false;
         loop {
-            let first = self.0.iter().map(|(pending, _)| pending.until).min();
-            // A confirmation is waited for even if nobody does: readers rest on it as well.
-            let until = first.unwrap_or_else(|| Instant::now() + LATER_ENTRY);
             tokio::select! {
                 same = replica.endures(branch, position) => {
                     if same {
@@ -207,13 +203,10 @@ impl Answers {
                     return;
                 }
                 () = &mut confirmed, if !done => done = true,
-                () = sleep_until(until) => {
-                    if first.is_none() {
+                // A confirmation is waited for even if nobody does: readers rest on it as well.
+                () = sleep(LATER_ENTRY) => {
+                    if self.0.iter().all(|(pending, _)| pending.slot.is_over()) {
                         return;
-                    }
-                    let now = Instant::now();
-                    for (pending, _) in self.0.extract_if(.., |(pending, _)| pending.until <= now) {
-                        pending.answer(Err(Failure::Unknown));
                     }
                 }
             }
@@ -226,21 +219,10 @@ const BEFORE_LATER_ENTRY: std::time::Duration = std::time::Duration::from_millis
 /// How long an entry that is to confirm others is waited for.
 const LATER_ENTRY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// Answers those whose time is over before anything of theirs was sent.
-pub(crate) fn answer_overdue(queue: &Queue) {
-    for pending in queue.take_overdue(Instant::now()) {
-        pending.answer(Err(not_taken()));
-    }
-}
-
 /// Answers all that wait and were never sent.
 pub(crate) fn reject_all(queue: &Queue, why: &str) {
     queue.take_while(|pending| {
         pending.answer(Err(Failure::Unavailable(why.into())));
         Ok(())
     });
-}
-
-fn not_taken() -> Failure {
-    Failure::Unavailable("the journal did not take it in time".into())
 }

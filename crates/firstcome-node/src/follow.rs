@@ -1,6 +1,6 @@
 //! What the appender does next: take commands, or follow the journal while nobody asks for anything.
 
-use crate::applier::{Applier, LOOK_FOR_OVERDUE};
+use crate::applier::Applier;
 use firstcome_journal::shared::News;
 use firstcome_journal::{Failure as Broken, Shared};
 use std::time::Duration;
@@ -9,6 +9,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// How long the journal is asked to wait for news.
 const NEWS_WITHIN: Duration = Duration::from_millis(300);
+/// The pause after a failure of the journal.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
 
 /// What there is to do next.
 pub(crate) enum Next {
@@ -79,7 +81,7 @@ impl Follower {
 
     /// Polls again after a pause: the journal failed.
     pub(crate) fn failed(&mut self) {
-        self.next_poll_at = Instant::now() + LOOK_FOR_OVERDUE;
+        self.next_poll_at = Instant::now() + AFTER_FAILURE;
     }
 
     /// Throws the poll under way away: it is about a branch that was left.

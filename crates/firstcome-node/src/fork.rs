@@ -55,13 +55,13 @@ impl Fork {
     pub(crate) async fn switch_branch(
         &mut self,
         applier: &mut Applier,
-        mut batch: Option<&mut Batch>,
+        batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
         let point = async {
             let head = applier.journal.head().await?;
             fork_point(applier, head).await
         };
-        let fork = match applier.patiently(batch.as_deref_mut(), point).await {
+        let fork = match applier.patiently(batch.as_deref(), point).await {
             Ok(fork) => fork,
             Err(broken) => return Ok(Err(broken)),
         };
@@ -78,7 +78,7 @@ impl Fork {
             },
             u64::MAX,
         );
-        let loaded = applier.patiently(batch.as_deref_mut(), async { Ok(loaded.await) });
+        let loaded = applier.patiently(batch.as_deref(), async { Ok(loaded.await) });
         let state = match loaded.await {
             Ok(Ok((state, _))) => state,
             Err(broken) | Ok(Err(CannotStart::Journal(broken))) => return Ok(Err(broken)),
@@ -147,7 +147,7 @@ impl Fork {
         let before =
             self.abandoned.as_ref().map_or(head.epoch, |abandoned| abandoned.applied.epoch);
         if head.epoch <= before {
-            match applier.patiently(batch.as_deref_mut(), shared.raise_epoch(head)).await {
+            match applier.patiently(batch.as_deref(), shared.raise_epoch(head)).await {
                 Ok(_) => {}
                 Err(Broken::Moved { .. }) => return Ok(Ok(Step::Again)),
                 Err(broken) => return Ok(Err(broken)),
@@ -173,7 +173,7 @@ impl Fork {
             let (applied, applied_name) = applier.replica.applied();
             let body = keep_unbound(name, &entry.body).body.into();
             let append = applier.journal.append(Append { body, name, applied, applied_name });
-            match applier.patiently(batch.as_deref_mut(), append).await {
+            match applier.patiently(batch.as_deref(), append).await {
                 Ok(exchange) => {
                     applier.metrics.put_back.inc();
                     let applied = applier.apply(exchange.entries, batch.as_deref_mut())?;

@@ -23,7 +23,7 @@ use firstcome_journal::shared::{Membership, Seed};
 use firstcome_journal::{Entry, Failure as Broken, Head, Name, Shared, Tip};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, sleep_until};
 
 /// The pause before the journal is looked at again after a failure; it doubles up to [`LONGEST`].
 const FIRST: Duration = Duration::from_millis(20);
@@ -85,7 +85,7 @@ impl Healer {
                 Ok(Step::Whole | Step::Again) => pause = FIRST,
                 Err(broken) => {
                     applier.failed(&broken)?;
-                    applier.wait_until(batch.as_deref_mut(), Instant::now() + pause).await;
+                    sleep(pause).await;
                     pause = (pause * 2).min(LONGEST);
                 }
             }
@@ -100,9 +100,9 @@ impl Healer {
     async fn mend(
         &mut self,
         applier: &mut Applier,
-        mut batch: Option<&mut Batch>,
+        batch: Option<&mut Batch>,
     ) -> Result<Result<Step, Broken>, Stop> {
-        let head = applier.patiently(batch.as_deref_mut(), applier.journal.head()).await;
+        let head = applier.patiently(batch.as_deref(), applier.journal.head()).await;
         applier.signals.without_store(matches!(head, Err(Broken::Gone(_))));
         let head = match head {
             Ok(head) => head,
@@ -128,7 +128,7 @@ impl Healer {
         let ours = applier.replica.look(State::stamp);
         let common = head.position.min(ours.position);
         let found =
-            applier.patiently(batch.as_deref_mut(), entry_in_store(&applier.journal, common)).await;
+            applier.patiently(batch.as_deref(), entry_in_store(&applier.journal, common)).await;
         let found = match found {
             Ok(found) => found,
             Err(broken) => return Ok(Err(broken)),
@@ -185,7 +185,7 @@ impl Healer {
         &mut self,
         applier: &mut Applier,
         head: Head,
-        mut batch: Option<&mut Batch>,
+        batch: Option<&mut Batch>,
     ) -> Result<Step, Broken> {
         let (mut position, mut before) = (head.position, head.name);
         loop {
@@ -212,7 +212,7 @@ impl Healer {
             };
             let entries = part.into_iter().map(|(entry, _)| restamped(entry)).collect();
             let put = self.shared.put_back(position, before, entries);
-            match applier.patiently(batch.as_deref_mut(), put).await {
+            match applier.patiently(batch.as_deref(), put).await {
                 Ok(()) => {
                     applier.metrics.put_back.inc_by(count);
                 }
@@ -231,14 +231,14 @@ impl Healer {
         &mut self,
         applier: &mut Applier,
         seen: Option<Head>,
-        mut batch: Option<&mut Batch>,
+        batch: Option<&mut Batch>,
     ) -> Result<Step, Broken> {
         let stamp = applier.replica.look(State::stamp);
         let mut frozen = applier.replica.look(|state| state.freeze(true));
         while let Some(mut piece) = frozen.next_piece() {
             let Some(bytes) = piece.bytes.take() else { continue };
             let put = applier.journal.put_piece(piece.name, bytes);
-            applier.patiently(batch.as_deref_mut(), put).await?;
+            applier.patiently(batch.as_deref(), put).await?;
         }
         let manifest = frozen.finish();
         let seed = Seed {
@@ -250,7 +250,7 @@ impl Healer {
             pieces: manifest.pieces.clone(),
             manifest: manifest.encode(),
         };
-        match applier.patiently(batch, self.shared.reseed(seen, seed)).await {
+        match applier.patiently(batch.as_deref(), self.shared.reseed(seen, seed)).await {
             Ok(()) => {
                 applier.metrics.reseeds.inc();
                 let position = stamp.position;
@@ -283,7 +283,7 @@ impl Healer {
             let (applied, _) = applier.replica.applied();
             let asked = Instant::now();
             let read = applier.journal.read(applied);
-            let entries = match applier.patiently(batch.as_deref_mut(), read).await {
+            let entries = match applier.patiently(batch.as_deref(), read).await {
                 Ok(entries) => entries,
                 Err(broken) => return Ok(Err(broken)),
             };
@@ -301,7 +301,7 @@ impl Healer {
             if waited >= enough || self.may_have_lost() {
                 return Ok(Ok(Step::Whole));
             }
-            applier.wait_until(batch.as_deref_mut(), asked + LOOK_EVERY).await;
+            sleep_until(asked + LOOK_EVERY).await;
         }
     }
 }

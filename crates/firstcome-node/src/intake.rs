@@ -6,6 +6,7 @@
 mod in_line;
 
 use crate::agreement::Agreement;
+use crate::answer::{Answer, Decided};
 use crate::clock::StoreClock;
 use crate::failure::Failure;
 use crate::from_memory::{When, from_memory};
@@ -13,8 +14,9 @@ use crate::health::{Condition, Health};
 use crate::metrics::Metrics;
 use crate::queue::{NotTaken, Queue};
 use crate::replica::Replica;
-use crate::request::{Answer, Decided, Pending, Request};
+use crate::request::{Pending, Request};
 use crate::signals::Signals;
+use crate::slot::slot;
 use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
@@ -23,7 +25,7 @@ use firstcome_inject::{Mistake, inject};
 use firstcome_journal::shared::Membership;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 /// How long a reader waits for what it read to be durable.
@@ -207,15 +209,13 @@ impl Intake {
 
     /// Has the journal decide a request, whatever the node's condition.
     pub(crate) async fn enqueue(&self, request: Request) -> Result<Answer, Failure> {
-        let (reply, answer) = oneshot::channel();
+        let (slot, waiting) = slot();
         let since = Instant::now();
-        let until = since + self.limits.wait;
-        self.queue.push(Pending { request, reply, since, until }).map_err(|not| match not {
+        self.queue.push(Pending { request, slot, since }).map_err(|not| match not {
             NotTaken::Full => Failure::Busy,
             NotTaken::Closed => Failure::Unavailable("this node is shutting down".into()),
         })?;
-        // The appender answers every command it takes, at the latest when its time is over.
-        answer.await.unwrap_or(Err(Failure::Unknown))
+        waiting.until(since + self.limits.wait).await
     }
 
     /// Waits until this node's state is at or past a position.

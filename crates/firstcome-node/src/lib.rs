@@ -7,6 +7,7 @@
 //! Nothing here knows HTTP. Time, randomness and the store come from what a node is [`Given`].
 
 pub mod agreement;
+mod answer;
 mod appender;
 mod applier;
 mod batch;
@@ -34,14 +35,18 @@ mod remains;
 pub mod replica;
 mod request;
 mod retransmit;
+mod runtime_thread;
 mod says;
 mod signals;
+mod slot;
 mod slow;
 mod stuck;
 mod task;
 mod ticker;
 pub mod wait_queue;
+mod wakeups;
 
+pub use answer::{Answer, Decided};
 pub use clock::StoreClock;
 pub use event::Event;
 pub use failure::Failure;
@@ -53,6 +58,7 @@ pub use metrics::Metrics;
 pub use node::{Given, Node};
 pub use pace::Pace;
 pub use replica::{Replica, Stop, Stuck};
-pub use request::{Answer, Decided};
+pub use runtime_thread::RuntimeThread;
 pub use says::{Says, in_log};
 pub use task::{Task, stopped, stopped_within};
+pub use wakeups::Mailbox;

@@ -25,6 +25,7 @@ use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
 use std::sync::Arc;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -45,6 +46,9 @@ pub struct Given {
     pub metrics: Arc<Metrics>,
     /// Where it says what it found out.
     pub says: Says,
+    /// The runtime that appends and applies, with a thread of its own: the embedded store is written there, and whoever
+    /// writes waits for the disk. Without one it is the runtime that starts the node.
+    pub core: Option<Handle>,
 }
 
 /// A running node.
@@ -193,7 +197,9 @@ impl Node {
         };
         let says = Arc::clone(&given.says);
         let slow = SlowBatches::default();
-        let appender = Appender { applier, clock, several, next_append_at: asked, slow, says };
+        let own_thread = given.core.is_some();
+        let next_append_at = asked;
+        let appender = Appender { applier, clock, several, next_append_at, slow, own_thread, says };
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,
@@ -203,7 +209,7 @@ impl Node {
             replica,
             journal: given.journal,
             speaker: Speaker(given.says),
-            appender: Task::spawn(appender.run()),
+            appender: Task::spawn_on(given.core.as_ref(), appender.run()),
             heartbeat,
             ticker: Task::spawn(ticker),
             stopping,

@@ -4,7 +4,6 @@ use crate::request::Pending;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-use tokio::time::Instant;
 
 /// The queue between intake and appender.
 #[derive(Debug)]
@@ -20,6 +19,14 @@ struct Content {
     pending: VecDeque<Pending>,
     bytes: usize,
     closed: bool,
+}
+
+impl Content {
+    /// Drops the requests that nobody waits for any more.
+    fn drop_over(&mut self) {
+        self.pending.retain(|pending| !pending.slot.is_over());
+        self.bytes = self.pending.iter().map(|pending| pending.request.size()).sum();
+    }
 }
 
 /// Why a request was not taken.
@@ -42,7 +49,13 @@ impl Queue {
         if content.closed {
             return Err(NotTaken::Closed);
         }
-        if content.pending.len() >= self.max || content.bytes + size > self.max_bytes {
+        let is_full = |content: &Content| {
+            content.pending.len() >= self.max || content.bytes + size > self.max_bytes
+        };
+        if is_full(&content) {
+            content.drop_over();
+        }
+        if is_full(&content) {
             return Err(NotTaken::Full);
         }
         content.bytes += size;
@@ -66,21 +79,6 @@ impl Queue {
             }
             content.bytes -= size;
         }
-    }
-
-    /// Takes the requests whose time is over, wherever they stand: those that may wait longer are no reason for
-    /// others behind them to.
-    pub(crate) fn take_overdue(&self, now: Instant) -> Vec<Pending> {
-        let mut content = self.lock();
-        let is_over = |pending: &Pending| pending.until <= now;
-        if !content.pending.iter().any(is_over) {
-            return Vec::new();
-        }
-        let all = std::mem::take(&mut content.pending);
-        let (overdue, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_over);
-        content.pending = left.into();
-        content.bytes -= overdue.iter().map(|pending| pending.request.size()).sum::<usize>();
-        overdue
     }
 
     /// Waits until there is a request, or gives `false` once the queue is closed and empty.
@@ -109,10 +107,10 @@ impl Queue {
         self.arrival.notify_one();
     }
 
-    /// Says whether it is closed and empty.
+    /// Says whether it is closed, and nobody waits for what is left in it.
     pub(crate) fn is_over(&self) -> bool {
         let content = self.lock();
-        content.closed && content.pending.is_empty()
+        content.closed && content.pending.iter().all(|pending| pending.slot.is_over())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -128,46 +126,50 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::request::Request;
+    use crate::slot::{Waiting, slot};
     use firstcome_core::Command;
     use firstcome_core::command::Encoded;
-    use std::time::Duration;
-    use tokio::sync::oneshot;
+    use tokio::time::Instant;
 
-    fn claim(subject: &str) -> Pending {
+    fn claim(subject: &str) -> (Pending, Waiting) {
         let request = Request::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
-        let (reply, _) = oneshot::channel();
-        let since = Instant::now();
-        Pending { request, reply, since, until: since + Duration::from_secs(1) }
+        let (slot, waiting) = slot();
+        (Pending { request, slot, since: Instant::now() }, waiting)
     }
 
-    /// A tick waits for five seconds, whatever callers were told that a command waits.
-    #[tokio::test(start_paused = true)]
-    async fn who_waits_longer_keeps_nobody_behind_it_from_hearing_in_time() {
-        let queue = Queue::new(10, 1 << 20);
-        let (reply, _) = oneshot::channel();
-        let since = Instant::now();
-        let until = since + Duration::from_secs(5);
-        queue.push(Pending { request: Request::Tick, reply, since, until }).unwrap();
-        queue.push(claim("ann")).unwrap();
-        queue.push(claim("bob")).unwrap();
-        assert_eq!(queue.take_overdue(Instant::now()).len(), 0);
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert_eq!(queue.take_overdue(Instant::now()).len(), 2);
-        assert_eq!((queue.len(), queue.lock().bytes), (1, 0));
+    #[test]
+    fn who_gave_up_makes_room_when_it_is_full() {
+        let queue = Queue::new(2, 1 << 20);
+        let ((ann, gave_up), (bob, _bob), (cid, _cid)) = (claim("ann"), claim("bob"), claim("cid"));
+        queue.push(ann).unwrap();
+        queue.push(bob).unwrap();
+        drop(gave_up);
+        queue.push(cid).unwrap();
+        assert_eq!(queue.len(), 2);
+        let (dan, _dan) = claim("dan");
+        assert_eq!(queue.push(dan), Err(NotTaken::Full));
+        queue.take_while(|_| Ok(()));
+        assert_eq!(queue.lock().bytes, 0);
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn it_is_full_by_number_or_by_bytes_and_what_is_taken_makes_room() {
+    #[test]
+    fn it_is_full_by_number_or_by_bytes_and_what_is_taken_makes_room() {
         let by_number = Queue::new(2, 1 << 20);
-        by_number.push(claim("ann")).unwrap();
-        by_number.push(claim("bob")).unwrap();
-        assert_eq!(by_number.push(claim("cid")), Err(NotTaken::Full));
+        let (ann, _ann) = claim("ann");
+        let (bob, _bob) = claim("bob");
+        by_number.push(ann).unwrap();
+        by_number.push(bob).unwrap();
+        assert_eq!(by_number.push(claim("cid").0), Err(NotTaken::Full));
 
-        let one = claim(&"a".repeat(200)).request.size();
-        let by_bytes = Queue::new(100, 2 * one);
-        by_bytes.push(claim(&"a".repeat(200))).unwrap();
-        by_bytes.push(claim(&"b".repeat(200))).unwrap();
-        assert_eq!(by_bytes.push(claim("cid")), Err(NotTaken::Full));
+        let waits: Vec<_> = ["a", "b"].map(|name| claim(&name.repeat(200))).into();
+        let by_bytes = Queue::new(100, 2 * waits[0].0.request.size());
+        let mut waiting = Vec::new();
+        for (pending, waits) in waits {
+            by_bytes.push(pending).unwrap();
+            waiting.push(waits);
+        }
+        let (cid, _cid) = claim("cid");
+        assert_eq!(by_bytes.push(cid), Err(NotTaken::Full));
         let mut taken = 0;
         by_bytes.take_while(|pending| {
             if taken == 1 {
@@ -177,9 +179,9 @@ mod tests {
             Ok(())
         });
         assert_eq!((taken, by_bytes.len()), (1, 1));
-        by_bytes.push(claim("cid")).unwrap();
-        tokio::time::advance(Duration::from_secs(2)).await;
-        assert_eq!(by_bytes.take_overdue(Instant::now()).len(), 2);
+        let (cid, _cid) = claim("cid");
+        by_bytes.push(cid).unwrap();
+        by_bytes.take_while(|_| Ok(()));
         assert_eq!(by_bytes.lock().bytes, 0);
     }
 }

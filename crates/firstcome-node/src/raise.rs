@@ -1,9 +1,10 @@
 //! Raising the level of the space, and refusing what the space is too low for.
 
+use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::intake::Intake;
 use crate::ledger;
-use crate::request::{Answer, Request};
+use crate::request::Request;
 use firstcome_core::command::Encoded;
 use firstcome_core::{Command, LEVEL, State};
 use firstcome_inject::{Mistake, inject};

@@ -1,11 +1,12 @@
-//! A command on its way to the journal, and the answer on its way back.
+//! A command on its way to the journal.
 
+use crate::answer::Answer;
 use crate::failure::Failure;
+use crate::slot::Slot;
+use crate::wakeups::Wakeups;
+use firstcome_core::Command;
 use firstcome_core::command::{Encoded, Mark};
-use firstcome_core::names::Position;
-use firstcome_core::{Command, Outcome};
 use std::borrow::Cow;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// What waits to be appended.
@@ -61,46 +62,16 @@ impl Request {
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) request: Request,
-    pub(crate) reply: oneshot::Sender<Result<Answer, Failure>>,
+    pub(crate) slot: Slot,
     /// When it was asked.
     pub(crate) since: Instant,
-    /// When it is answered `unavailable` or `unknown` for want of anything better.
-    pub(crate) until: Instant,
 }
 
 impl Pending {
-    /// Answers it. A caller that does not wait any more has gone: what it asked for stands all the same.
+    /// Answers it alone, and wakes its caller at once.
     pub(crate) fn answer(self, answer: Result<Answer, Failure>) {
-        drop(self.reply.send(answer));
-    }
-}
-
-/// What the rules said, and as of when.
-#[derive(Clone, Debug)]
-pub struct Answer {
-    /// What they said.
-    pub outcome: Outcome,
-    /// The position the answer is as of.
-    pub position: Position,
-    /// Whether the journal decided, or this node's state repeated what it knows.
-    pub decided: Decided,
-}
-
-/// Where an answer comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decided {
-    /// The command was appended and applied.
-    Journal,
-    /// This node's state was enough.
-    Replica,
-}
-
-impl Decided {
-    /// Gives the stable string.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Journal => "journal",
-            Self::Replica => "replica",
-        }
+        let mut wakeups = Wakeups::default();
+        self.slot.answer(answer, &mut wakeups);
+        wakeups.send();
     }
 }

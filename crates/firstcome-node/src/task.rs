@@ -1,6 +1,7 @@
 //! Tasks that have an owner, and how they are told to stop.
 
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
@@ -15,6 +16,17 @@ impl<T: Send + 'static> Task<T> {
     /// Spawns it.
     pub fn spawn(work: impl Future<Output = T> + Send + 'static) -> Self {
         Self(tokio::spawn(work))
+    }
+
+    /// Spawns it on a runtime of another thread, or here if there is none.
+    pub fn spawn_on(
+        runtime: Option<&Handle>,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Self {
+        match runtime {
+            Some(runtime) => Self(runtime.spawn(work)),
+            None => Self::spawn(work),
+        }
     }
 
     /// Says whether it has ended.

@@ -164,6 +164,7 @@ impl Slots {
                 says.tell(format_args!("slot {slot} says: {text}"));
                 record.said(text);
             }),
+            core: None,
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,

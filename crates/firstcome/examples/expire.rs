@@ -13,7 +13,7 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
+use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -69,6 +69,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         },
         metrics: Arc::clone(&counts),
         says: in_log(),
+        core: None,
     };
     let node = Node::start(given, |_, _| {}).await?;
     let pace = Pace {
@@ -105,12 +106,11 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         openapi: firstcome_http::openapi(),
         draining: draining.clone(),
     });
-    tokio::spawn(server::serve(
-        Arc::clone(&app),
-        (listener, Serves::Everything),
-        draining,
-        Duration::ZERO,
-    ));
+    let serving = Arc::clone(&app);
+    tokio::spawn(async move {
+        let listener = (listener, Serves::Everything);
+        server::serve(serving, listener, &Runtimes::default(), draining, Duration::ZERO).await
+    });
     open(&app, holds).await?;
     let began = Instant::now();
     hold(&app, holds).await?;

@@ -21,12 +21,12 @@ use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
+use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::Ledger as LedgerKind;
-use firstcome_node::{Event, Given, Limits, Node, Task, log};
+use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, Task, log};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
@@ -34,6 +34,7 @@ use sha2::{Digest, Sha256};
 use signals::StopSignals;
 use std::collections::BTreeMap;
 use std::io::Write as _;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,7 +99,17 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         );
     }
 
-    let store = Store::open(&config, folder.as_ref(), SpaceId(random_bytes()?)).await?;
+    // One thread appends and applies, and waits for the disk where the store is embedded; one for each core serves
+    // connections; this runtime does everything else.
+    let core = RuntimeThread::start("core")?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let runtimes = Arc::new(Runtimes::start(cores)?);
+    let store = {
+        let (config, folder, fresh) = (config.clone(), folder.clone(), SpaceId(random_bytes()?));
+        // There, so that the store's connections live where they are used.
+        let opening = async move { Store::open(&config, folder.as_ref(), fresh).await };
+        core.handle().spawn(opening).await??
+    };
     let journal = store.journal();
     let head = journal.head().await?;
     let ledger = ledger(&config, folder.as_ref(), head.space, head.shard).await?;
@@ -110,6 +121,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         limits: limits(&config),
         metrics: Arc::clone(&counts),
         says: firstcome_node::in_log(),
+        core: Some(core.handle().clone()),
     };
     let node = Node::start(given, progress()).await?;
     node.intake.agreement.announce(alike::settings(&config, &admin_key, head.space));
@@ -141,13 +153,21 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let watching = Task::spawn(firstcome_http::watch(Arc::clone(&app), stop.clone()));
 
     let serves = if operations.is_some() { Serves::AllButOperations } else { Serves::Everything };
-    let serving = server::serve(Arc::clone(&app), (listener, serves), stop, config.drain);
-    let serving = tokio::spawn(serving);
+    let serving = {
+        let (app, runtimes, drain) = (Arc::clone(&app), Arc::clone(&runtimes), config.drain);
+        tokio::spawn(
+            async move { server::serve(app, (listener, serves), &runtimes, stop, drain).await },
+        )
+    };
     // To the end: who monitors the server sees that it drains.
     let (ending, end) = watch::channel(false);
     let monitored = operations.map(|listener| {
         let listener = (listener, Serves::Operations);
-        tokio::spawn(server::serve(Arc::clone(&app), listener, end, Duration::ZERO))
+        let app = Arc::clone(&app);
+        // Beside the others: a probe is answered while they have much to do.
+        tokio::spawn(async move {
+            server::serve(app, listener, &Runtimes::default(), end, Duration::ZERO).await
+        })
     });
     let leave = if signals.stop().await { config.leave } else { Duration::ZERO };
     app.node.intake.agreement.leave();
@@ -175,6 +195,8 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     if let Some(monitored) = monitored {
         monitored.await?;
     }
+    let runtimes = Arc::into_inner(runtimes).expect("nobody serves any more");
+    runtimes.stop().await;
     let app = Arc::into_inner(app).expect("no connection is left, and nothing else holds the app");
     app.leader.stop().await;
     log!(HandedOver, "the leader's work is finished or handed over");
@@ -183,6 +205,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         ledger.close().await;
     }
     store.close().await;
+    core.stop().await;
     log!(Stopped, "stopped cleanly");
     Ok(())
 }

@@ -10,13 +10,15 @@ use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
 use crate::name::Name;
-use crate::worker::Owned;
+use crate::worker::{Owned, PAUSE};
 use firstcome_core::command::level_of;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::SpaceId;
 use firstcome_core::{LEVEL, Timestamp};
+use parking_lot::Mutex;
 use rusqlite::Connection;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What makes a file a journal.
 pub(super) const FORM: Form = Form {
@@ -38,6 +40,8 @@ pub(super) struct Writer {
     pub(super) archive: Option<Archive>,
     pub(super) keep_for: Duration,
     pub(super) untidy: bool,
+    /// When the last append ended.
+    appended: Instant,
 }
 
 /// Where a journal stands, as far as it is kept in memory.
@@ -122,6 +126,7 @@ impl Writer {
             archive: None,
             keep_for: options.keep_for,
             untidy: true,
+            appended: Instant::now(),
         })
     }
 
@@ -156,6 +161,7 @@ impl Writer {
         if entries.len() < READ_ENTRIES {
             entries.push(entry);
         }
+        self.appended = Instant::now();
         Ok(Exchange { entries, confirm: Confirm::AtOnce })
     }
 
@@ -232,18 +238,28 @@ fn insert(connection: &Connection, sealer: &Sealer, entry: &Entry) -> Result<(),
     Ok(())
 }
 
-impl Owned for Writer {
+/// The writer as its thread and whoever appends share it; nothing once it is closed.
+#[derive(Clone)]
+pub(super) struct SharedWriter(pub(super) Arc<Mutex<Option<Writer>>>);
+
+impl Owned for SharedWriter {
     fn is_untidy(&self) -> bool {
-        self.untidy
+        self.0.lock().as_ref().is_some_and(|writer| writer.untidy)
     }
 
     fn tidy(&mut self) {
-        self.file.checkpoint();
-        self.untidy = false;
+        let mut held = self.0.lock();
+        // Appends do not come through the queue: the pause may have been none.
+        if let Some(writer) = held.as_mut().filter(|writer| writer.appended.elapsed() >= PAUSE) {
+            writer.file.checkpoint();
+            writer.untidy = false;
+        }
     }
 
     fn end(self) {
-        self.file.close();
-        drop(self.folder);
+        if let Some(Writer { file, folder, .. }) = self.0.lock().take() {
+            file.close();
+            drop(folder);
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Holds that wait for seats which somebody has.
 
 use super::Intake;
+use crate::answer::Answer;
 use crate::failure::Failure;
-use crate::request::Answer;
 use crate::wait_queue::{Waiter, Wanted};
 use firstcome_core::campaign::Campaign;
 use firstcome_core::limits::SERVICE_STEP_US;

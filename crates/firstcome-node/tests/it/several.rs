@@ -72,6 +72,7 @@ impl Seat {
                 eprintln!("{text}");
                 heard.lock().unwrap().push(text.to_owned());
             }),
+            core: None,
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, said, counts }

@@ -92,6 +92,7 @@ impl Embedded {
             limits,
             metrics: Arc::new(Metrics::default()),
             says: firstcome_node::in_log(),
+            core: None,
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, store })

@@ -131,6 +131,9 @@ mod tests {
 
     #[test]
     fn one_thing_is_not_several() {
-        assert_eq!([0, 1, 2_000].map(|number| count(number, "seat")), ["0 seats", "1 seat", "2,000 seats"]);
+        assert_eq!(
+            [0, 1, 2_000].map(|number| count(number, "seat")),
+            ["0 seats", "1 seat", "2,000 seats"]
+        );
     }
 }

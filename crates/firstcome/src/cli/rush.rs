@@ -173,7 +173,7 @@ pub(super) async fn run(args: RushArgs, json: bool) -> Result<Exit, Complaint> {
         return seats::run(args, servers, key, seed, json).await;
     }
     let client = Client::to(servers[0].clone(), key.clone(), Duration::from_secs(10));
-    let client = watched(client, args.verbose);
+    let mut client = watched(client, args.verbose);
     let campaign = ready_campaign(&args, &mut client, seed).await?;
     let places = campaign.left;
     let plan = plan(&args, servers, key, &campaign.campaign, seed);

@@ -131,7 +131,8 @@ async fn block(args: BlockArgs, blocked: bool, json: bool) -> Result<Exit, Compl
     if json {
         out::json(&raw);
     } else {
-        let note = if asked > u64::from(done.units) { ", the others had this status already" } else { "" };
+        let note =
+            if asked > u64::from(done.units) { ", the others had this status already" } else { "" };
         let units = out::count(done.units.into(), "unit");
         out::line(format!("{} {units} of {campaign}/{pool}{note}", done.outcome));
     }

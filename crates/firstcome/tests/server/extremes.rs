@@ -47,6 +47,7 @@ impl OnDisk {
             },
             metrics: Arc::new(Metrics::new(&mut Registry::default())),
             says: firstcome_node::in_log(),
+            core: None,
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }
     }

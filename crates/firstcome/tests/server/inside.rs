@@ -114,6 +114,7 @@ impl Inside {
             limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
             says: firstcome_node::in_log(),
+            core: None,
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {

@@ -7,7 +7,7 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps, Serves, server};
+use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -197,6 +197,7 @@ async fn serves_from_memory_and_writes_behind() {
         },
         metrics: Arc::clone(&counts),
         says: firstcome_node::in_log(),
+        core: None,
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {
@@ -238,7 +239,8 @@ async fn serves_from_memory_and_writes_behind() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     println!("\nlistening on http://{}\ndurability none", listener.local_addr().unwrap());
     tokio::spawn(write_behind(journal, file));
-    server::serve(Arc::new(app), (listener, Serves::Everything), stop, Duration::ZERO).await;
+    let listener = (listener, Serves::Everything);
+    server::serve(Arc::new(app), listener, &Runtimes::default(), stop, Duration::ZERO).await;
 }
 
 /// Copies entries from memory into the file, long after they were answered.

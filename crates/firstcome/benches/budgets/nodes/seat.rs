@@ -45,6 +45,7 @@ impl Seat {
             limits,
             metrics: Arc::clone(&metrics),
             says: firstcome_node::in_log(),
+            core: None,
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })

@@ -40,7 +40,7 @@ pub(super) async fn run(
     json: bool,
 ) -> Result<Exit, Complaint> {
     let client = Client::to(servers[0].clone(), key.clone(), Duration::from_secs(10));
-    let client = watched(client, args.verbose);
+    let mut client = watched(client, args.verbose);
     let (campaign, pool) = match args.create {
         Some(seats) => create(&args, &mut client, seats, seed).await?,
         None => existing(&args, &mut client).await?,

@@ -65,8 +65,11 @@ pub(super) async fn run(args: ChangeArgs, json: bool) -> Result<Exit, Complaint>
     if json {
         out::json(&raw);
     } else {
-        let before =
-            if (done.seats as usize) < seats.len() { ", the others had these values already" } else { "" };
+        let before = if (done.seats as usize) < seats.len() {
+            ", the others had these values already"
+        } else {
+            ""
+        };
         let changed = out::count(done.seats.into(), "seat");
         out::line(format!("changed {changed} of {campaign}/{pool}{before}"));
     }

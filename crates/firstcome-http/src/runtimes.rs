@@ -1,0 +1,89 @@
+//! The threads that serve connections: one runtime for each core, each with its own connections.
+//!
+//! One listener accepts, and a connection goes to the thread that has the fewest. A request is then read, answered and
+//! written on one thread; nothing of it moves to another but a route that may take long.
+
+use firstcome_node::RuntimeThread;
+use std::io;
+use std::sync::Arc;
+use tokio::runtime::Handle;
+
+/// The threads that serve connections; none of them where the accepting runtime serves them itself.
+#[derive(Debug, Default)]
+pub struct Runtimes(Vec<Lane>);
+
+/// One thread, and how many connections it has: as many as there are places beside its own.
+#[derive(Debug)]
+struct Lane {
+    thread: RuntimeThread,
+    connections: Arc<()>,
+}
+
+/// One connection's place on a thread, given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct LanePlace(
+    #[expect(dead_code, reason = "it counts as long as it is held")] Arc<()>,
+);
+
+impl Runtimes {
+    /// Starts so many threads.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no thread, or no files for its events.
+    pub fn start(threads: usize) -> io::Result<Self> {
+        let lane = |number| {
+            let thread = RuntimeThread::start(&format!("http-{number}"))?;
+            Ok(Lane { thread, connections: Arc::new(()) })
+        };
+        (0..threads).map(lane).collect::<io::Result<_>>().map(Self)
+    }
+
+    /// Gives the runtime of the thread with the fewest connections, and a place there for one more.
+    pub(crate) fn fewest(&self) -> Option<(&Handle, LanePlace)> {
+        let lane = self.0.iter().min_by_key(|lane| Arc::strong_count(&lane.connections))?;
+        Some((lane.thread.handle(), LanePlace(Arc::clone(&lane.connections))))
+    }
+
+    /// Ends the threads and waits until they have ended.
+    pub async fn stop(self) {
+        for lane in self.0 {
+            lane.thread.stop().await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_are_spread_evenly_also_after_some_went() {
+        let runtimes = Runtimes::start(3).unwrap();
+        let counts = || {
+            let of = |lane: &Lane| Arc::strong_count(&lane.connections) - 1;
+            runtimes.0.iter().map(of).collect::<Vec<_>>()
+        };
+        let mut places = Vec::new();
+        for (connections, expected) in
+            [(1, [1, 0, 0]), (2, [1, 1, 0]), (3, [1, 1, 1]), (8, [3, 3, 2])]
+        {
+            places.resize_with(connections, || runtimes.fewest().unwrap().1);
+            assert_eq!(counts(), expected, "{connections}");
+        }
+        places.resize_with(64, || runtimes.fewest().unwrap().1);
+        assert_eq!(counts(), [22, 21, 21]);
+        // Those of the first thread go: the next ones are its.
+        let mut number = 0;
+        places.retain(|_| {
+            number += 1;
+            number % 3 != 1
+        });
+        let least = *counts().iter().min().unwrap();
+        places.push(runtimes.fewest().unwrap().1);
+        assert_eq!(counts().iter().sum::<usize>(), places.len());
+        assert!(*counts().iter().min().unwrap() <= least + 1);
+        drop(places);
+        runtimes.stop().await;
+    }
+}

@@ -1,0 +1,77 @@
+//! A thread with a runtime of its own: for the work of one journal, or for a share of the connections.
+
+use crate::wakeups::Mailbox;
+use std::io;
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::{oneshot, watch};
+
+/// A thread that runs a current-thread runtime, and collects the wake-ups of its tasks in a [`Mailbox`].
+///
+/// Dropped, it ends at the next await of what it runs; [`RuntimeThread::stop`] waits for that.
+#[derive(Debug)]
+pub struct RuntimeThread {
+    handle: Handle,
+    stop: oneshot::Sender<()>,
+    ended: watch::Receiver<bool>,
+}
+
+impl RuntimeThread {
+    /// Starts a thread of this name.
+    ///
+    /// # Errors
+    ///
+    /// The operating system gives no thread, or no files for its events.
+    pub fn start(name: &str) -> io::Result<Self> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (end, ended) = watch::channel(false);
+        std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // Dropped last, after the runtime and its tasks: whoever waits for the end learns of it.
+            let _end = end;
+            let runtime = runtime;
+            runtime.block_on(async {
+                let delivers = Mailbox::open_here();
+                tokio::select! {
+                    // Nothing is ever sent, or it is: both say that it is over.
+                    _ = stopped => {}
+                    () = delivers => {}
+                }
+            });
+        })?;
+        Ok(Self { handle, stop, ended })
+    }
+
+    /// Gives the runtime, for tasks to be spawned on.
+    pub fn handle(&self) -> &Handle {
+        &self.handle
+    }
+
+    /// Ends the thread and waits until it has ended; its tasks go no further than their next await.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the thread ends all the same.
+    pub async fn stop(self) {
+        let Self { handle: _, stop, mut ended } = self;
+        drop(stop);
+        // Nothing is ever sent: the sender's going is the signal.
+        drop(ended.wait_for(|ended| *ended).await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn its_tasks_run_on_its_thread_and_are_gone_with_it() {
+        let thread = RuntimeThread::start("of-a-test").unwrap();
+        let name = async { std::thread::current().name().map(str::to_owned) };
+        let name = thread.handle().spawn(name).await.unwrap();
+        assert_eq!(name.as_deref(), Some("of-a-test"));
+        let left = thread.handle().spawn(std::future::pending::<()>());
+        thread.stop().await;
+        assert!(left.await.unwrap_err().is_cancelled());
+    }
+}
