@@ -16,6 +16,8 @@ mod snapshots;
 mod told;
 mod without_ledger;
 
+pub use settle::SettleDelay;
+
 use crate::agreement::{Agreement, LedgerMark};
 use crate::event::Event;
 use crate::ledger::Ledger;
@@ -38,6 +40,8 @@ use tokio::time::Instant;
 pub struct Pace {
     /// The pause between two transactions of the ledger while little waits.
     pub settle_interval: Duration,
+    /// How late results are written while new ones keep coming.
+    pub settle_delay: SettleDelay,
     /// How long a closed and settled campaign stays in memory; for ever, if none.
     pub keep_for: Option<Duration>,
     /// Bytes of entries behind the newest snapshot that make a new one due.
@@ -443,6 +447,7 @@ impl Work {
                 intake: Arc::clone(&self.intake),
                 ledger: ledger.clone(),
                 interval: self.pace.settle_interval,
+                delay: self.pace.settle_delay,
                 metrics: Arc::clone(&self.metrics),
                 standing: Arc::clone(&self.standing),
             };

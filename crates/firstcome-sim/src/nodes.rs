@@ -12,7 +12,7 @@ use firstcome_journal::Journal;
 use firstcome_journal::distant::Distant;
 use firstcome_lock::Locks;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -187,6 +187,7 @@ impl Slots {
         };
         let pace = Pace {
             settle_interval: Duration::from_millis(100),
+            settle_delay: SettleDelay::default(),
             keep_for: plan.keep_for,
             snapshot_bytes: 64 << 20,
             snapshot_every: plan.snapshot_every,

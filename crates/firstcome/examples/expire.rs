@@ -17,7 +17,7 @@ use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Limits, Node, in_log};
 use prometheus_client::registry::Registry;
 use std::io::{Read, Write};
@@ -74,6 +74,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
     let node = Node::start(given, |_, _| {}).await?;
     let pace = Pace {
         settle_interval: Duration::from_secs(1),
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,

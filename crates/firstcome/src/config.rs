@@ -83,6 +83,10 @@ pub struct Config {
     pub drain: Duration,
     /// The pause between two rounds of settling results.
     pub settle_interval: Duration,
+    /// The time that results wait for the ledger while new ones keep coming, at most.
+    pub settle_delay: Duration,
+    /// The number of results that wait for the ledger while new ones keep coming, at most.
+    pub settle_delay_results: u64,
     /// How long a closed and settled campaign stays in memory; `None` keeps it until it is archived by hand.
     pub keep_for: Option<Duration>,
     /// The journal length after which a snapshot is due, in MiB.

@@ -267,6 +267,12 @@ fn limits(config: &Config) -> Limits {
 fn pace(config: &Config) -> leader::Pace {
     leader::Pace {
         settle_interval: config.settle_interval,
+        settle_delay: leader::SettleDelay {
+            time: config.settle_delay,
+            // Long before claims are refused for it.
+            results: usize::try_from(config.settle_delay_results.min(config.outbox_max / 2))
+                .unwrap_or(usize::MAX),
+        },
         keep_for: config.keep_for,
         snapshot_bytes: config.snapshot_mib << 20,
         snapshot_every: config.snapshot_every,

@@ -16,8 +16,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// Rows in one transaction at most.
+/// Rows looked at in one go: claims wait while they are gathered.
 const ROWS: usize = 4_096;
+/// Rows in one transaction at most.
+const BITE: usize = 4 * ROWS;
 /// How often a ledger is looked at that nothing is written to.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// The pause after a failure.
@@ -29,8 +31,26 @@ pub(super) struct Settle {
     pub(super) intake: Arc<Intake>,
     pub(super) ledger: Ledger,
     pub(super) interval: Duration,
+    pub(super) delay: SettleDelay,
     pub(super) metrics: Arc<Metrics>,
     pub(super) standing: Arc<Mutex<Standing>>,
+}
+
+/// How late results are written while new ones keep coming: claims come first, and one large transaction costs less than
+/// many small ones.
+#[derive(Clone, Copy, Debug)]
+pub struct SettleDelay {
+    /// The time that the first of them waits, at most.
+    pub time: Duration,
+    /// The number that waits, at most.
+    pub results: usize,
+}
+
+impl Default for SettleDelay {
+    /// Two seconds, or a hundred thousand results.
+    fn default() -> Self {
+        Self { time: Duration::from_secs(2), results: 100_000 }
+    }
 }
 
 impl Drop for Settle {
@@ -90,7 +110,7 @@ impl Settle {
         let mut applied = self.intake.replica.watch();
         let mut looked = Instant::now();
         loop {
-            let rows = self.rows_after(through);
+            let rows = self.bite_after(through);
             // Looked at after the rows: what was dropped before they were gathered shows here. A node that was
             // elected while it lagged learns only now what was settled before an older ledger came back.
             if let Some(why) = self.behind(through) {
@@ -115,7 +135,7 @@ impl Settle {
                         continue;
                     }
                 }
-                stopped_within(stop, self.interval).await;
+                self.wait_while_more_come(stop).await;
                 continue;
             };
             if !self.endures(branch, stop).await {
@@ -125,7 +145,7 @@ impl Settle {
                     End::Again("the node switched to another branch of the journal".into())
                 };
             }
-            let full = rows.len() == ROWS;
+            let full = rows.len() == BITE;
             let begun = Instant::now();
             if inject(Mistake::ResultsDroppedEarly) {
                 self.mark(last, term, branch).await;
@@ -142,7 +162,24 @@ impl Settle {
             self.mark(through, term, branch).await;
             if full && !stopping {
                 stopped_within(stop, begun.elapsed() * YIELD).await;
+            } else if !stopping {
+                self.wait_while_more_come(stop).await;
             }
+        }
+    }
+
+    /// Waits for the pause between two rounds, and while new results keep coming for as long as they may be late.
+    async fn wait_while_more_come(&self, stop: &mut watch::Receiver<bool>) {
+        let begun = Instant::now();
+        let made = || self.intake.replica.look(|state| (state.last_result(), state.unsettled()));
+        let (mut before, _) = made();
+        while !stopped_within(stop, self.interval).await {
+            let (last, waiting) = made();
+            let late = begun.elapsed() >= self.delay.time || waiting >= self.delay.results;
+            if late || last == before {
+                return;
+            }
+            before = last;
         }
     }
 
@@ -262,6 +299,20 @@ impl Settle {
             "ledger_differs: the server {address} has another ledger, which is that of the space as it has run for \
              longer; nothing is written to two. Give both the same `ledger` setting and restart the wrong one"
         ))
+    }
+
+    /// Gives what one transaction takes, gathered in several looks.
+    fn bite_after(&self, number: u64) -> Vec<Row> {
+        let mut bite = self.rows_after(number);
+        while bite.len() < BITE && bite.len() % ROWS == 0 {
+            let Some(last) = bite.last().map(|row| row.number) else { break };
+            let more = self.rows_after(last);
+            if more.is_empty() {
+                break;
+            }
+            bite.extend(more);
+        }
+        bite
     }
 
     fn rows_after(&self, number: u64) -> Vec<Row> {

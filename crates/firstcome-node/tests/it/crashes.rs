@@ -8,7 +8,7 @@ use firstcome_journal::Journal;
 use firstcome_journal::memory::Memory;
 use firstcome_node::Failure;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
@@ -109,6 +109,7 @@ async fn a_leader_that_is_dropped_does_nothing_more() {
     one.opens("spring", 10).await;
     let pace = Pace {
         settle_interval: Duration::from_millis(200),
+        settle_delay: SettleDelay::default(),
         keep_for: Some(Duration::from_secs(1)),
         snapshot_bytes: 1,
         snapshot_every: Duration::from_secs(1),
@@ -138,6 +139,7 @@ async fn another_leads_after_a_leader_was_dropped() {
     let (one, two) = (Seat::at(&store).await, Seat::at(&store).await);
     let pace = Pace {
         settle_interval: Duration::from_millis(200),
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,

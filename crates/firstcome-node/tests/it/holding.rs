@@ -5,7 +5,7 @@ use firstcome_core::command::{Late, Order, Pick, Steer, Step};
 use firstcome_core::hall::{Chunk, SeatSettings};
 use firstcome_core::settings::{HoldSettings, PoolSettings};
 use firstcome_core::{Command, Outcome, Settings, State};
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Answer, Decided, Metrics};
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +94,7 @@ async fn a_closed_campaign_stays_in_memory_until_its_last_hold_is_over() {
     let one = Seat::at(&store).await;
     let pace = Pace {
         settle_interval: Duration::from_millis(200),
+        settle_delay: SettleDelay::default(),
         keep_for: Some(Duration::from_secs(60)),
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,

@@ -7,7 +7,7 @@ use firstcome_core::SpaceId;
 #[cfg(feature = "redis")]
 use firstcome_core::command::{Command, Order, Steer};
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
 use firstcome_node::ledger::{Ledger, LedgerFailure};
 use std::pin::Pin;
@@ -49,6 +49,7 @@ impl Way for Panics {
 fn leads(seat: &Seat, ledger: Ledger, election: Election, metrics: &Arc<Metrics>) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,
@@ -101,6 +102,7 @@ mod elected {
         let metrics = Arc::new(Metrics::default());
         let pace = Pace {
             settle_interval: SECOND / 5,
+            settle_delay: SettleDelay::default(),
             keep_for: Some(SECOND),
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,

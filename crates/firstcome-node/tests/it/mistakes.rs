@@ -13,7 +13,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
 use firstcome_node::Failure;
 use firstcome_node::Metrics;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Way, Work};
 use firstcome_node::ledger::{Batch, Ledger, LedgerFailure, Memory as Tables, Row};
 use firstcome_node::{Answer, Decided};
@@ -303,6 +303,7 @@ async fn a_settle_mark_of_another_history_is_appended() {
 pub(crate) fn leader(seat: &Seat, ledger: Ledger) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,

@@ -12,7 +12,7 @@ use firstcome_core::{Command, Outcome, Settings, SpaceId, State};
 use firstcome_inject::{Mistake, set};
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Journal, Name};
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::{Ledger, Memory as Tables};
 use firstcome_node::{Condition, Failure, Metrics, Stuck};
 use std::sync::Arc;
@@ -46,6 +46,7 @@ async fn claims(seat: &Seat, campaign: &str, subject: &str) -> Result<Outcome, F
 fn leads(seat: &Seat, tables: &Tables) -> Leader {
     let pace = Pace {
         settle_interval: SECOND / 5,
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: SECOND,

@@ -108,6 +108,12 @@ pub(super) struct ServeArgs {
     /// Milliseconds between two writes of results to the ledger [default: 200].
     #[arg(long, value_name = "MS", help_heading = "Ledger and journal")]
     settle_interval_ms: Option<String>,
+    /// Milliseconds that results wait for the ledger while new ones keep coming [default: 2000].
+    #[arg(long, value_name = "MS", help_heading = "Ledger and journal")]
+    settle_delay_ms: Option<String>,
+    /// Results that end this wait early [default: 100000].
+    #[arg(long, value_name = "COUNT", help_heading = "Ledger and journal")]
+    settle_delay_results: Option<String>,
     /// Time for which a closed campaign with all results in the ledger stays in memory, or `never` [default: 30d].
     #[arg(long, value_name = "TIME", help_heading = "Ledger and journal")]
     keep_for: Option<String>,
@@ -186,6 +192,8 @@ impl ServeArgs {
             ("leave_ms", &self.leave_ms),
             ("drain_ms", &self.drain_ms),
             ("settle_interval_ms", &self.settle_interval_ms),
+            ("settle_delay_ms", &self.settle_delay_ms),
+            ("settle_delay_results", &self.settle_delay_results),
             ("keep_for", &self.keep_for),
             ("snapshot_mib", &self.snapshot_mib),
             ("snapshot_every", &self.snapshot_every),

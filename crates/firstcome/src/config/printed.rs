@@ -91,6 +91,8 @@ fn shown(config: &Config, key: &str) -> Option<String> {
         "leave_ms" => config.leave.as_millis().to_string(),
         "drain_ms" => config.drain.as_millis().to_string(),
         "settle_interval_ms" => config.settle_interval.as_millis().to_string(),
+        "settle_delay_ms" => config.settle_delay.as_millis().to_string(),
+        "settle_delay_results" => config.settle_delay_results.to_string(),
         "keep_for" => quoted(&config.keep_for.map_or("never".to_owned(), text_from_duration)),
         "snapshot_mib" => config.snapshot_mib.to_string(),
         "snapshot_every" => quoted(&text_from_duration(config.snapshot_every)),

@@ -45,7 +45,7 @@ impl Setting {
 const LONGEST_WITH_POSTGRES: usize = 53;
 
 /// All settings, in the order they are documented and printed.
-pub const SETTINGS: [Setting; 42] = [
+pub const SETTINGS: [Setting; 44] = [
     Setting::new(
         "data",
         "./firstcome-data",
@@ -134,6 +134,16 @@ pub const SETTINGS: [Setting; 42] = [
         "settle_interval_ms",
         "200",
         "milliseconds between two rounds of settling, 1 to 60000",
+    ),
+    Setting::new(
+        "settle_delay_ms",
+        "2000",
+        "milliseconds that results wait for the ledger while new ones keep coming, 0 to 60000",
+    ),
+    Setting::new(
+        "settle_delay_results",
+        "100000",
+        "results that wait for the ledger while new ones keep coming, 1 to 10000000",
     ),
     Setting::new(
         "keep_for",
@@ -253,6 +263,12 @@ pub(super) fn config_from(layers: &mut Layers<'_>) -> Result<Config, ConfigError
         leave: layers.take("leave_ms", || ms(5_000), |text| wait(text, 0, 600_000))?,
         drain: layers.take("drain_ms", || ms(10_000), |text| wait(text, 0, 600_000))?,
         settle_interval: layers.take("settle_interval_ms", || ms(200), |t| wait(t, 1, 60_000))?,
+        settle_delay: layers.take("settle_delay_ms", || ms(2_000), |t| wait(t, 0, 60_000))?,
+        settle_delay_results: layers.take(
+            "settle_delay_results",
+            || 100_000,
+            |t| whole(t, 1, 10_000_000),
+        )?,
         keep_for: layers.take("keep_for", || Some(ms(30 * 86_400_000)), keep_for)?,
         snapshot_mib: layers.take("snapshot_mib", || 64, |text| whole(text, 1, 65_536))?,
         snapshot_every: layers.take("snapshot_every", || ms(300_000), snapshot_every)?,

@@ -119,6 +119,7 @@ impl Inside {
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {
             settle_interval: Duration::from_millis(200),
+            settle_delay: leader::SettleDelay::default(),
             keep_for,
             snapshot_bytes: u64::MAX,
             snapshot_every: Duration::MAX,

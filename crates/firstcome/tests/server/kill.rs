@@ -13,7 +13,7 @@ use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
 use firstcome_journal::{Append, Clock, Journal, Name};
 use firstcome_node::intake::QUEUE_BYTES;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Limits, Node};
 use prometheus_client::registry::Registry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,6 +202,7 @@ async fn serves_from_memory_and_writes_behind() {
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {
         settle_interval: wait,
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: u64::MAX,
         snapshot_every: Duration::MAX,

@@ -5,7 +5,7 @@ use super::seat;
 use super::store::Store;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use futures_util::future::join_all;
 use std::time::Duration;
 
@@ -44,6 +44,7 @@ async fn claims(store: &Store) -> Result<(f64, f64)> {
     let full = store.work()?.memory;
     let pace = Pace {
         settle_interval: Duration::from_secs(1),
+        settle_delay: SettleDelay::default(),
         keep_for: None,
         snapshot_bytes: 1,
         snapshot_every: Duration::from_secs(1),

@@ -6,7 +6,7 @@ use crate::http::Server;
 use crate::table::{Budget, Table, median};
 use anyhow::{Context, Result, ensure};
 use firstcome_lock::Locks;
-use firstcome_node::leader::{Election, Leader, Pace};
+use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::sleep;
@@ -74,6 +74,7 @@ impl Candidate {
         let watch = candidate.watch().await?;
         let pace = Pace {
             settle_interval: Duration::from_secs(1),
+            settle_delay: SettleDelay::default(),
             keep_for: None,
             snapshot_bytes: 64 << 20,
             snapshot_every: Duration::from_secs(300),
