@@ -16,7 +16,7 @@ use firstcome_node::ledger::Ledger;
 use firstcome_node::{Condition, Decided, Failure, Node};
 use http_body_util::Full;
 use std::sync::Arc;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// Everything a handler needs.
 pub struct App {
@@ -38,8 +38,8 @@ pub struct App {
     pub options: Options,
     /// The description of the routes.
     pub openapi: Description,
-    /// Whether the server is shutting down.
-    pub draining: watch::Receiver<bool>,
+    /// Cancelled once the server is shutting down.
+    pub draining: CancellationToken,
 }
 
 impl App {

@@ -15,15 +15,19 @@ use firstcome_core::hall::Standings;
 use firstcome_core::names::Position;
 use firstcome_core::{Refusal, State};
 use firstcome_node::{Intake, Replica, Task};
+use futures_util::FutureExt;
 use gzip::Deflated;
 use layout::Layout;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use streams::Streams;
 use tokio::sync::{OnceCell, broadcast, watch};
+use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// The shortest time between two reads: changes in between come together.
 const BATCH: Duration = Duration::from_millis(25);
@@ -55,6 +59,8 @@ struct Shared {
     seen: watch::Sender<Arc<Seen>>,
     events: broadcast::Sender<Event>,
     past: Mutex<Past>,
+    /// Cancelled where the task panicked: streams end, and their pages come back to a new one.
+    broken: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -246,8 +252,10 @@ impl SeatMaps {
             seen: watch::Sender::new(Arc::new(seen)),
             events: broadcast::Sender::new(BEHIND),
             past: Mutex::new(Past { reads, asked: Instant::now(), over: false }),
+            broken: CancellationToken::new(),
         });
-        let task = Task::spawn(read_on(Arc::clone(&shared), Arc::clone(intake)));
+        let reading = read_on(Arc::clone(&shared), Arc::clone(intake));
+        let task = Task::spawn(guarded(Arc::clone(&shared), reading));
         let watched = Arc::new(Watched { shared, task });
         all.insert(campaign.to_owned(), Arc::clone(&watched));
         Ok(watched)
@@ -294,6 +302,26 @@ impl Shared {
     }
 }
 
+/// Works where nobody else waits for it; gives nothing where the process is ending.
+///
+/// A panic goes on in who asked, so that nothing half done is kept for others.
+async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    match spawn_blocking(work).await.map_err(JoinError::try_into_panic) {
+        Ok(done) => Some(done),
+        Err(Ok(panic)) => resume_unwind(panic),
+        Err(Err(_)) => None,
+    }
+}
+
+/// Reads, and ends the streams where that panics: the next request begins anew, so the server stays ready.
+async fn guarded(shared: Arc<Shared>, reading: impl Future<Output = ()>) {
+    // What it may have left half done is used by nobody afterwards.
+    if AssertUnwindSafe(reading).catch_unwind().await.is_err() {
+        shared.past().over = true;
+        shared.broken.cancel();
+    }
+}
+
 /// Reads the pools after each batch of entries, until nobody is interested or the campaign is gone.
 async fn read_on(shared: Arc<Shared>, intake: Arc<Intake>) {
     let replica: Arc<Replica> = Arc::clone(&intake.replica);
@@ -337,5 +365,19 @@ async fn read_on(shared: Arc<Shared>, intake: Arc<Intake>) {
                 return;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::on_thread;
+
+    /// A map that was packed by half would be given to everybody.
+    #[tokio::test]
+    async fn a_panic_on_a_thread_is_one_of_who_asked() {
+        assert_eq!(on_thread(|| 7).await, Some(7));
+        let has_a_bug = true;
+        let asking = tokio::spawn(on_thread(move || assert!(!has_a_bug, "a bug")));
+        assert!(asking.await.is_err_and(|why| why.is_panic()));
     }
 }

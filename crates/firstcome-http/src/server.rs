@@ -7,6 +7,7 @@ use crate::drain::Drain;
 use crate::guard::cors::Allowed;
 use crate::idle::{Answer, IdleTimer, Timed};
 use crate::latency::Route;
+use crate::metrics::Metrics;
 use crate::observed::Observed;
 use crate::problem::{Problem, ToCount};
 use crate::routes::router;
@@ -19,7 +20,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use firstcome_api::problem::MEDIA_TYPE;
-use firstcome_node::{Task, log, stopped};
+use firstcome_node::{Task, log};
 use http_body_util::{Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -34,9 +35,9 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// Bytes of a request's head, and so of its longest line, that are read at most.
@@ -60,7 +61,7 @@ pub async fn serve(
     app: Arc<App>,
     (listener, serves): (TcpListener, Serves),
     runtimes: &Runtimes,
-    mut stop: watch::Receiver<bool>,
+    stop: CancellationToken,
     drain: Duration,
 ) -> usize {
     let slots = serves.slots(app.options.connections);
@@ -71,9 +72,9 @@ pub async fn serve(
     loop {
         let (stream, peer) = tokio::select! {
             accepted = accepting.next(&listener) => accepted,
-            // Only its memory is to be given back.
+            // Only its memory is to be given back. A panic in it is logged, and ended that connection only.
             Some(_) = connections.join_next() => continue,
-            () = stopped(&mut stop) => break,
+            () = stop.cancelled() => break,
         };
         let address = (!app.guards.proxies.trusts(peer)).then_some(peer);
         let slot = slots.admit(address);
@@ -114,16 +115,14 @@ pub async fn serve(
         let is_whole = admission == Admission::Everything;
         let mut builder = connection();
         builder.keep_alive(is_whole);
-        if is_whole {
-            app.metrics.connections.inc();
-        }
+        let open = is_whole.then(|| Open::new(&app.metrics));
         let mut drained = draining.connection();
         let metrics = Arc::clone(&app.metrics);
         let (head, idle) = (app.options.header_time, app.options.idle_time);
         let life = (!is_whole).then_some(KEPT_LIFE);
         let (runtime, lane) = lane.unzip();
         let connection = async move {
-            let _places = (slot, lane);
+            let _places = (slot, lane, open);
             if let Ok(stream) = TcpStream::from_std(stream) {
                 let stream = Timed { stream, timer: Arc::clone(&timer) };
                 let connection = builder.serve_connection(TokioIo::new(stream), service);
@@ -152,9 +151,6 @@ pub async fn serve(
                     () = async { sleep(life.unwrap_or_default()).await }, if life.is_some() => {}
                 }
             }
-            if is_whole {
-                metrics.connections.dec();
-            }
         };
         match runtime {
             Some(runtime) => connections.spawn_on(connection, runtime),
@@ -168,6 +164,22 @@ pub async fn serve(
     // What was accepted by the journal is finished without the connections.
     connections.shutdown().await;
     cut
+}
+
+/// A connection in the count of those that are open, however it ends: by itself, cut at the end of the drain, or by a panic.
+struct Open(Arc<Metrics>);
+
+impl Open {
+    fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.connections.inc();
+        Self(Arc::clone(metrics))
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connections.dec();
+    }
 }
 
 /// Where a request came in, and from where.

@@ -218,7 +218,11 @@ impl App {
         if let Some(stuck) = self.node.replica.stuck() {
             reasons.push(format!("stuck at entry {}", stuck.broke.position));
         }
-        if *self.draining.borrow() || self.node.intake.agreement.is_leaving() {
+        reasons.extend(self.node.panics.names().into_iter().map(|name| match in_full {
+            true => format!("the task {name:?} panicked: restart this server"),
+            false => "task_panicked".to_owned(),
+        }));
+        if self.draining.is_cancelled() || self.node.intake.agreement.is_leaving() {
             reasons.push("shutting down".to_owned());
         }
         reasons

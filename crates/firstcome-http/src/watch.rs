@@ -5,11 +5,12 @@ mod seen;
 
 use crate::app::App;
 use firstcome_node::agreement::Difference;
-use firstcome_node::{Condition, log, stopped_within};
+use firstcome_node::{Condition, log};
 use seen::{Counted, Debounced};
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch::Receiver;
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
 
 /// How often it looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -21,9 +22,9 @@ const GOOD_FOR: Duration = Duration::from_secs(2);
 /// # Cancel safety
 ///
 /// Dropped, it says no more.
-pub async fn watch(app: Arc<App>, mut stop: Receiver<bool>) {
+pub async fn watch(app: Arc<App>, stop: CancellationToken) {
     let mut watch = Watch::new();
-    while !stopped_within(&mut stop, LOOK_EVERY).await {
+    while stop.run_until_cancelled(sleep(LOOK_EVERY)).await.is_some() {
         watch.leader(&app);
         watch.store(&app);
         watch.ledger(&app);

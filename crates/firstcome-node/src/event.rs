@@ -28,6 +28,7 @@ pub enum Event {
     HandedOver,
     Stopped,
     Panicked,
+    TaskPanicked,
     LogLinesLost,
     LeaderElected,
     LeadershipEnded,
@@ -74,7 +75,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 57] = [
+    pub const ALL: [Self; 58] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -90,6 +91,7 @@ impl Event {
         Self::HandedOver,
         Self::Stopped,
         Self::Panicked,
+        Self::TaskPanicked,
         Self::LogLinesLost,
         Self::LeaderElected,
         Self::LeadershipEnded,
@@ -151,6 +153,7 @@ impl Event {
             Self::HandedOver => ("handed_over", Level::INFO),
             Self::Stopped => ("stopped", Level::INFO),
             Self::Panicked => ("panicked", Level::ERROR),
+            Self::TaskPanicked => ("task_panicked", Level::ERROR),
             Self::LogLinesLost => ("log_lines_lost", Level::WARN),
             Self::LeaderElected => ("leader_elected", Level::INFO),
             Self::LeadershipEnded => ("leadership_ended", Level::INFO),

@@ -188,21 +188,21 @@ impl Leader {
             leads.clone(),
             node.speaker.clone(),
         );
-        let watching = Task::spawn(watching);
+        let panics = &node.panics;
+        let watching = panics.spawn("leaderless", watching);
         #[cfg(feature = "redis")]
         let told = match &*election {
             Election::Alone => None,
-            Election::Among { candidate, .. } => Some(Task::spawn(told::tell(
-                candidate.events(),
-                Arc::clone(metrics),
-                node.speaker.clone(),
-            ))),
+            Election::Among { candidate, .. } => Some(panics.spawn(
+                "lock events",
+                told::tell(candidate.events(), Arc::clone(metrics), node.speaker.clone()),
+            )),
         };
         let agreement = Arc::clone(&node.intake.agreement);
-        let looking = Task::spawn(look_at_ledger(work.ledger.clone(), agreement));
+        let looking = panics.spawn("ledger id", look_at_ledger(work.ledger.clone(), agreement));
         let seat =
             sit(Arc::clone(&election), Arc::clone(&work), leading, stop, node.id.to_string());
-        let seat = Task::spawn(seat);
+        let seat = panics.spawn("leader", seat);
         Self {
             seat,
             stopping,

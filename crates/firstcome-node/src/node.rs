@@ -3,6 +3,7 @@
 use crate::agreement::Agreement;
 use crate::appender::{Appender, Several};
 use crate::applier::Applier;
+use crate::batch::reject_all;
 use crate::clock::StoreClock;
 use crate::divergence::DivergenceCheck;
 use crate::follow::Follower;
@@ -20,7 +21,7 @@ use crate::retransmit::RetransmitBuffer;
 use crate::says::{Says, Speaker};
 use crate::signals::Signals;
 use crate::slow::SlowBatches;
-use crate::task::Task;
+use crate::task::{Panics, Task};
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
@@ -29,6 +30,9 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+
+/// The name of the task that appends, follows and applies. Without it a node decides nothing.
+pub const APPENDER: &str = "appender";
 
 /// What a node is given: it takes time, randomness and the store from here, never from the air.
 pub struct Given {
@@ -70,6 +74,8 @@ pub struct Node {
     pub replica: Arc<Replica>,
     /// The journal it follows.
     pub journal: Journal,
+    /// The tasks of this server that panicked: those of the node, of its leader, and of who serves it.
+    pub panics: Panics,
     pub(crate) speaker: Speaker,
     appender: Task<Result<(), Stop>>,
     heartbeat: Option<Task<()>>,
@@ -153,6 +159,7 @@ impl Node {
             agreement: Arc::clone(&agreement),
             membership: membership.clone(),
         });
+        let panics = Panics::new(Arc::clone(&given.says));
         let (stopping, stop) = watch::channel(false);
         let heartbeat = shared.clone().map(|shared| {
             let heartbeat = Heartbeat {
@@ -170,7 +177,7 @@ impl Node {
             let (journal, replica) = (given.journal.clone(), Arc::clone(&replica));
             let says = Arc::clone(&given.says);
             let check = DivergenceCheck { journal, replica, says, last: None };
-            Task::spawn(heartbeat.run(check, stop.clone()))
+            panics.spawn("heartbeat", heartbeat.run(check, stop.clone()))
         });
         let several = shared.zip(incarnations).map(|(shared, incarnations)| Several {
             follower: Follower::new(shared.clone(), asked),
@@ -200,6 +207,10 @@ impl Node {
         let own_thread = given.core.is_some();
         let next_append_at = asked;
         let appender = Appender { applier, clock, several, next_append_at, slow, own_thread, says };
+        let abandoned = Arc::clone(&intake);
+        let abandon = move || abandon(&abandoned);
+        let core = given.core.as_ref();
+        let appender = panics.spawn_on(core, APPENDER, appender.run(), abandon);
         let ticker = ticker::run(Arc::clone(&intake), given.random, stop);
         Ok(Self {
             id,
@@ -209,9 +220,10 @@ impl Node {
             replica,
             journal: given.journal,
             speaker: Speaker(given.says),
-            appender: Task::spawn_on(given.core.as_ref(), appender.run()),
+            appender,
             heartbeat,
-            ticker: Task::spawn(ticker),
+            ticker: panics.spawn("ticker", ticker),
+            panics,
             stopping,
         })
     }
@@ -254,4 +266,14 @@ impl Node {
     pub fn waiting(&self) -> usize {
         self.intake.queue.len()
     }
+}
+
+/// Has commands refused at once where the appender panicked: nobody would answer them.
+///
+/// Those in the batch it had taken get `unknown`, since that may have been sent.
+fn abandon(intake: &Intake) {
+    let why = "the task that appends panicked, which is a bug: restart this server";
+    intake.health.stopped(why.to_owned());
+    intake.queue.close();
+    reject_all(&intake.queue, why);
 }

@@ -27,8 +27,8 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 const KEY: &str = "the-key-of-this-example";
 const SECOND: i64 = 1_000_000;
@@ -82,7 +82,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
     let leader = Leader::start(&node, None, pace, Election::Alone, &counts);
     let mut keys = Keys::default();
     keys.add_text(KEY, Key { name: "admin".into(), role: Role::Admin, campaigns: None });
-    let (_stop, draining) = watch::channel(false);
+    let draining = CancellationToken::new();
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let app = Arc::new(App {

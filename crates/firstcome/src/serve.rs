@@ -4,6 +4,7 @@ mod alike;
 mod announce;
 mod files;
 mod listen;
+mod serving;
 mod signals;
 mod store;
 
@@ -21,15 +22,16 @@ use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
+use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
 use firstcome_node::ledger::choice::Ledger as LedgerKind;
-use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, Task, log};
+use firstcome_node::{Event, Given, Limits, Node, RuntimeThread, log};
 use listen::listen;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
+use serving::{Serving, none_panicked};
 use sha2::{Digest, Sha256};
 use signals::StopSignals;
 use std::collections::BTreeMap;
@@ -40,7 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 /// The file a generated admin key is kept in.
 pub const ADMIN_KEY_FILE: &str = "admin-key";
@@ -103,7 +105,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     // connections; this runtime does everything else.
     let core = RuntimeThread::start("core")?;
     let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let runtimes = Arc::new(Runtimes::start(cores)?);
+    let runtimes = Runtimes::start(cores)?;
     let store = {
         let (config, folder, fresh) = (config.clone(), folder.clone(), SpaceId(random_bytes()?));
         // There, so that the store's connections live where they are used.
@@ -128,7 +130,6 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let election = store.election(&config, node.id).await?;
     let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
 
-    let (stopping, stop) = watch::channel(false);
     let app = Arc::new(App {
         seat_maps: SeatMaps::default(),
         node,
@@ -139,7 +140,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         metrics,
         options: options(&config, connections, store.promise()),
         openapi: firstcome_http::openapi(),
-        draining: stop.clone(),
+        draining: CancellationToken::new(),
     });
     // Before the address is announced: a caller that knows it may stop this server.
     let mut signals = StopSignals::listen()?;
@@ -150,26 +151,13 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     announce(&config, folder.as_ref(), (address, of_operations), &store.promise(), json);
     let (node, position) = (app.node.id, app.node.replica.look(State::position));
     log!(Serving, %address, %node, position, durability = store.promise(), "serving");
-    let watching = Task::spawn(firstcome_http::watch(Arc::clone(&app), stop.clone()));
-
-    let serves = if operations.is_some() { Serves::AllButOperations } else { Serves::Everything };
-    let serving = {
-        let (app, runtimes, drain) = (Arc::clone(&app), Arc::clone(&runtimes), config.drain);
-        tokio::spawn(
-            async move { server::serve(app, (listener, serves), &runtimes, stop, drain).await },
-        )
+    let serving = Serving::start(Arc::clone(&app), (listener, operations), runtimes, &config);
+    let asked = tokio::select! {
+        by_manager = signals.stop() => by_manager,
+        // Nobody can be answered, or no command decided: whoever supervises this server starts it again.
+        () = serving.broke() => false,
     };
-    // To the end: who monitors the server sees that it drains.
-    let (ending, end) = watch::channel(false);
-    let monitored = operations.map(|listener| {
-        let listener = (listener, Serves::Operations);
-        let app = Arc::clone(&app);
-        // Beside the others: a probe is answered while they have much to do.
-        tokio::spawn(async move {
-            server::serve(app, listener, &Runtimes::default(), end, Duration::ZERO).await
-        })
-    });
-    let leave = if signals.stop().await { config.leave } else { Duration::ZERO };
+    let leave = if asked { config.leave } else { Duration::ZERO };
     app.node.intake.agreement.leave();
     if !leave.is_zero() {
         let leave_ms = leave.as_millis() as u64;
@@ -181,23 +169,17 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         tokio::select! {
             () = tokio::time::sleep(leave) => {}
             _ = signals.stop() => {}
+            () = serving.broke() => {}
         }
     }
+    drop(app);
     let drain_ms = config.drain.as_millis() as u64;
     log!(Draining, drain_ms, "draining: no new connections, open requests finish");
-    stopping.send_replace(true);
-    let cut = serving.await?;
+    let (app, cut) = serving.drain().await?;
     if cut > 0 {
         log!(DrainCut, cut, "{cut} connections did not finish in time and were cut");
     }
-    watching.ended().await;
-    ending.send_replace(true);
-    if let Some(monitored) = monitored {
-        monitored.await?;
-    }
-    let runtimes = Arc::into_inner(runtimes).expect("nobody serves any more");
-    runtimes.stop().await;
-    let app = Arc::into_inner(app).expect("no connection is left, and nothing else holds the app");
+    let panics = app.node.panics.clone();
     app.leader.stop().await;
     log!(HandedOver, "the leader's work is finished or handed over");
     app.node.stop().await?;
@@ -206,6 +188,7 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     }
     store.close().await;
     core.stop().await;
+    none_panicked(&panics)?;
     log!(Stopped, "stopped cleanly");
     Ok(())
 }

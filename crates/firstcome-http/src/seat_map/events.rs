@@ -12,15 +12,15 @@ use axum::http::{HeaderMap, HeaderValue, Response, header};
 use firstcome_api::key::Role;
 use firstcome_core::Timestamp;
 use firstcome_core::names::Position;
-use firstcome_node::{Decided, stopped};
+use firstcome_node::Decided;
 use futures_util::stream;
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 
 /// The media type.
 const MEDIA_TYPE: &str = "text/event-stream";
@@ -135,14 +135,14 @@ struct Subscriber {
     watched: Arc<Watched>,
     missed: VecDeque<Event>,
     events: broadcast::Receiver<Event>,
-    draining: watch::Receiver<bool>,
+    draining: CancellationToken,
 }
 
 impl Subscriber {
     fn join(
         watched: Arc<Watched>,
         after: Option<Position>,
-        draining: watch::Receiver<bool>,
+        draining: CancellationToken,
         (end, slot): (End, StreamSlot),
     ) -> Self {
         let past = watched.shared.past();
@@ -164,7 +164,7 @@ impl Subscriber {
             return None;
         }
         if Instant::now() >= self.end.at {
-            return Some(self.last_words());
+            return Some(self.last_words(self.end.words));
         }
         if let Some(event) = self.missed.pop_front() {
             return Some(event.text);
@@ -178,13 +178,56 @@ impl Subscriber {
                 Ok(Err(RecvError::Closed)) => None,
                 Err(_) => Some(Bytes::from_static(b":\n\n")),
             },
-            () = sleep_until(self.end.at) => Some(self.last_words()),
-            () = stopped(&mut self.draining) => None,
+            () = sleep_until(self.end.at) => Some(self.last_words(self.end.words)),
+            () = self.draining.cancelled() => None,
+            () = self.watched.shared.broken.cancelled() => Some(self.last_words(RETRY)),
         }
     }
 
-    fn last_words(&mut self) -> Bytes {
+    fn last_words(&mut self, words: &'static [u8]) -> Bytes {
         self.over = true;
-        Bytes::from_static(self.end.words)
+        Bytes::from_static(words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Past, Seen, Shared, guarded, streams::Streams};
+    use super::*;
+    use firstcome_node::Task;
+    use std::sync::Mutex;
+
+    fn shared() -> Arc<Shared> {
+        let position = "1.1".parse().expect("a position");
+        let seen = Seen { position, branch: 0, pools: Vec::new() };
+        Arc::new(Shared {
+            campaign: "spring".to_owned(),
+            seen: tokio::sync::watch::Sender::new(Arc::new(seen)),
+            events: broadcast::Sender::new(2),
+            past: Mutex::new(Past { reads: VecDeque::new(), asked: Instant::now(), over: false }),
+            broken: CancellationToken::new(),
+        })
+    }
+
+    /// It would hear nothing more, and its page would show yesterday's seats.
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_whose_reader_panicked_ends_and_has_its_page_come_back() {
+        let shared = shared();
+        let (breaks, has_a_bug) = (CancellationToken::new(), true);
+        let reading = breaks.clone().cancelled_owned();
+        let task = Task::spawn(guarded(Arc::clone(&shared), async move {
+            reading.await;
+            assert!(!has_a_bug, "a bug");
+        }));
+        let watched = Arc::new(Watched { shared: Arc::clone(&shared), task });
+        let slot = Streams::default().take(Follower::Key("desk".into())).expect("a stream");
+        let end = End { at: Instant::now() + Duration::from_secs(600), words: TOKEN_OVER };
+        let mut stream = Subscriber::join(watched, None, CancellationToken::new(), (end, slot));
+        let first = stream.next().await.expect("it is told to fetch the map");
+        assert!(first.starts_with(b"event: reset"), "{first:?}");
+        breaks.cancel();
+        assert_eq!(stream.next().await.as_deref(), Some(RETRY));
+        assert_eq!(stream.next().await, None);
+        assert!(shared.past().over, "the next request begins anew");
     }
 }

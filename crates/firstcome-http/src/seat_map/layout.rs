@@ -75,8 +75,7 @@ impl Layout {
             let (layout, replica) = (Arc::clone(self), Arc::clone(replica));
             let campaign = campaign.to_owned();
             let write = move || layout.write(&replica, &campaign);
-            // It ends without a result only where the process ends.
-            tokio::task::spawn_blocking(write).await.ok().flatten().ok_or(())
+            super::on_thread(write).await.flatten().ok_or(())
         };
         self.written.get_or_try_init(writing).await.ok()
     }

@@ -124,7 +124,7 @@ async fn packed_status(seen: &Arc<Seen>, index: usize) -> &Deflated {
             let members = seen.pools[index].seats.as_ref().map(Seats::status_members);
             members.map_or_else(Deflated::default, |members| Deflated::of(members))
         };
-        tokio::task::spawn_blocking(pack).await.unwrap_or_default()
+        super::on_thread(pack).await.unwrap_or_default()
     };
     let Some(seats) = &seen.pools[index].seats else {
         unreachable!("a pool without seats was refused before")

@@ -13,7 +13,8 @@ use super::{Batch, LedgerFailure, Standing};
 use firstcome_core::SpaceId;
 use firstcome_store::postgres::{Access, Options, Postgres as Pool, Type};
 use std::sync::Arc;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::task::TaskTracker;
 use writer::{Asked, Job, Writer};
 
 /// How many calls wait for the writer at most.
@@ -29,7 +30,7 @@ const LONGEST: usize = 63;
 #[derive(Clone, Debug)]
 pub struct Postgres {
     jobs: mpsc::Sender<Job>,
-    ended: watch::Receiver<bool>,
+    writing: TaskTracker,
     reader: Pool,
     identity: Arc<Identity>,
 }
@@ -76,13 +77,11 @@ impl Postgres {
         let reader = Pool::new(options.clone().connections(READERS))?;
         let writer = Writer::new(Pool::new(options.connections(1))?, Arc::clone(&identity));
         let (jobs, queued) = mpsc::channel(QUEUE);
-        let (end, ended) = watch::channel(false);
+        let writing = TaskTracker::new();
         // It ends when it is told to, or when the last sender is gone.
-        tokio::spawn(async move {
-            writer.run(queued).await;
-            end.send_replace(true);
-        });
-        Ok(Self { jobs, ended, reader, identity })
+        writing.spawn(writer.run(queued));
+        writing.close();
+        Ok(Self { jobs, writing, reader, identity })
     }
 
     /// Takes the protection away, to show that it is needed.
@@ -125,9 +124,8 @@ impl Postgres {
         let (answer, _) = oneshot::channel();
         // With a writer that ended before there is nobody to tell.
         drop(self.jobs.send(Job { asked: Asked::Close, answer }).await);
-        let mut ended = self.ended.clone();
-        // A writer that is gone without a word has ended, too.
-        drop(ended.wait_for(|ended| *ended).await);
+        // A writer that panicked has ended, too.
+        self.writing.wait().await;
         self.reader.close().await;
     }
 

@@ -11,6 +11,7 @@ mod levels;
 mod lines;
 mod mended;
 mod mistakes;
+mod panicked;
 mod restored;
 mod several;
 mod storms;

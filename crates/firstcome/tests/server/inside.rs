@@ -27,9 +27,9 @@ use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// 2027-03-01T00:00:00Z, where every clock here begins.
@@ -48,8 +48,6 @@ pub(crate) struct Inside {
     pub(crate) app: Arc<App>,
     pub(crate) journal: Faulty,
     micros: Arc<AtomicI64>,
-    /// Held so that nothing drains.
-    _stop: watch::Sender<bool>,
 }
 
 /// How a node is set up, where a test wants it otherwise.
@@ -62,13 +60,25 @@ pub(crate) struct Setup {
     pub(crate) guards: Guards,
     /// How often the back end's key may ask.
     pub(crate) key_rate: Option<&'static str>,
+    /// A bug in the task that lets time pass: it panics once this is set.
+    pub(crate) ticker_bug: Arc<AtomicBool>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let (queue, wait) = (16_384, Duration::from_secs(5));
         let (memory, guards) = (1 << 30, Guards::default());
-        Self { queue, wait, memory, outbox: None, keep_for: None, guards, key_rate: None }
+        let ticker_bug = Arc::default();
+        Self {
+            queue,
+            wait,
+            memory,
+            outbox: None,
+            keep_for: None,
+            guards,
+            key_rate: None,
+            ticker_bug,
+        }
     }
 }
 
@@ -105,12 +115,15 @@ impl Inside {
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
         let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
         static DRAWN: AtomicU64 = AtomicU64::new(1);
-        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate } = setup;
+        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate, ticker_bug } = setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: Some(clock),
             address: "".into(),
-            random: Box::new(|| DRAWN.fetch_add(1, Ordering::SeqCst)),
+            random: Box::new(move || {
+                assert!(!ticker_bug.load(Ordering::SeqCst), "a bug");
+                DRAWN.fetch_add(1, Ordering::SeqCst)
+            }),
             limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
             says: firstcome_node::in_log(),
@@ -147,7 +160,7 @@ impl Inside {
             strict_subjects: false,
             durability: "for a test".into(),
         };
-        let (stop, draining) = watch::channel(false);
+        let draining = CancellationToken::new();
         let openapi = firstcome_http::openapi();
         let ledger = None;
         let seat_maps = SeatMaps::default();
@@ -164,7 +177,7 @@ impl Inside {
             draining,
         };
         let app = Arc::new(app);
-        Self { router: firstcome_http::router(Arc::clone(&app)), app, journal, micros, _stop: stop }
+        Self { router: firstcome_http::router(Arc::clone(&app)), app, journal, micros }
     }
 
     /// Sends a request as it is.

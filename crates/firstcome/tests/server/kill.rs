@@ -21,6 +21,7 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Who floods at once.
 const CROWD: u64 = 8;
@@ -221,7 +222,7 @@ async fn serves_from_memory_and_writes_behind() {
         strict_subjects: false,
         durability: "for a test".into(),
     };
-    let (_stopping, stop) = tokio::sync::watch::channel(false);
+    let stop = CancellationToken::new();
     let (openapi, draining) = (firstcome_http::openapi(), stop.clone());
     let guards = Guards::default();
     let seat_maps = SeatMaps::default();

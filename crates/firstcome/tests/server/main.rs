@@ -36,6 +36,7 @@ mod mending;
 mod metrics;
 mod outcomes;
 mod pages;
+mod panicked;
 mod permissions;
 #[cfg(feature = "postgres")]
 mod postgres;
