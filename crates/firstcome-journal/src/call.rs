@@ -27,18 +27,14 @@ pub enum Call {
     Piece,
     /// [`Journal::install`](crate::Journal::install).
     Install,
-    /// [`Journal::newest_snapshot`](crate::Journal::newest_snapshot).
-    NewestSnapshot,
     /// [`Journal::trim`](crate::Journal::trim).
     Trim,
     /// [`Journal::skip`](crate::Journal::skip).
     Skip,
-    /// [`Journal::skips`](crate::Journal::skips).
-    Skips,
+    /// A look at cells and manifests: what another call rests on, or all of one that only reads.
+    Look,
     /// [`Shared::leave`](crate::Shared::leave).
     Leave,
     /// [`Shared::report`](crate::Shared::report).
     Report,
-    /// [`Shared::reports`](crate::Shared::reports).
-    Reports,
 }

@@ -3,14 +3,11 @@
 //! The journal itself is a [`Memory`]. Whether a call arrives, when, at which of several servers,
 //! how often, and whether its answer comes back, is decided by a [`Way`].
 
-use crate::entry::{Append, Confirm, Entry, Exchange, Head};
+use crate::cluster::News;
+use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
 use crate::memory::Memory;
-use crate::name::{Name, Tip};
-use crate::shared::{Membership, News, NodeStatus, Seed};
-use firstcome_core::NodeId;
-use firstcome_core::names::PieceName;
-use firstcome_core::state::Skip;
+use crate::transaction::{Seen, Transaction};
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -105,125 +102,17 @@ impl Distant {
         self.ask(Call::Read, done).await.map(|(answer, _)| answer)
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Failure> {
-        let done = move |memory: Memory| async move { memory.head().await };
-        self.ask(Call::Head, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
-        let done = move |memory: Memory| async move { memory.mint_term().await };
-        self.ask(Call::MintTerm, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let bytes = bytes.clone();
-            async move { memory.put_piece(name, bytes).await }
-        };
-        self.ask(Call::PutPiece, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        let done = move |memory: Memory| async move { memory.piece(name).await };
-        self.ask(Call::Piece, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn install(
-        &self,
-        tip: Tip,
-        manifest: Vec<u8>,
-        pieces: Vec<PieceName>,
-        term: u64,
-    ) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let (manifest, pieces) = (manifest.clone(), pieces.clone());
-            async move { memory.install(tip, manifest, pieces, term).await }
-        };
-        self.ask(Call::Install, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        let done = move |memory: Memory| async move { memory.newest_snapshot().await };
-        self.ask(Call::NewestSnapshot, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
-        let done = move |memory: Memory| async move { memory.trim(term).await };
-        self.ask(Call::Trim, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let skip = skip.clone();
-            async move { memory.skip(skip).await }
-        };
-        self.ask(Call::Skip, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        let done = move |memory: Memory| async move { memory.skips().await };
-        self.ask(Call::Skips, done).await.map(|(answer, _)| answer)
-    }
-
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
         let done = move |memory: Memory| async move { memory.follow(after, timeout).await };
         self.ask(Call::Follow, done).await.map(|(answer, _)| answer)
     }
 
-    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+        let call = transaction.call;
         let done = move |memory: Memory| {
-            let me = me.clone();
-            async move { memory.announce(me, level).await }
+            let transaction = transaction.clone();
+            async move { memory.commit(transaction).await }
         };
-        self.ask(Call::Announce, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
-        let done = move |memory: Memory| async move { memory.leave(node).await };
-        self.ask(Call::Leave, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn put_back(
-        &self,
-        head: u64,
-        name: Name,
-        entries: Vec<Entry>,
-    ) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let entries = entries.clone();
-            async move { memory.put_back(head, name, entries).await }
-        };
-        self.ask(Call::PutBack, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
-        let done = move |memory: Memory| async move { memory.raise_epoch(seen).await };
-        self.ask(Call::RaiseEpoch, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let seed = seed.clone();
-            async move { memory.reseed(seen, seed).await }
-        };
-        self.ask(Call::Reseed, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn report(
-        &self,
-        epoch: u32,
-        node: NodeId,
-        text: String,
-    ) -> Result<(), Failure> {
-        let done = move |memory: Memory| {
-            let text = text.clone();
-            async move { memory.report(epoch, node, text).await }
-        };
-        self.ask(Call::Report, done).await.map(|(answer, _)| answer)
-    }
-
-    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
-        let done = move |memory: Memory| async move { memory.reports().await };
-        self.ask(Call::Reports, done).await.map(|(answer, _)| answer)
+        self.ask(call, done).await.map(|(answer, _)| answer)
     }
 }

@@ -7,14 +7,11 @@
 
 pub use crate::call::Call;
 
-use crate::entry::{Append, Entry, Exchange, Head};
+use crate::cluster::News;
+use crate::entry::{Append, Entry, Exchange};
 use crate::failure::Failure;
 use crate::journal::Journal;
-use crate::name::{Name, Tip};
-use crate::shared::{Membership, News, NodeStatus, Seed, Shared};
-use firstcome_core::NodeId;
-use firstcome_core::names::PieceName;
-use firstcome_core::state::Skip;
+use crate::transaction::{Seen, Transaction};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -36,6 +33,9 @@ pub enum Fault {
 }
 
 /// A journal with faults. Without any it is the journal it wraps.
+///
+/// A call of several steps meets a fault in the step that changes something; what it looks at before is a
+/// [`Call::Look`] of its own.
 ///
 /// Clones share the faults.
 #[derive(Clone, Debug)]
@@ -179,93 +179,12 @@ impl Faulty {
         self.pass(Call::Read, self.journal.read(after)).await
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Failure> {
-        self.pass(Call::Head, self.journal.head()).await
-    }
-
-    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
-        self.pass(Call::MintTerm, self.journal.mint_term()).await
-    }
-
-    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
-        self.pass(Call::PutPiece, self.journal.put_piece(name, bytes)).await
-    }
-
-    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        self.pass(Call::Piece, self.journal.piece(name)).await
-    }
-
-    pub(crate) async fn install(
-        &self,
-        tip: Tip,
-        manifest: Vec<u8>,
-        pieces: Vec<PieceName>,
-        term: u64,
-    ) -> Result<(), Failure> {
-        let done = self.journal.install(tip, manifest, pieces, term);
-        self.pass(Call::Install, done).await
-    }
-
-    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        self.pass(Call::NewestSnapshot, self.journal.newest_snapshot()).await
-    }
-
-    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
-        self.pass(Call::Trim, self.journal.trim(term)).await
-    }
-
-    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
-        self.pass(Call::Skip, self.journal.skip(skip)).await
-    }
-
-    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        self.pass(Call::Skips, self.journal.skips()).await
-    }
-
-    pub(crate) fn shared(&self) -> Shared {
-        self.journal.shared().expect("only a shared journal is asked what several nodes need")
-    }
-
     pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
-        self.pass(Call::Follow, self.shared().follow(after, timeout)).await
+        self.pass(Call::Follow, self.journal.follow(after, timeout)).await
     }
 
-    pub(crate) async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
-        self.pass(Call::Announce, self.shared().announce(me, level)).await
-    }
-
-    pub(crate) async fn leave(&self, node: NodeId) -> Result<(), Failure> {
-        self.pass(Call::Leave, self.shared().leave(node)).await
-    }
-
-    pub(crate) async fn put_back(
-        &self,
-        head: u64,
-        name: Name,
-        entries: Vec<Entry>,
-    ) -> Result<(), Failure> {
-        self.pass(Call::PutBack, self.shared().put_back(head, name, entries)).await
-    }
-
-    pub(crate) async fn raise_epoch(&self, seen: Head) -> Result<u32, Failure> {
-        self.pass(Call::RaiseEpoch, self.shared().raise_epoch(seen)).await
-    }
-
-    pub(crate) async fn reseed(&self, seen: Option<Head>, seed: Seed) -> Result<(), Failure> {
-        self.pass(Call::Reseed, self.shared().reseed(seen, seed)).await
-    }
-
-    pub(crate) async fn report(
-        &self,
-        epoch: u32,
-        node: NodeId,
-        text: String,
-    ) -> Result<(), Failure> {
-        self.pass(Call::Report, self.shared().report(epoch, node, text)).await
-    }
-
-    pub(crate) async fn reports(&self) -> Result<Vec<(u32, NodeId, String)>, Failure> {
-        self.pass(Call::Reports, self.shared().reports()).await
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+        self.pass(transaction.call, self.journal.commit(transaction)).await
     }
 }
 

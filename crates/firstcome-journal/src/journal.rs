@@ -1,14 +1,19 @@
-//! A journal, whichever store it is in.
+//! A journal, whichever store it is in: what each store gives.
+//!
+//! What is made of it is the same for every store: see `snapshots`, `skips`, `trimming`, and for several
+//! nodes `membership`, `healing` and `reports`.
 
+use crate::call::Call;
 use crate::entry::{Append, Entry, Exchange, Head};
 use crate::failure::Failure;
-use crate::name::Tip;
 #[cfg(feature = "redis")]
 use crate::redis;
-use crate::shared::Shared;
+use crate::shared::{News, Shared};
+use crate::transaction::{Check, Seen, Transaction};
 use crate::{distant, faulty, memory, sqlite};
-use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
+use std::time::Duration;
+use tokio::sync::watch;
 
 /// A journal in one of the stores.
 ///
@@ -16,8 +21,9 @@ use firstcome_core::state::Skip;
 ///
 /// # Cancel safety
 ///
-/// A future dropped before it is done leaves the call to finish on its own: whether it happened is
-/// then unknown, as after [`Failure::Unknown`].
+/// A future dropped before it is done leaves the step that is under way to finish on its own: whether it happened is
+/// then unknown, as after [`Failure::Unknown`]. Of a call of several steps (`install`, `skip`, `trim`, `reseed`) no
+/// further one is begun; each leaves the journal whole.
 #[derive(Clone, Debug)]
 pub enum Journal {
     /// In memory.
@@ -49,14 +55,15 @@ macro_rules! each {
 impl Journal {
     /// Gives what several nodes need, where several may share this journal.
     pub fn shared(&self) -> Option<Shared> {
-        match self {
-            Self::Memory(memory) => memory.several.then(|| Shared::Memory(memory.clone())),
-            Self::Sqlite(_) => None,
+        let several = match self {
+            Self::Memory(memory) => memory.several,
+            Self::Sqlite(_) => false,
             #[cfg(feature = "redis")]
-            Self::Redis(redis) => Some(Shared::Redis(redis.clone())),
-            Self::Faulty(faulty) => faulty.truth().shared().map(|_| Shared::Faulty(faulty.clone())),
-            Self::Distant(distant) => Some(Shared::Distant(distant.clone())),
-        }
+            Self::Redis(_) => true,
+            Self::Faulty(faulty) => return faulty.truth().shared().map(|_| Shared::of(self)),
+            Self::Distant(_) => true,
+        };
+        several.then(|| Shared::of(self))
     }
 
     /// Appends a batch and reads everything stored since what the caller applied, the batch included.
@@ -90,93 +97,80 @@ impl Journal {
     ///
     /// Those of the store being out of reach.
     pub async fn head(&self) -> Result<Head, Failure> {
-        each!(self, store => store.head())
+        self.commit(Transaction::new(Call::Head).check(Check::There)).await?.head()
     }
 
-    /// Mints the next term for snapshots and trimming; the terms before it are refused from then on.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub async fn mint_term(&self) -> Result<u64, Failure> {
-        each!(self, store => store.mint_term())
+    /// Reads up to 64 entries beyond a position, waiting for the first at most for `timeout`.
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        match self {
+            Self::Memory(memory) => memory.follow(after, timeout).await,
+            Self::Sqlite(sqlite) => {
+                // Nobody waits: a SQLite file has one node, which knows of everything that is appended.
+                let (entries, head) = (sqlite.read(after).await?, self.head().await?);
+                Ok(News { entries, now: head.now })
+            }
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => Box::pin(redis.follow(after, timeout)).await,
+            Self::Faulty(faulty) => Box::pin(faulty.follow(after, timeout)).await,
+            Self::Distant(distant) => Box::pin(distant.follow(after, timeout)).await,
+        }
     }
 
-    /// Stores a piece of a snapshot. Storing it twice changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach or full.
-    pub async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
-        each!(self, store => store.put_piece(name, bytes))
+    /// Does one atomic step: see [`Transaction`].
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+        each!(self, store => store.commit(transaction))
     }
 
-    /// Gives a piece of a snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        each!(self, store => store.piece(name))
-    }
-
-    /// Makes a manifest, of the state after the entry that `tip` names, the newest snapshot.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::PieceMissing`] when it names a piece the store does not have;
-    /// [`Failure::OldTerm`] when a later term was minted; [`Failure::Behind`], and where several nodes
-    /// share the journal [`Failure::Forked`], when it is not of this journal's history. Nothing was
-    /// changed then.
-    pub async fn install(
+    /// Has the archive take in the entries from `first` to `last`, and which of them are skipped, durably.
+    /// Does nothing where there is no archive.
+    pub(crate) async fn archive(
         &self,
-        tip: Tip,
-        manifest: Vec<u8>,
-        pieces: Vec<PieceName>,
-        term: u64,
+        first: u64,
+        last: u64,
+        skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        each!(self, store => store.install(tip, manifest, pieces, term))
+        match self {
+            Self::Memory(_) | Self::Distant(_) => Ok(()),
+            Self::Sqlite(sqlite) => sqlite.archive(first, last, skips).await,
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => Box::pin(redis.archive(first, last, skips)).await,
+            Self::Faulty(faulty) => Box::pin(faulty.truth().archive(first, last, skips)).await,
+        }
     }
 
-    /// Gives the manifest of the newest snapshot.
-    ///
-    /// # Errors
-    ///
-    /// Those of the store being out of reach.
-    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        each!(self, store => store.newest_snapshot())
+    /// Gives how long entries and idle pieces are kept at least.
+    pub(crate) fn keep_for(&self) -> Duration {
+        match self {
+            Self::Memory(_) | Self::Distant(_) => sqlite::KEEP_FOR,
+            Self::Sqlite(sqlite) => sqlite.keep_for(),
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.keep_for(),
+            Self::Faulty(faulty) => faulty.truth().keep_for(),
+        }
     }
 
-    /// Has everybody skip an entry: its commands never run. To be told again what is there already changes nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Applied`] where a node that is there or a snapshot is at or past it; [`Failure::Behind`],
-    /// [`Failure::Trimmed`] and [`Failure::Forked`] where the entry is not there under that name. Nothing was changed
-    /// then.
-    pub async fn skip(&self, skip: Skip) -> Result<(), Failure> {
-        each!(self, store => store.skip(skip))
+    /// Watches a number that changes whenever the store may have lost what it had.
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        match self {
+            Self::Memory(memory) => memory.incarnations(),
+            // Of use to several nodes only, and a SQLite file has one.
+            Self::Sqlite(_) => watch::channel(0).1,
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.incarnations(),
+            Self::Faulty(faulty) => faulty.truth().incarnations(),
+            Self::Distant(distant) => distant.incarnations(),
+        }
     }
 
-    /// Gives the entries that are skipped. [`Head::skips`] says how many there are.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
-    pub async fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        each!(self, store => store.skips())
-    }
-
-    /// Drops entries and pieces that no reader needs any more; gives the first position still kept.
-    ///
-    /// Entries are kept back to the snapshot before the newest and for at least ten minutes, pieces
-    /// until no kept manifest has named them for ten minutes. Where there is an archive, what goes is
-    /// in it first.
-    ///
-    /// # Errors
-    ///
-    /// [`Failure::OldTerm`] when a later term was minted.
-    pub async fn trim(&self, term: u64) -> Result<u64, Failure> {
-        each!(self, store => store.trim(term))
+    /// Says whether every entry that can be read is as durable as the store's setting has it.
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        match self {
+            Self::Memory(memory) => memory.confirms_at_once(),
+            Self::Sqlite(_) => true,
+            #[cfg(feature = "redis")]
+            Self::Redis(redis) => redis.confirms_at_once(),
+            Self::Faulty(faulty) => faulty.truth().confirms_at_once(),
+            Self::Distant(distant) => distant.confirms_at_once(),
+        }
     }
 }

@@ -8,10 +8,11 @@
 //!
 //! | File | Subject |
 //! |---|---|
-//! | [`journal`](Journal) | the calls that every store answers |
+//! | [`journal`](Journal), `transaction` | what each store gives |
+//! | `snapshots`, `skips`, `trimming` | what is made of it, once for all stores |
 //! | [`entry`] | an entry, and the chain that entries form |
 //! | [`failure`] | what can go wrong outside, and whether anything may have happened |
-//! | [`shared`] | what several nodes on one journal need beyond it: news, healing, who else is there |
+//! | [`shared`], `membership`, `healing`, `reports` | what several nodes on one journal need beyond it: news, who else is there, repairs |
 //! | [`memory`] | the journal in memory, for tests |
 //! | [`sqlite`] | the journal in a SQLite file, with nothing installed |
 //! | `redis` | the journal in Redis or Valkey, which several nodes share; with the feature `redis` |
@@ -25,21 +26,32 @@
 
 pub mod archive;
 mod call;
+mod cell;
 mod clock;
 mod cluster;
+mod conditions;
 pub mod distant;
 pub mod entry;
 pub mod failure;
 pub mod faulty;
 pub mod folder;
+mod healing;
+mod heartbeat;
 mod journal;
+mod manifest;
+mod membership;
 pub mod memory;
 mod name;
 pub mod reading;
 #[cfg(feature = "redis")]
 pub mod redis;
+mod reports;
 pub mod shared;
+mod skips;
+mod snapshots;
 pub mod sqlite;
+mod transaction;
+mod trimming;
 pub mod verify;
 pub mod worker;
 

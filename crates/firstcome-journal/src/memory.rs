@@ -1,18 +1,18 @@
 //! The journal in memory, for tests and for what need not outlive the process.
 
-mod shared;
-mod skips;
-mod snapshots;
+mod commit;
 mod state;
 
 use crate::clock::Clock;
-use crate::entry::{Append, Confirm, Entry, Exchange, Head};
+use crate::cluster::News;
+use crate::entry::{Append, Confirm, Entry, Exchange};
 use crate::failure::Failure;
 use crate::name::Name;
 use firstcome_core::names::SpaceId;
 use firstcome_inject::{Mistake, inject};
 use state::State;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// Who waits to hear that an entry is durable; `None` where every entry is at once.
@@ -168,11 +168,19 @@ impl Memory {
         self.with(|state| state.read(after))
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Failure> {
-        let now = self.clock.now();
-        self.with(|state| {
-            state.check_there()?;
-            Ok(state.head(now))
-        })
+    pub(crate) async fn follow(&self, after: u64, timeout: Duration) -> Result<News, Failure> {
+        let mut head = self.head.subscribe();
+        // Running out of time is an answer here, and the sender lives as long as this journal.
+        drop(tokio::time::timeout(timeout, head.wait_for(|head| *head > after)).await);
+        let entries = self.read(after).await?;
+        Ok(News { entries, now: self.clock.now() })
+    }
+
+    pub(crate) fn incarnations(&self) -> watch::Receiver<u64> {
+        self.incarnation.subscribe()
+    }
+
+    pub(crate) fn confirms_at_once(&self) -> bool {
+        self.unconfirmed().is_none()
     }
 }

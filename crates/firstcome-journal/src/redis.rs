@@ -11,34 +11,31 @@
 //! | `follow`, `first_kept` | reading, waiting for more, and noticing what was trimmed |
 //! | `opening` | whether a store is fit to hold a journal |
 //! | `incarnation` | whether the server is the one that was there before |
-//! | `healing` | repairs after the store lost entries |
 //! | `headroom` | how much memory the server has left |
 //! | `connection` | the connections that appends take in turn |
 //! | `head` | reading the head of the journal |
 //! | `read_only` | reading beside the nodes that write |
-//! | `membership` | heartbeats, and reports of forks |
-//! | `skips` | entries that are skipped |
-//! | `snapshots`, `trimming` | pieces, manifests, and what nobody needs any more |
+//! | `commit.lua`, `commit` | every other step that changes something |
+//! | `stored` | manifests, pieces and cells as they are stored |
+//! | `archiving` | the archive of what is trimmed |
 
 mod append;
+mod archiving;
+mod commit;
 mod confirm;
 mod connection;
 mod first_kept;
 mod follow;
 mod head;
 mod headroom;
-mod healing;
 mod incarnation;
 mod info;
 mod keys;
-mod membership;
 mod opening;
 mod options;
 mod read_only;
 mod scripts;
-mod skips;
-mod snapshots;
-mod trimming;
+mod stored;
 mod trouble;
 mod value;
 
@@ -47,9 +44,8 @@ pub use options::{Durability, Options, Warning};
 pub use read_only::ReadOnly;
 
 use crate::archive::Archive;
-use crate::entry::{Head, Sealer};
+use crate::entry::Sealer;
 use crate::failure::Failure;
-use crate::name::Name;
 use connection::AppendConnection;
 use first_kept::FirstKept;
 use firstcome_core::Timestamp;
@@ -61,12 +57,12 @@ use incarnation::Incarnation;
 use keys::Keys;
 use opening::Server;
 use options::Waits;
-use scripts::{Scripts, Step, done};
+use scripts::{Scripts, Step};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 use tokio::sync::{Mutex, watch};
-use tokio::time::Instant;
-use trouble::{looked, trouble};
+use trouble::looked;
 
 /// A journal in Redis.
 ///
@@ -204,26 +200,8 @@ impl Redis {
         self.inner.waits == Waits::No
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Failure> {
-        let wire = &self.inner.rest;
-        let deadline = Instant::now() + wire.answer_within();
-        let pinned = wire.pin(deadline).await.map_err(looked)?;
-        let fields = head::fields(&self.inner.keys);
-        let fields = pinned.send(fields, deadline);
-        let skips = pinned.send(skips::count(&self.inner.keys), deadline);
-        let time = pinned.send(Command::new("TIME"), deadline);
-        let (fields, skips) = (fields.await.map_err(looked)?, skips.await.map_err(looked)?);
-        let now = self.time(&time.await.map_err(looked)?)?;
-        self.read_head(&fields, &skips, now)
-    }
-
-    /// Reads what [`head::fields`] and [`skips::count`] asked for.
-    fn read_head(&self, fields: &Reply, skips: &Reply, now: Timestamp) -> Result<Head, Failure> {
-        let head = head::read(fields, skips, now)?.ok_or(Failure::Gone(self.inner.space))?;
-        if head.space != self.inner.space {
-            return Err(Failure::OtherSpace { found: head.space, wanted: self.inner.space });
-        }
-        Ok(head)
+    pub(crate) fn keep_for(&self) -> Duration {
+        self.inner.options.keep_for
     }
 
     /// Reads the answer of `TIME`.
@@ -244,7 +222,7 @@ impl Redis {
         Sealer { space: self.inner.space, shard: self.inner.options.shard }
     }
 
-    /// Begins the call of a script; every one but `report` is given the space first.
+    /// Begins the call of a script, which is given the space first.
     fn call(&self, step: &'static Step, keys: &[&str]) -> Command {
         Command::script(&step.script, keys).arg(&self.inner.space_text)
     }
@@ -258,22 +236,5 @@ impl Redis {
         #[cfg(not(feature = "inject"))]
         let _: &Step = step;
         command
-    }
-
-    /// Runs a script that is not about an entry or a term.
-    async fn run(&self, step: &'static Step, command: Command) -> Result<Vec<Reply>, Failure> {
-        self.run_resting_on(step, command, (0, Name::default()), 0).await
-    }
-
-    async fn run_resting_on(
-        &self,
-        step: &'static Step,
-        command: Command,
-        rested_on: (u64, Name),
-        term: u64,
-    ) -> Result<Vec<Reply>, Failure> {
-        let command = self.ready(step, command);
-        let reply = self.inner.rest.send(&command).await.map_err(trouble)?;
-        done(reply, self.inner.space, rested_on, term)
     }
 }

@@ -9,14 +9,13 @@
 //! one that finds room works. Where a commit itself fails it is looked into, on the same connection,
 //! before it is called not done: see [`durable`].
 
+mod archiving;
+mod commit;
 pub mod durable;
 mod options;
 mod read_only;
 mod rows;
-mod skipping;
-mod skips;
-mod snapshots;
-mod trimming;
+mod stored;
 mod trouble;
 mod writer;
 
@@ -24,26 +23,28 @@ pub use options::{KEEP_FOR, Options, QUEUE};
 pub use read_only::ReadOnly;
 pub use trouble::Trouble;
 
-use crate::entry::{Append, Entry, Exchange, Head};
+use crate::entry::{Append, Entry, Exchange};
 use crate::failure::Failure;
 use crate::folder::DataFolder;
-use crate::name::Tip;
+use crate::transaction::{Seen, Transaction};
 use crate::worker::{Lost, Worker};
-use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 use parking_lot::Mutex;
 use std::sync::Arc;
+use std::time::Duration;
 use writer::{SharedWriter, Writer};
 
 /// A journal in a SQLite file.
 ///
-/// An append blocks its caller's thread for as long as the disk takes: give it a thread of its own. Clones are the same journal. When the last one is dropped, its thread does what was queued,
-/// closes the file and lets go of the folder; [`Sqlite::close`] waits for that.
+/// An append blocks its caller's thread for as long as the disk takes: give it a thread of its own. Clones are the same
+/// journal. When the last one is dropped, its thread does what was queued, closes the file and lets go of the folder;
+/// [`Sqlite::close`] waits for that.
 #[derive(Clone)]
 pub struct Sqlite {
     /// Fair from time to time, so that appends one after the other let the journal's own thread come in between.
     writer: SharedWriter,
     worker: Worker<SharedWriter>,
+    keep_for: Duration,
 }
 
 impl std::fmt::Debug for Sqlite {
@@ -65,7 +66,7 @@ impl Sqlite {
         let writer = SharedWriter(Arc::new(Mutex::new(Some(writer))));
         let worker = Worker::start("journal", options.queue.max(1), writer.clone())
             .map_err(|error| Failure::Unavailable(error.to_string()))?;
-        Ok(Self { writer, worker })
+        Ok(Self { writer, worker, keep_for: options.keep_for })
     }
 
     /// Ends the writer's thread after what is queued, and waits until the file is closed and the
@@ -113,53 +114,20 @@ impl Sqlite {
         self.call(move |writer| writer.read(after)).await
     }
 
-    pub(crate) async fn head(&self) -> Result<Head, Failure> {
-        self.call(|writer| Ok(writer.head())).await
+    pub(crate) async fn commit(&self, transaction: Transaction) -> Result<Seen, Failure> {
+        self.call(move |writer| writer.commit(&transaction)).await
     }
 
-    pub(crate) async fn mint_term(&self) -> Result<u64, Failure> {
-        self.call(Writer::mint_term).await
-    }
-
-    pub(crate) async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
-        self.call(move |writer| writer.put_piece(name, &bytes)).await
-    }
-
-    pub(crate) async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        self.call(move |writer| writer.piece(name)).await
-    }
-
-    pub(crate) async fn install(
+    pub(crate) async fn archive(
         &self,
-        tip: Tip,
-        manifest: Vec<u8>,
-        pieces: Vec<PieceName>,
-        term: u64,
+        first: u64,
+        last: u64,
+        skips: Vec<Skip>,
     ) -> Result<(), Failure> {
-        // Its one writer cannot have followed another history.
-        let position = tip.position;
-        self.call(move |writer| writer.install(position, &manifest, &pieces, term)).await
+        self.call(move |writer| writer.archive(first, last, &skips)).await
     }
 
-    pub(crate) async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        self.call(|writer| writer.newest_snapshot()).await
-    }
-
-    pub(crate) async fn skip(&self, skip: Skip) -> Result<(), Failure> {
-        self.call(move |writer| writer.skip(&skip)).await
-    }
-
-    pub(crate) async fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        self.call(|writer| writer.skips()).await
-    }
-
-    pub(crate) async fn trim(&self, term: u64) -> Result<u64, Failure> {
-        loop {
-            // One bite a call, so that appends go in between. It ends with what is old enough now.
-            let bite = self.call(move |writer| writer.trim_bite(term)).await?;
-            if !bite.more {
-                return Ok(bite.first);
-            }
-        }
+    pub(crate) fn keep_for(&self) -> Duration {
+        self.keep_for
     }
 }

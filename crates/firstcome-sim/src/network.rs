@@ -327,8 +327,6 @@ fn changes(call: Call) -> bool {
         | Call::Follow
         | Call::Head
         | Call::Piece
-        | Call::NewestSnapshot
-        | Call::Skips
-        | Call::Reports => false,
+        | Call::Look => false,
     }
 }

@@ -1,13 +1,13 @@
 //! The state of a journal in memory, and the steps that change it.
 
-use crate::cluster::NodeStatus;
+use crate::cell::Kind;
 use crate::entry::{Append, Entry, Head};
 use crate::failure::Failure;
+use crate::manifest::Manifest;
 use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::{PieceName, SpaceId};
-use firstcome_core::state::Skip;
-use firstcome_core::{LEVEL, NodeId, Timestamp};
+use firstcome_core::{LEVEL, Timestamp};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,14 +17,6 @@ pub(super) struct Piece {
     pub(super) bytes: Vec<u8>,
     /// Since when no kept manifest names it; `None` while one does.
     pub(super) idle: Option<Timestamp>,
-}
-
-/// A manifest that was installed.
-#[derive(Clone, Debug)]
-pub(super) struct Manifest {
-    pub(super) position: u64,
-    pub(super) bytes: Vec<u8>,
-    pub(super) pieces: Vec<PieceName>,
 }
 
 /// All that a journal in memory has.
@@ -42,13 +34,11 @@ pub(super) struct State {
     pub(super) gone: bool,
     /// Whether there is no room for more entries.
     pub(super) full: bool,
-    pub(super) nodes: BTreeMap<NodeId, (NodeStatus, Timestamp)>,
-    pub(super) reports: BTreeMap<(u32, NodeId), String>,
+    pub(super) cells: BTreeMap<(Kind, Vec<u8>), Arc<[u8]>>,
     pub(super) term: u64,
     pub(super) pieces: Arc<BTreeMap<PieceName, Piece>>,
     /// The two that are furthest on, the newest first.
     pub(super) manifests: Vec<Manifest>,
-    pub(super) skips: Vec<Skip>,
 }
 
 impl State {
@@ -62,12 +52,10 @@ impl State {
             entries: Arc::default(),
             gone: false,
             full: false,
-            nodes: BTreeMap::new(),
-            reports: BTreeMap::new(),
+            cells: BTreeMap::new(),
             term: 0,
             pieces: Arc::default(),
             manifests: Vec::new(),
-            skips: Vec::new(),
         }
     }
 
@@ -143,7 +131,7 @@ impl State {
             at: last.map(|(last, _)| last.at).or(self.base.2).unwrap_or(now),
             epoch: self.epoch,
             first: self.base.0 + 1,
-            skips: self.skips.len() as u32,
+            skips: self.cells.keys().filter(|(kind, _)| *kind == Kind::Skip).count() as u32,
             now,
         }
     }
@@ -153,13 +141,5 @@ impl State {
         if let Some((last, _)) = Arc::make_mut(&mut self.entries).last_mut() {
             last.at = now;
         }
-    }
-
-    pub(super) fn check_term(&self, ours: u64) -> Result<(), Failure> {
-        self.check_there()?;
-        if ours < self.term {
-            return Err(Failure::OldTerm { ours, theirs: self.term });
-        }
-        Ok(())
     }
 }

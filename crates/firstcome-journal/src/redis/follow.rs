@@ -3,9 +3,9 @@
 use super::trouble::{looked, unexpected};
 use super::value::Entries;
 use super::{Inner, Redis};
+use crate::cluster::News;
 use crate::entry::Entry;
 use crate::failure::Failure;
-use crate::shared::News;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_store::{Command, Reply};
 use std::time::Duration;

@@ -5,10 +5,12 @@ use super::keys::Keys;
 use super::scripts::{number, small};
 use super::trouble::{looked, unexpected};
 use super::value;
-use super::{head, skips, snapshots};
+use super::{head, stored};
 use crate::archive;
+use crate::cell::{self, Kind};
 use crate::entry::{EntryRun, Head, Sealer};
 use crate::failure::Failure;
+use crate::manifest::{Manifest, names};
 use firstcome_core::names::PieceName;
 use firstcome_core::state::Skip;
 use firstcome_core::{LEVEL, Timestamp};
@@ -90,7 +92,7 @@ impl ReadOnly {
     ///
     /// Those of the store being out of reach.
     pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        snapshots::manifest(self.ask(&snapshots::newest(&self.keys))?)
+        Ok(self.manifests()?.into_iter().next().map(|newest| newest.bytes))
     }
 
     /// Gives a piece of a snapshot.
@@ -99,7 +101,7 @@ impl ReadOnly {
     ///
     /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
     pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        snapshots::bytes(name, self.ask(&snapshots::get(&self.keys, name))?)
+        stored::piece(name, self.ask(&stored::ask_piece(&self.keys, name))?)
     }
 
     /// Gives the names of the pieces that the kept snapshots consist of.
@@ -108,9 +110,7 @@ impl ReadOnly {
     ///
     /// Those of the store being out of reach.
     pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
-        let named = Command::new("HMGET").arg(&self.keys.manifests);
-        let reply = self.ask(&named.arg("pieces").arg("before_pieces"))?;
-        snapshots::names(&reply)
+        Ok(names(&self.manifests()?).into_iter().collect())
     }
 
     /// Gives the skipped entries that the store names, by position.
@@ -119,7 +119,12 @@ impl ReadOnly {
     ///
     /// [`Failure::Damaged`] when a record is torn or altered; those of the store being out of reach.
     pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        skips::read(&self.ask(&skips::all(&self.keys))?)
+        let found = self.ask(&stored::ask_skips(&self.keys))?;
+        cell::skips(&stored::cells(Kind::Skip, &found)?)
+    }
+
+    fn manifests(&self) -> Result<Vec<Manifest>, Failure> {
+        stored::manifests(&self.ask(&stored::ask_manifests(&self.keys))?)
     }
 
     fn ask(&self, command: &Command) -> Result<Reply, Failure> {
@@ -159,7 +164,7 @@ impl Drop for ReadOnly {
 
 async fn ask_head(wire: &Wire, keys: &Keys) -> Result<Option<Head>, Failure> {
     let fields = wire.send(&head::fields(keys)).await.map_err(looked)?;
-    let skipped = wire.send(&skips::count(keys)).await.map_err(looked)?;
+    let skipped = wire.send(&stored::ask_skip_count(keys)).await.map_err(looked)?;
     let time = wire.send(&Command::new("TIME")).await.map_err(looked)?;
     let [seconds, micros] = time.list().map_err(looked)? else {
         return Err(unexpected(&time, "a time"));

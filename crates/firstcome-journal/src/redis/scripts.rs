@@ -26,16 +26,7 @@ pub(super) struct Step {
 pub(super) struct Scripts {
     pub(super) open: Step,
     pub(super) append: Step,
-    pub(super) mint_term: Step,
-    pub(super) put_piece: Step,
-    pub(super) install: Step,
-    pub(super) trim: Step,
-    pub(super) put_back: Step,
-    pub(super) raise_epoch: Step,
-    pub(super) reseed: Step,
-    pub(super) announce: Step,
-    pub(super) report: Step,
-    pub(super) skip: Step,
+    pub(super) commit: Step,
 }
 
 static SCRIPTS: LazyLock<Scripts> = LazyLock::new(|| Scripts::of(|text| text));
@@ -57,16 +48,7 @@ impl Scripts {
         Self {
             open: step(include_str!("open.lua")),
             append: step(include_str!("append.lua")),
-            mint_term: step(include_str!("mint_term.lua")),
-            put_piece: step(include_str!("put_piece.lua")),
-            install: step(include_str!("install.lua")),
-            trim: step(include_str!("trim.lua")),
-            put_back: step(include_str!("put_back.lua")),
-            raise_epoch: step(include_str!("raise_epoch.lua")),
-            reseed: step(include_str!("reseed.lua")),
-            announce: step(include_str!("announce.lua")),
-            report: step(include_str!("report.lua")),
-            skip: step(include_str!("skip.lua")),
+            commit: step(include_str!("commit.lua")),
         }
     }
 

@@ -2,14 +2,15 @@
 
 use super::durable::open_read_only;
 use super::rows;
-use super::skips;
-use super::snapshots;
+use super::stored;
 use super::writer::{FORM, HeadRow};
 use crate::archive;
+use crate::cell;
 use crate::clock::Clock;
 use crate::entry::{EntryRun, Head, Sealer};
 use crate::failure::Failure;
 use crate::folder;
+use crate::manifest::names;
 use crate::name::Name;
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
@@ -74,7 +75,7 @@ impl ReadOnly {
             at,
             epoch: row.epoch,
             first,
-            skips: skips::count(&self.connection)?,
+            skips: stored::count_skips(&self.connection)?,
             now,
         })
     }
@@ -96,7 +97,8 @@ impl ReadOnly {
     ///
     /// The file cannot be read.
     pub fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
-        Ok(snapshots::newest(&self.connection)?)
+        let manifests = stored::manifests(&self.connection)?;
+        Ok(manifests.into_iter().next().map(|newest| newest.bytes))
     }
 
     /// Gives a piece of a snapshot.
@@ -105,7 +107,7 @@ impl ReadOnly {
     ///
     /// [`Failure::Broken`] when its bytes are not what was written; the file cannot be read.
     pub fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
-        snapshots::piece(&self.connection, name)
+        stored::piece(&self.connection, name)
     }
 
     /// Gives the names of the pieces that the kept snapshots consist of.
@@ -114,7 +116,7 @@ impl ReadOnly {
     ///
     /// The file cannot be read.
     pub fn pieces(&self) -> Result<Vec<PieceName>, Failure> {
-        Ok(snapshots::named(&self.connection)?.into_iter().collect())
+        Ok(names(&stored::manifests(&self.connection)?).into_iter().collect())
     }
 
     /// Gives the skipped entries that the file names, by position.
@@ -123,7 +125,7 @@ impl ReadOnly {
     ///
     /// [`Failure::Damaged`] when a record is torn or altered; the file cannot be read.
     pub fn skips(&self) -> Result<Vec<Skip>, Failure> {
-        skips::all(&self.connection)
+        cell::skips(&stored::skips(&self.connection)?)
     }
 
     pub(crate) fn sealer(&self) -> Sealer {

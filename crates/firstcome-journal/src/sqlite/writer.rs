@@ -3,7 +3,7 @@
 use super::durable::{Durable, Form, execute};
 use super::options::Options;
 use super::rows::{self, Rows};
-use super::skips;
+use super::stored;
 use crate::archive::Archive;
 use crate::clock::Clock;
 use crate::entry::{Append, Confirm, Entry, Exchange, Head, Sealer};
@@ -18,7 +18,7 @@ use firstcome_core::{LEVEL, Timestamp};
 use parking_lot::Mutex;
 use rusqlite::Connection;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What makes a file a journal.
 pub(super) const FORM: Form = Form {
@@ -38,7 +38,6 @@ pub(super) struct Writer {
     pub(super) head: CachedHead,
     pub(super) archived: bool,
     pub(super) archive: Option<Archive>,
-    pub(super) keep_for: Duration,
     pub(super) untidy: bool,
     /// When the last append ended.
     appended: Instant,
@@ -56,6 +55,24 @@ pub(super) struct CachedHead {
     pub(super) term: u64,
     /// How many entries are skipped.
     pub(super) skips: u32,
+}
+
+impl CachedHead {
+    /// Gives where the journal stands, with the clock as it is now.
+    pub(super) fn head(&self, sealer: &Sealer, now: Timestamp) -> Head {
+        Head {
+            space: sealer.space,
+            shard: sealer.shard,
+            level: self.level,
+            position: self.position,
+            name: self.name,
+            at: if self.position == 0 { now } else { self.at },
+            epoch: self.epoch,
+            first: self.first,
+            skips: self.skips,
+            now,
+        }
+    }
 }
 
 /// The row of the table `head`.
@@ -102,7 +119,7 @@ impl Writer {
         }
         let last = rows::last(file.connection(), &sealer)?;
         let first = rows::first(file.connection())?.unwrap_or(1);
-        let skips = skips::count(file.connection())?;
+        let skips = stored::count_skips(file.connection())?;
         let (position, name, at) = match &last {
             Some((entry, name)) => (entry.position, *name, entry.at),
             None => (0, Name::default(), Timestamp::from_micros(i64::MIN)),
@@ -124,7 +141,6 @@ impl Writer {
             },
             archived: options.archive,
             archive: None,
-            keep_for: options.keep_for,
             untidy: true,
             appended: Instant::now(),
         })
@@ -174,22 +190,6 @@ impl Writer {
         }
         let rows = rows::read(self.file.connection(), &self.sealer, after, READ_ENTRIES);
         Ok(rows.front()?.into_iter().map(|(entry, _)| entry).collect())
-    }
-
-    pub(super) fn head(&self) -> Head {
-        let now = self.clock.now();
-        Head {
-            space: self.sealer.space,
-            shard: self.sealer.shard,
-            level: self.head.level,
-            position: self.head.position,
-            name: self.head.name,
-            at: if self.head.position == 0 { now } else { self.head.at },
-            epoch: self.head.epoch,
-            first: self.head.first,
-            skips: self.head.skips,
-            now,
-        }
     }
 
     /// Gives the journal's time: the clock's, but never before that of the last entry.

@@ -1,10 +1,10 @@
 //! What every store must do.
 
-use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, subject_of};
+use crate::world::{MINUTE, NOON, Player, SPACE, Stage, all, install, name_of, node, subject_of};
 use firstcome_core::limits::READ_ENTRIES;
 use firstcome_core::names::PieceName;
 use firstcome_core::{LEVEL, Timestamp};
-use firstcome_journal::{Failure, Name};
+use firstcome_journal::{Failure, Name, Tip};
 
 pub(crate) async fn a_new_journal_is_empty(stage: &Stage) {
     let head = stage.journal.head().await.unwrap();
@@ -298,6 +298,79 @@ pub(crate) async fn pieces_that_no_snapshot_names_go_after_ten_minutes(stage: &S
     assert_eq!(left().await, [2, 3, 4]);
     stage.hands.turn(60 * MINUTE);
     assert_eq!(left().await, [2, 3, 4], "two snapshots name them");
+}
+
+pub(crate) async fn a_snapshot_of_another_history_is_not_installed(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for subject in ["one", "two", "three"] {
+        ann.claims(&stage.journal, subject).await.unwrap();
+    }
+    let term = stage.journal.mint_term().await.unwrap();
+    for entry in all(&stage.journal, 0).await {
+        let right = Tip { position: entry.position, name: entry.name().unwrap(), at: entry.at };
+        let name = Name { node: node(b'x'), ..right.name };
+        let later = Timestamp::from_micros(right.at.as_micros() + 1);
+        for wrong in [Tip { name, ..right }, Tip { at: later, ..right }] {
+            let manifest = vec![1];
+            let failure = stage.journal.install(wrong, manifest, Vec::new(), term).await;
+            assert!(matches!(failure, Err(Failure::Forked { .. })), "{failure:?}");
+        }
+        assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
+    }
+    let last = stage.journal.head().await.unwrap().tip();
+    stage.journal.install(last, vec![1], Vec::new(), term).await.unwrap();
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![1]));
+}
+
+/// Whoever installs a snapshot reads which there are first: others that do the same must not be lost by that.
+pub(crate) async fn snapshots_that_are_installed_at_once_are_the_two_furthest_on(stage: &Stage) {
+    let mut ann = Player::new(b'a');
+    for _ in 0..10 {
+        ann.claims(&stage.journal, "ann").await.unwrap();
+    }
+    let term = stage.journal.mint_term().await.unwrap();
+    let mut tasks = tokio::task::JoinSet::new();
+    for position in 1..=10 {
+        let journal = stage.journal.clone();
+        tasks.spawn(async move {
+            let bytes = vec![position as u8; 1_000];
+            let name = PieceName::of(&bytes);
+            journal.put_piece(name, bytes).await.unwrap();
+            // Ten at once may be too many for one of them: it is told so and asks again.
+            while let Err(failure) =
+                install(&journal, position, vec![position as u8], vec![name], term).await
+            {
+                assert!(matches!(failure, Failure::Moved { head: 10, .. }), "{failure}");
+            }
+        });
+    }
+    tasks.join_all().await;
+    stage.hands.turn(60 * MINUTE);
+    assert_eq!(stage.journal.trim(term).await.unwrap(), 10, "9 is before the newest");
+    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![10]));
+    for position in 1..=10 {
+        let name = PieceName::of(&[position; 1_000]);
+        let there = stage.journal.piece(name).await.unwrap().is_some();
+        assert_eq!(there, position >= 9, "{position}");
+    }
+}
+
+pub(crate) async fn many_pieces_go_in_one_trim(stage: &Stage) {
+    let (mut ann, journal) = (Player::new(b'a'), &stage.journal);
+    for _ in 0..3 {
+        ann.claims(journal, "ann").await.unwrap();
+    }
+    let term = journal.mint_term().await.unwrap();
+    let many: Vec<u8> = (0..100).collect();
+    for (position, pieces) in [(1, &many[..]), (2, &[100]), (3, &[101])] {
+        snapshot(stage, position, pieces, term).await;
+    }
+    stage.hands.turn(10 * MINUTE);
+    journal.trim(term).await.unwrap();
+    for piece in 0..=101_u8 {
+        let there = journal.piece(PieceName::of(&[piece; 1_000])).await.unwrap().is_some();
+        assert_eq!(there, piece >= 100, "{piece}");
+    }
 }
 
 pub(crate) async fn many_at_once_keep_one_order(stage: &Stage) {

@@ -10,6 +10,7 @@ mod distant;
 mod durability;
 mod faults;
 mod full_disk;
+mod interleaved;
 mod keeping;
 mod opening;
 mod page;
@@ -23,94 +24,83 @@ mod sqlite_codes;
 mod trimming;
 mod world;
 
-/// What one store must do, stamped for each of them.
+/// What a store must do, stamped for each of them: `one` for a store of one node, `several` for one that nodes share.
 macro_rules! conformance {
-    ($store:ident, $make:expr) => {
+    ($store:ident, one, $make:expr) => {
         mod $store {
-            conformance!(@each $make,
-                a_new_journal_is_empty,
-                an_append_comes_back_with_what_was_missed,
-                entries_form_a_chain,
-                a_caller_ahead_of_the_journal_is_told_and_nothing_is_stored,
-                a_caller_on_another_branch_is_told_and_nothing_is_stored,
-                a_caller_is_compared_by_name_however_far_behind,
-                the_same_body_twice_is_stored_twice,
-                a_long_gap_comes_back_in_parts,
-                time_never_goes_back,
-                time_moves_on_with_the_clock,
-                a_snapshot_needs_its_pieces,
-                the_newest_snapshot_is_the_one_furthest_on,
-                an_old_term_neither_installs_nor_trims,
-                what_nobody_covered_is_never_trimmed,
-                entries_that_two_snapshots_cover_go_after_ten_minutes,
-                pieces_that_no_snapshot_names_go_after_ten_minutes,
-                many_at_once_keep_one_order,
-            );
-            conformance!(@skips $make,
-                an_entry_is_skipped_for_everybody,
-                only_an_entry_that_is_there_under_its_name_is_skipped,
-                an_entry_that_a_snapshot_has_is_not_skipped,
-            );
+            conformance!(@one $make);
         }
     };
-    (@each $make:expr, $($test:ident,)*) => {
-        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $test() {
-            let Some(stage) = $make else { return };
-            crate::conformance::$test(&stage).await;
-        })*
+    ($store:ident, several, $make:expr) => {
+        mod $store {
+            conformance!(@one $make);
+            conformance!(@several $make);
+        }
     };
-    (@skips $make:expr, $($test:ident,)*) => {
+    (@one $make:expr) => {
+        conformance!(@each conformance, $make,
+            a_new_journal_is_empty,
+            an_append_comes_back_with_what_was_missed,
+            entries_form_a_chain,
+            a_caller_ahead_of_the_journal_is_told_and_nothing_is_stored,
+            a_caller_on_another_branch_is_told_and_nothing_is_stored,
+            a_caller_is_compared_by_name_however_far_behind,
+            the_same_body_twice_is_stored_twice,
+            a_long_gap_comes_back_in_parts,
+            time_never_goes_back,
+            time_moves_on_with_the_clock,
+            a_snapshot_needs_its_pieces,
+            the_newest_snapshot_is_the_one_furthest_on,
+            an_old_term_neither_installs_nor_trims,
+            a_snapshot_of_another_history_is_not_installed,
+            snapshots_that_are_installed_at_once_are_the_two_furthest_on,
+            what_nobody_covered_is_never_trimmed,
+            entries_that_two_snapshots_cover_go_after_ten_minutes,
+            pieces_that_no_snapshot_names_go_after_ten_minutes,
+            many_pieces_go_in_one_trim,
+            many_at_once_keep_one_order,
+        );
+        conformance!(@each skips, $make,
+            an_entry_is_skipped_for_everybody,
+            only_an_entry_that_is_there_under_its_name_is_skipped,
+            an_entry_that_a_snapshot_has_is_not_skipped,
+        );
+    };
+    (@several $make:expr) => {
+        conformance!(@each sharing, $make,
+            waiting_ends_with_the_entry,
+            waiting_ends_with_the_time,
+            following_sees_everything_in_order,
+            the_roll_has_who_announced_lately,
+            who_leaves_is_off_the_roll,
+            who_went_without_a_word_is_remembered_for_a_day,
+            only_the_last_64_that_went_are_remembered,
+            the_level_of_the_head_follows_the_nodes_and_never_goes_down,
+            entries_are_put_back_whole,
+            entries_are_put_back_in_parts_and_once,
+            callers_are_compared_with_what_was_put_back,
+            entries_are_put_back_behind_the_right_end_only,
+            several_may_put_back_the_same_at_once,
+            the_epoch_is_raised_where_it_was_seen,
+            a_seed_takes_the_place_of_what_is_there,
+            a_seed_is_refused_where_things_moved,
+            a_seed_makes_a_lost_space_again,
+            reports_are_kept_by_epoch_and_node,
+            only_so_many_reports_are_kept_and_the_oldest_epochs_go_first,
+        );
+        conformance!(@each skips, $make, an_entry_that_a_node_applied_is_not_skipped,);
+    };
+    (@each $list:ident, $make:expr, $($test:ident,)*) => {
         $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $test() {
             let Some(stage) = $make else { return };
-            crate::skips::$test(&stage).await;
+            crate::$list::$test(&stage).await;
         })*
     };
 }
 
-/// What one store that several nodes share must do beyond it, stamped for each of them.
-macro_rules! sharing {
-    ($store:ident, $make:expr) => {
-        mod $store {
-            sharing!(@each $make,
-                waiting_ends_with_the_entry,
-                waiting_ends_with_the_time,
-                a_snapshot_of_another_history_is_not_installed,
-                following_sees_everything_in_order,
-                the_roll_has_who_announced_lately,
-                who_leaves_is_off_the_roll,
-                who_went_without_a_word_is_remembered_for_a_day,
-                only_the_last_64_that_went_are_remembered,
-                the_level_of_the_head_follows_the_nodes_and_never_goes_down,
-                entries_are_put_back_whole,
-                entries_are_put_back_in_parts_and_once,
-                callers_are_compared_with_what_was_put_back,
-                entries_are_put_back_behind_the_right_end_only,
-                several_may_put_back_the_same_at_once,
-                the_epoch_is_raised_where_it_was_seen,
-                a_seed_takes_the_place_of_what_is_there,
-                a_seed_is_refused_where_things_moved,
-                a_seed_makes_a_lost_space_again,
-                reports_are_kept_by_epoch_and_node,
-            );
-            conformance!(@skips $make, an_entry_that_a_node_applied_is_not_skipped,);
-        }
-    };
-    (@each $make:expr, $($test:ident,)*) => {
-        $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-        async fn $test() {
-            let Some(stage) = $make else { return };
-            crate::sharing::$test(&stage).await;
-        })*
-    };
-}
-
-conformance!(memory, Some(crate::world::Stage::memory()));
-conformance!(sqlite, Some(crate::world::Stage::sqlite()));
-conformance!(faulty_without_faults, Some(crate::world::Stage::faulty()));
-conformance!(distant_without_faults, Some(crate::world::Stage::distant()));
-conformance!(redis, crate::world::Stage::redis().await);
-sharing!(shared_memory, Some(crate::world::Stage::shared_memory()));
-sharing!(shared_distant, Some(crate::world::Stage::distant()));
-sharing!(shared_redis, crate::world::Stage::redis().await);
+conformance!(memory, several, Some(crate::world::Stage::memory()));
+conformance!(sqlite, one, Some(crate::world::Stage::sqlite()));
+conformance!(redis, several, crate::world::Stage::redis().await);
+conformance!(faulty_without_faults, several, Some(crate::world::Stage::faulty()));
+conformance!(distant_without_faults, several, Some(crate::world::Stage::distant()));

@@ -139,19 +139,6 @@ async fn pieces_go_when_nobody_has_named_them_for_ten_minutes() {
     assert_eq!(left, ":2", "nothing is remembered of the others");
 }
 
-#[tokio::test]
-async fn many_pieces_go_in_bites() {
-    let Some(mut t) = Trimmed::new(|_| {}).await else { return };
-    t.append(3).await;
-    let all: Vec<u8> = (0..100).collect();
-    t.snapshot(1, &all).await;
-    t.snapshot(2, &[100]).await;
-    t.snapshot(3, &[101]).await;
-    t.hands.turn(10 * MINUTE);
-    t.trim().await;
-    assert_eq!(t.pieces(0..=101).await, [100, 101]);
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_goes_is_in_the_archive_first() {
     let scratch = Scratch::new();
@@ -213,17 +200,4 @@ async fn a_follower_without_news_asks_for_nothing_that_an_announcement_told() {
         assert_eq!(news.entries, []);
     }
     assert_eq!(t.server.calls_of("hget"), before);
-}
-
-#[tokio::test]
-async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first() {
-    let Some(t) = Trimmed::new(|_| {}).await else { return };
-    let shared = t.journal.shared().unwrap();
-    for epoch in (1..=70).rev() {
-        shared.report(epoch, node(b'a'), format!("fork {epoch}")).await.unwrap();
-    }
-    let epochs: Vec<u32> = shared.reports().await.unwrap().iter().map(|(e, ..)| *e).collect();
-    assert_eq!(epochs, (7..=70).collect::<Vec<_>>());
-    let failure = shared.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
-    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
 }

@@ -5,7 +5,7 @@ use firstcome_core::Timestamp;
 use firstcome_core::names::PieceName;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::shared::{NodeStatus, Seed};
-use firstcome_journal::{Entry, Failure, Journal, Name, Tip};
+use firstcome_journal::{Entry, Failure, Journal, Name};
 use std::time::Duration;
 
 const LONG: Duration = Duration::from_secs(30);
@@ -370,24 +370,13 @@ pub(crate) async fn reports_are_kept_by_epoch_and_node(stage: &Stage) {
     assert_eq!(shared.reports().await.unwrap(), expected);
 }
 
-pub(crate) async fn a_snapshot_of_another_history_is_not_installed(stage: &Stage) {
-    let mut ann = Player::new(b'a');
-    for subject in ["one", "two", "three"] {
-        ann.claims(&stage.journal, subject).await.unwrap();
+pub(crate) async fn only_so_many_reports_are_kept_and_the_oldest_epochs_go_first(stage: &Stage) {
+    let shared = stage.shared();
+    for epoch in (1..=70).rev() {
+        shared.report(epoch, node(b'a'), format!("fork {epoch}")).await.unwrap();
     }
-    let term = stage.journal.mint_term().await.unwrap();
-    for entry in all(&stage.journal, 0).await {
-        let right = Tip { position: entry.position, name: entry.name().unwrap(), at: entry.at };
-        let name = Name { node: node(b'x'), ..right.name };
-        let later = Timestamp::from_micros(right.at.as_micros() + 1);
-        for wrong in [Tip { name, ..right }, Tip { at: later, ..right }] {
-            let manifest = vec![1];
-            let failure = stage.journal.install(wrong, manifest, Vec::new(), term).await;
-            assert!(matches!(failure, Err(Failure::Forked { .. })), "{failure:?}");
-        }
-        assert_eq!(stage.journal.newest_snapshot().await.unwrap(), None);
-    }
-    let last = stage.journal.head().await.unwrap().tip();
-    stage.journal.install(last, vec![1], Vec::new(), term).await.unwrap();
-    assert_eq!(stage.journal.newest_snapshot().await.unwrap(), Some(vec![1]));
+    let epochs: Vec<u32> = shared.reports().await.unwrap().iter().map(|(e, ..)| *e).collect();
+    assert_eq!(epochs, (7..=70).collect::<Vec<_>>());
+    let failure = shared.report(80, node(b'a'), "x".repeat((1 << 20) + 1)).await.unwrap_err();
+    assert!(matches!(failure, Failure::Unavailable(_)), "{failure}");
 }

@@ -71,34 +71,31 @@ pub(crate) struct Stage {
     pub(crate) hands: Hands,
     folder: Option<Scratch>,
     server: Option<Server>,
-    /// What is at the end of a way, if the journal is one.
+    /// The memory that the journal is, or is made of.
     beyond: Option<Memory>,
 }
 
 impl Stage {
     pub(crate) fn memory() -> Self {
         let hands = Hands::new();
-        let journal = Journal::Memory(Memory::new(SPACE, 0, hands.clock()));
-        Self { journal, hands, folder: None, server: None, beyond: None }
+        let memory = Memory::new(SPACE, 0, hands.clock()).for_several();
+        let (journal, beyond) = (Journal::Memory(memory.clone()), Some(memory));
+        Self { journal, hands, folder: None, server: None, beyond }
     }
 
-    pub(crate) fn shared_memory() -> Self {
-        let stage = Self::memory();
-        let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
-        Self { journal: Journal::Memory(memory), ..stage }
-    }
-
-    /// One that several share, at the end of a way on which everything arrives.
+    /// One at the end of a way on which everything arrives.
     pub(crate) fn distant() -> Self {
-        let stage = Self::memory();
-        let memory = Memory::new(SPACE, 0, stage.hands.clock()).for_several();
-        let journal = crate::distant::Road::to(&memory).journal();
-        Self { journal, beyond: Some(memory), ..stage }
+        Self::memory().wrapped(|memory| crate::distant::Road::to(memory).journal())
     }
 
+    /// One with faults, of which none is planned.
     pub(crate) fn faulty() -> Self {
-        let stage = Self::sqlite();
-        Self { journal: Journal::Faulty(Faulty::new(stage.journal.clone())), ..stage }
+        Self::memory()
+            .wrapped(|memory| Journal::Faulty(Faulty::new(Journal::Memory(memory.clone()))))
+    }
+
+    fn wrapped(self, wrap: impl FnOnce(&Memory) -> Journal) -> Self {
+        Self { journal: wrap(self.beyond.as_ref().unwrap()), ..self }
     }
 
     pub(crate) fn sqlite() -> Self {
@@ -123,9 +120,8 @@ impl Stage {
 
     /// Has the store lose everything.
     pub(crate) fn empty(&self) {
-        match (&self.journal, &self.server) {
-            (Journal::Memory(memory), _) => memory.empty(),
-            (Journal::Distant(_), _) => self.beyond.as_ref().unwrap().empty(),
+        match (&self.beyond, &self.server) {
+            (Some(memory), _) => memory.empty(),
             (_, Some(server)) => assert_eq!(server.ask("FLUSHALL"), "+OK"),
             _ => panic!("only a shared store is emptied: {:?}", self.folder),
         }

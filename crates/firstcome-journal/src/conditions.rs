@@ -1,0 +1,156 @@
+//! Conditions and reads of a transaction, for stores that run this code inside their atomic step.
+//!
+//! A store that evaluates them elsewhere, in a script, does the same in its own language.
+
+use crate::cell::{Cell, Kind};
+use crate::cluster::MEMBER_FOR;
+use crate::entry::{Entry, Head};
+use crate::failure::Failure;
+use crate::heartbeat;
+use crate::manifest::Manifest;
+use crate::name::Name;
+use crate::transaction::{Check, OLD_ENTRIES, Read, Seen};
+use firstcome_core::Timestamp;
+use firstcome_core::names::PieceName;
+
+/// Bytes of entries after which no more are named as old.
+const OLD_BYTES: usize = 1 << 20;
+
+/// What a store has at the moment of its atomic step.
+pub(crate) trait Stored {
+    /// Where the journal stands; [`Failure::Gone`] where there is nothing of the space.
+    fn head(&self) -> Result<Head, Failure>;
+    /// The term that was minted last.
+    fn term(&self) -> u64;
+    /// The store's clock.
+    fn now(&self) -> Timestamp;
+    /// Up to `limit` entries from a position on that is kept.
+    fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure>;
+    /// The kept manifests, the newest first.
+    fn manifests(&self) -> Result<Vec<Manifest>, Failure>;
+    /// Whether a piece is stored.
+    fn has_piece(&self, name: PieceName) -> Result<bool, Failure>;
+    /// The bytes of a piece.
+    fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure>;
+    /// All cells of a kind.
+    fn cells(&self, kind: Kind) -> Result<Vec<Cell>, Failure>;
+}
+
+/// Gives the failure of the first condition that does not hold.
+pub(crate) fn check(stored: &impl Stored, checks: &[Check]) -> Result<(), Failure> {
+    for check in checks {
+        if !holds(stored, check)? {
+            let head = stored.head()?;
+            return Err(Failure::Moved { head: head.position, name: head.name });
+        }
+    }
+    Ok(())
+}
+
+/// Says whether a condition holds, where its failure is [`Failure::Moved`]; gives any other failure.
+fn holds(stored: &impl Stored, check: &Check) -> Result<bool, Failure> {
+    Ok(match check {
+        Check::There => stored.head().map(|_| true)?,
+        Check::Nothing => matches!(stored.head(), Err(Failure::Gone(_))),
+        Check::Term(ours) => {
+            let (ours, theirs) = (*ours, stored.term());
+            if ours < theirs {
+                return Err(Failure::OldTerm { ours, theirs });
+            }
+            true
+        }
+        Check::Entry { position, name, at } => {
+            check_entry(stored, *position, *name, *at)?;
+            true
+        }
+        Check::End { position, name, epoch } => {
+            let head = stored.head()?;
+            (head.position, head.name) == (*position, *name)
+                && epoch.is_none_or(|epoch| epoch == head.epoch)
+        }
+        Check::Manifests(seen) => {
+            let kept = stored.manifests()?;
+            kept.len() == seen.len() && kept.iter().zip(seen).all(|(one, other)| one.is_like(other))
+        }
+        Check::Positions(seen) => {
+            stored.manifests()?.iter().map(|kept| kept.position).eq(seen.iter().copied())
+        }
+        Check::Pieces(names) => {
+            for name in names {
+                if !stored.has_piece(*name)? {
+                    return Err(Failure::PieceMissing(*name));
+                }
+            }
+            true
+        }
+        Check::NotApplied(position) => {
+            let nodes = stored.cells(Kind::Node)?;
+            let mut nodes = nodes.iter().filter_map(heartbeat::read);
+            let now = stored.now();
+            !nodes.any(|(node, said)| {
+                node.position >= *position && now.micros_since(said) < MEMBER_FOR
+            })
+        }
+        Check::Same(cell) => stored.cells(cell.kind)?.contains(cell),
+    })
+}
+
+fn check_entry(
+    stored: &impl Stored,
+    position: u64,
+    name: Name,
+    at: Option<Timestamp>,
+) -> Result<(), Failure> {
+    let head = stored.head()?;
+    if position > head.position {
+        return Err(Failure::Behind { head: head.position, applied: position });
+    }
+    let (found, time) = if position == head.position {
+        (head.name, head.at)
+    } else {
+        let trimmed = Failure::Trimmed { wanted: position, first: head.first };
+        if position < head.first {
+            return Err(trimmed);
+        }
+        let entry = stored.entries(position, 1)?.pop().ok_or(trimmed)?;
+        (entry.name()?, entry.at)
+    };
+    if found != name || at.is_some_and(|at| at != time) {
+        return Err(Failure::Forked { position, found, applied: name });
+    }
+    Ok(())
+}
+
+/// Reads what is asked for.
+pub(crate) fn see(stored: &impl Stored, reads: &[Read], dropped: usize) -> Result<Seen, Failure> {
+    let head = match stored.head() {
+        Err(Failure::Gone(_)) => None,
+        head => Some(head?),
+    };
+    let mut seen = Seen { dropped, ..Seen::new(head, stored.term(), stored.now()) };
+    for read in reads {
+        match read {
+            Read::Manifests => seen.manifests = stored.manifests()?,
+            Read::Cells(kind) => seen.cells.extend(stored.cells(*kind)?),
+            Read::Keys(kind) => {
+                let bare = |cell| Cell { value: Vec::new(), ..cell };
+                seen.cells.extend(stored.cells(*kind)?.into_iter().map(bare));
+            }
+            Read::Piece(name) => seen.piece = stored.piece(*name)?,
+            Read::Old { through, cutoff } => seen.old = old(stored, *through, *cutoff)?,
+        }
+    }
+    Ok(seen)
+}
+
+fn old(stored: &impl Stored, through: u64, cutoff: Timestamp) -> Result<Option<u64>, Failure> {
+    let first = stored.head()?.first;
+    let mut bytes = 0;
+    let old = |entry: &&Entry| {
+        let fits = bytes <= OLD_BYTES && entry.position <= through && entry.at <= cutoff;
+        bytes += entry.body.len();
+        fits
+    };
+    let entries = stored.entries(first, OLD_ENTRIES)?;
+    Ok(entries.iter().take_while(old).last().map(|entry| entry.position))
+}

@@ -1,0 +1,93 @@
+//! Heartbeats of nodes, and who sent one lately, in any store that several nodes share.
+
+use crate::call::Call;
+use crate::cell::{Cell, Kind};
+use crate::cluster::{GONE_FOR, GONE_NODES, MEMBER_FOR};
+use crate::failure::Failure;
+use crate::heartbeat;
+use crate::shared::{Membership, NodeStatus, Shared};
+use crate::transaction::{Check, Read, Transaction, Write};
+use firstcome_core::{NodeId, Timestamp};
+use std::cmp::Reverse;
+
+impl Shared {
+    /// Sends a heartbeat; gives which nodes sent one lately and where the journal stands. The level of the head follows
+    /// that of the space, as of what the node applied, and never goes down.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Gone`] and [`Failure::OtherSpace`] when the store no longer has this space; those
+    /// of the store being out of reach.
+    pub async fn announce(&self, me: NodeStatus, level: u32) -> Result<Membership, Failure> {
+        let cell = Cell { kind: Kind::Node, key: me.node.0.to_vec(), value: heartbeat::write(&me) };
+        let announce = Transaction::new(Call::Announce)
+            .frees()
+            .check(Check::There)
+            // So that an older build refuses the space at once, and need not read on to the entry that raised it.
+            .write(Write::Level(level))
+            .write(Write::Stamped(cell))
+            .read(Read::Cells(Kind::Node));
+        let seen = self.commit(announce).await?;
+        let head = seen.head()?;
+        let roll = Roll::of(&me, seen.cells, seen.now);
+        if !roll.forgotten.is_empty() {
+            // What cannot be forgotten now is forgotten with another heartbeat.
+            drop(self.forget(roll.forgotten).await);
+        }
+        Ok(Membership { head, nodes: roll.live, gone: roll.gone })
+    }
+
+    /// Takes a node out of the membership.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn leave(&self, node: NodeId) -> Result<(), Failure> {
+        let delete = Write::Delete(Kind::Node, node.0.to_vec());
+        self.commit(Transaction::new(Call::Leave).frees().write(delete)).await.map(drop)
+    }
+
+    /// Removes the heartbeats of nodes, unless one of these has sent another one since.
+    async fn forget(&self, nodes: Vec<Cell>) -> Result<(), Failure> {
+        let forget = Transaction::new(Call::Leave).frees();
+        let forget = nodes.into_iter().fold(forget, |forget, cell| {
+            let delete = Write::Delete(cell.kind, cell.key.clone());
+            forget.check(Check::Same(cell)).write(delete)
+        });
+        self.commit(forget).await.map(drop)
+    }
+}
+
+/// Heartbeats, told apart by how old they are.
+struct Roll {
+    /// Of nodes that are there, by node.
+    live: Vec<(NodeStatus, Timestamp)>,
+    /// Of nodes that went without a word, the last seen first.
+    gone: Vec<(NodeStatus, Timestamp)>,
+    /// Of nodes that nobody needs to remember.
+    forgotten: Vec<Cell>,
+}
+
+impl Roll {
+    fn of(me: &NodeStatus, mut cells: Vec<Cell>, now: Timestamp) -> Self {
+        let (mut live, mut gone, mut forgotten) = (Vec::new(), Vec::new(), Vec::new());
+        cells.sort_by(|one, other| one.key.cmp(&other.key));
+        for cell in cells {
+            // One of a form that is not known is left alone.
+            let Some((node, seen)) = heartbeat::read(&cell) else { continue };
+            let age = now.micros_since(seen);
+            if age < MEMBER_FOR {
+                live.push((node, seen));
+            } else if age < GONE_FOR && node.address != me.address {
+                gone.push((node, seen, cell));
+            } else {
+                forgotten.push(cell);
+            }
+        }
+        gone.sort_by_key(|(_, seen, _)| Reverse(*seen));
+        let oldest = gone.drain(gone.len().min(GONE_NODES)..);
+        forgotten.extend(oldest.map(|(.., cell)| cell));
+        let gone = gone.into_iter().map(|(node, seen, _)| (node, seen)).collect();
+        Self { live, gone, forgotten }
+    }
+}

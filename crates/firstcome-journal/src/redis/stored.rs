@@ -1,0 +1,87 @@
+//! Reads what stands beside the entries in Redis: manifests, pieces, cells.
+
+use super::keys::Keys;
+use super::scripts::{bytes, number};
+use super::trouble::{looked, unexpected};
+use crate::cell::{Cell, Kind};
+use crate::failure::Failure;
+use crate::manifest::{Manifest, check_piece};
+use firstcome_core::names::PieceName;
+use firstcome_store::{Command, Reply};
+
+/// The fields of each kept manifest, the newest first: its position, its bytes, the names of its pieces.
+pub(super) const MANIFEST_FIELDS: [[&str; 3]; 2] =
+    [["position", "bytes", "pieces"], ["before_position", "before_bytes", "before_pieces"]];
+
+/// The command that asks for the manifests.
+pub(super) fn ask_manifests(keys: &Keys) -> Command {
+    Command::new("HGETALL").arg(&keys.manifests)
+}
+
+/// Reads the fields and values of the manifests.
+pub(super) fn manifests(reply: &Reply) -> Result<Vec<Manifest>, Failure> {
+    let pairs = reply.list().map_err(|_| unexpected(reply, "manifests"))?;
+    let field = |name: &str| {
+        let found = pairs.chunks_exact(2).find(|pair| pair[0].text().is_ok_and(|f| f == name));
+        found.map(|pair| &pair[1])
+    };
+    let mut manifests = Vec::new();
+    for [position, body, pieces] in MANIFEST_FIELDS {
+        let Some(position) = field(position) else { break };
+        let (Some(body), Some(pieces)) = (field(body), field(pieces)) else {
+            return Err(unexpected(reply, "manifests"));
+        };
+        let (position, pieces) = (number(position)?, names(pieces)?);
+        manifests.push(Manifest { position, pieces, bytes: bytes(body)?.to_vec() });
+    }
+    Ok(manifests)
+}
+
+/// Reads the names of pieces.
+fn names(reply: &Reply) -> Result<Vec<PieceName>, Failure> {
+    let text = reply.text().map_err(looked)?;
+    let name = |name| u128::from_str_radix(name, 16).map(|name| PieceName(name.to_be_bytes()));
+    let names: Result<_, _> = text.split_whitespace().map(name).collect();
+    names.map_err(|_| unexpected(reply, "names"))
+}
+
+/// Gives the names of a manifest's pieces as they are stored.
+pub(super) fn names_text(manifest: &Manifest) -> String {
+    let names: Vec<_> = manifest.pieces.iter().map(PieceName::to_string).collect();
+    names.join(" ")
+}
+
+/// The command that asks for a piece.
+pub(super) fn ask_piece(keys: &Keys, name: PieceName) -> Command {
+    Command::new("GET").arg(keys.piece(name))
+}
+
+/// Reads a piece.
+pub(super) fn piece(name: PieceName, reply: Reply) -> Result<Option<Vec<u8>>, Failure> {
+    match reply {
+        Reply::Bytes(bytes) => check_piece(name, Some(bytes)),
+        Reply::Nil | Reply::Number(_) | Reply::List(_) => Ok(None),
+    }
+}
+
+/// The command that asks how many entries are skipped.
+pub(super) fn ask_skip_count(keys: &Keys) -> Command {
+    Command::new("HLEN").arg(&keys.skips)
+}
+
+/// The command that asks for the skipped entries.
+pub(super) fn ask_skips(keys: &Keys) -> Command {
+    Command::new("HGETALL").arg(&keys.skips)
+}
+
+/// Reads cells of a kind, which are the fields of a hash.
+pub(super) fn cells(kind: Kind, reply: &Reply) -> Result<Vec<Cell>, Failure> {
+    let strange = || unexpected(reply, "the fields of a hash");
+    let mut cells = Vec::new();
+    for pair in reply.list().map_err(|_| strange())?.chunks(2) {
+        let [key, value] = pair else { return Err(strange()) };
+        let (key, value) = (bytes(key)?.to_vec(), bytes(value)?.to_vec());
+        cells.push(Cell { kind, key, value });
+    }
+    Ok(cells)
+}

@@ -1,0 +1,122 @@
+//! Snapshots: terms, pieces and manifests, in any store.
+//!
+//! A snapshot is pieces, each named by its content, and a manifest that names them, installed last and under the
+//! latest term. The two that are furthest on are kept. A piece that neither names is idle; `trimming` drops it later.
+
+use crate::call::Call;
+use crate::failure::Failure;
+use crate::journal::Journal;
+use crate::manifest::{Manifest, check_piece, names};
+use crate::name::Tip;
+use crate::transaction::{Check, Read, Transaction, Write};
+use firstcome_core::names::PieceName;
+use std::cmp::Reverse;
+
+/// How many manifests are kept.
+const MANIFESTS: usize = 2;
+/// How often a step is tried whose ground somebody else changed meanwhile.
+pub(crate) const TRIES: u32 = 5;
+
+impl Journal {
+    /// Mints the next term for snapshots and trimming; the terms before it are refused from then on.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn mint_term(&self) -> Result<u64, Failure> {
+        // Also without room: trimming, which frees some, needs a term.
+        let mint = Transaction::new(Call::MintTerm).check(Check::There).write(Write::Term).frees();
+        Ok(self.commit(mint).await?.term)
+    }
+
+    /// Stores a piece of a snapshot. Storing it twice changes nothing.
+    ///
+    /// It is also stored where the space was lost, which is made again from its pieces.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach or full.
+    pub async fn put_piece(&self, name: PieceName, bytes: Vec<u8>) -> Result<(), Failure> {
+        let put = Transaction::new(Call::PutPiece).write(Write::Piece(name, bytes));
+        self.commit(put).await.map(drop)
+    }
+
+    /// Gives a piece of a snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::Broken`] when its bytes are not what was written; those of the store being out of reach.
+    pub async fn piece(&self, name: PieceName) -> Result<Option<Vec<u8>>, Failure> {
+        let get = Transaction::new(Call::Piece).read(Read::Piece(name));
+        check_piece(name, self.commit(get).await?.piece)
+    }
+
+    /// Makes a manifest, of the state after the entry that `tip` names, the newest snapshot.
+    ///
+    /// # Errors
+    ///
+    /// [`Failure::PieceMissing`] when it names a piece the store does not have; [`Failure::OldTerm`] when a later term
+    /// was minted; [`Failure::Behind`], [`Failure::Trimmed`] and [`Failure::Forked`] when it is not of this journal's
+    /// history. Nothing was changed then. [`Failure::Moved`] when others went on installing snapshots meanwhile.
+    pub async fn install(
+        &self,
+        tip: Tip,
+        manifest: Vec<u8>,
+        pieces: Vec<PieceName>,
+        term: u64,
+    ) -> Result<(), Failure> {
+        let manifest = Manifest { position: tip.position, pieces, bytes: manifest };
+        // Before the first entry there is none with a time.
+        let at = (tip.position > 0).then_some(tip.at);
+        let entry = Check::Entry { position: tip.position, name: tip.name, at };
+        let mut tries = 1;
+        loop {
+            let seen = self.manifests(Call::Look).await?;
+            let (named, unnamed, kept) = exchange(&seen, &manifest);
+            let install = Transaction::new(Call::Install)
+                .check(Check::There)
+                .check(Check::Term(term))
+                // A leader that followed another history must not have everybody begin with it.
+                .check(entry.clone())
+                .check(Check::Pieces(manifest.pieces.clone()))
+                .check(Check::Manifests(seen))
+                .write(Write::Manifests(kept))
+                .write(Write::Named(named))
+                .write(Write::Unnamed(unnamed));
+            match self.commit(install).await {
+                Err(Failure::Moved { .. }) if tries < TRIES => tries += 1,
+                done => return done.map(drop),
+            }
+        }
+    }
+
+    /// Gives the manifest of the newest snapshot.
+    ///
+    /// # Errors
+    ///
+    /// Those of the store being out of reach.
+    pub async fn newest_snapshot(&self) -> Result<Option<Vec<u8>>, Failure> {
+        Ok(self.manifests(Call::Look).await?.into_iter().next().map(|newest| newest.bytes))
+    }
+
+    /// Gives the manifests that are kept, the newest first.
+    pub(crate) async fn manifests(&self, call: Call) -> Result<Vec<Manifest>, Failure> {
+        Ok(self.commit(Transaction::new(call).read(Read::Manifests)).await?.manifests)
+    }
+}
+
+/// Gives which pieces are named and which no more once a manifest is taken in, and which manifests are kept then.
+fn exchange(
+    seen: &[Manifest],
+    manifest: &Manifest,
+) -> (Vec<PieceName>, Vec<PieceName>, Vec<Manifest>) {
+    // It takes the place of one at the same position.
+    let others = seen.iter().filter(|other| other.position != manifest.position);
+    let mut kept: Vec<Manifest> = others.chain([manifest]).cloned().collect();
+    kept.sort_by_key(|manifest| Reverse(manifest.position));
+    kept.truncate(MANIFESTS);
+    let (before, after) = (names(seen), names(&kept));
+    let named = after.difference(&before).copied().collect();
+    let unnamed = before.difference(&after).copied().collect();
+    (named, unnamed, kept)
+}

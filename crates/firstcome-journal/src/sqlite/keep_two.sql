@@ -1,2 +1,0 @@
-DELETE FROM manifest WHERE position NOT IN
-    (SELECT position FROM manifest ORDER BY position DESC LIMIT 2)
