@@ -105,6 +105,11 @@ pub(super) fn talk(text: impl Display) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
+/// Writes words of talk behind a head; where the screen ends they go on in the next line, indented as far as the head.
+pub(super) fn talk_paragraph(head: &str, text: &str) {
+    wrapped(head, text, width(io::stderr())).into_iter().for_each(talk);
+}
+
 /// Writes a line about skipped entries, each with its position and reason; none where there is none.
 pub(super) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) {
     let count = match skips.len() {
@@ -131,6 +136,9 @@ mod tests {
 
     #[test]
     fn one_thing_is_not_several() {
-        assert_eq!([0, 1, 2_000].map(|number| count(number, "seat")), ["0 seats", "1 seat", "2,000 seats"]);
+        assert_eq!(
+            [0, 1, 2_000].map(|number| count(number, "seat")),
+            ["0 seats", "1 seat", "2,000 seats"]
+        );
     }
 }

@@ -125,7 +125,9 @@ fn a_folder_that_cannot_be_looked_into_names_no_other_server() {
 fn verbs_that_read_a_journal_or_press_a_server_say_what_they_do_when_asked() {
     let scene = Scene::new();
     let server = scene.serve();
-    server.ask(&scene, &["campaign", "create", "spring", "--places", "1", "--opens", "now"]).ends(0);
+    server
+        .ask(&scene, &["campaign", "create", "spring", "--places", "1", "--opens", "now"])
+        .ends(0);
     let journal = "journal of ./firstcome-data: entries 1 to ";
     for (args, words) in [
         (&["audit", "-v"][..], &[journal, "ledger sqlite\n", "/v1/audit?position="][..]),
@@ -142,9 +144,14 @@ fn verbs_that_read_a_journal_or_press_a_server_say_what_they_do_when_asked() {
         let quiet = server.ask(&scene, &args[..args.len() - 1]);
         assert_eq!((quiet.code, quiet.talk.as_str()), (0, ""), "{quiet:?}");
     }
-    let small = ["rush", "--create", "5", "--requests", "20", "--subjects", "10", "--campaign", "r"];
+    let small =
+        ["rush", "--create", "5", "--requests", "20", "--subjects", "10", "--campaign", "r"];
     for more in [&[][..], &["--seats", "--late", "0", "--think", "1ms"]] {
-        let small = if more.is_empty() { &small[..] } else { &["rush", "--create", "40", "--subjects", "9", "--campaign", "s"] };
+        let small = if more.is_empty() {
+            &small[..]
+        } else {
+            &["rush", "--create", "40", "--subjects", "9", "--campaign", "s"]
+        };
         let said = server.ask(&scene, &[small, more, &["-v"]].concat());
         assert_eq!(said.code, 0, "{said:?}");
         let campaign = small.last().unwrap();

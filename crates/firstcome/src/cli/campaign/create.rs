@@ -12,8 +12,8 @@ use super::{IdArgs, name_from_text, pool_from_text, print_put, refused};
 use crate::cli::complaint::{Complaint, Exit};
 use crate::cli::connect::ServerArgs;
 use crate::config::duration_from_text;
-use firstcome_core::limits::CAPACITY;
 use firstcome_client::{Ask, Client, Match, OperatorDone, Problem, Reply};
+use firstcome_core::limits::CAPACITY;
 
 /// Options of `campaign create`.
 #[derive(Debug, Args)]

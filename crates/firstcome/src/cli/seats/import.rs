@@ -201,7 +201,10 @@ mod tests {
     #[test]
     fn a_wrong_seat_has_its_name_and_not_its_number_in_a_part() {
         let of = without_number;
-        assert_eq!(of("seat 3 (\"B1\"): its name is given already"), "B1: its name is given already");
+        assert_eq!(
+            of("seat 3 (\"B1\"): its name is given already"),
+            "B1: its name is given already"
+        );
         assert_eq!(of("area 12 (\"a (b)\"): no"), "a (b): no");
         assert_eq!(of("seat of gold"), "seat of gold");
     }
