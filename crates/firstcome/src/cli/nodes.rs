@@ -185,11 +185,12 @@ async fn forks(server: &ServerArgs, json: bool) -> Result<Exit, Complaint> {
 async fn raise_level(args: &RaiseArgs, json: bool) -> Result<Exit, Complaint> {
     let client = args.server.client()?;
     let (before, _) = yes(client.ask::<Nodes>(Ask::nodes()).await?)?;
-    out::talk(format!(
+    let said = format!(
         "The space is at level {}. It will be raised permanently to the newest level that this server reads: \
          older builds will refuse it. Make a backup first.",
         before.level
-    ));
+    );
+    out::talk_paragraph("", &said);
     if !args.yes && !confirmed()? {
         return Err(Complaint::new(Exit::Refused, "not confirmed: nothing was changed"));
     }
@@ -237,14 +238,29 @@ fn explain(before: &Nodes) {
     let own: Option<&Node> = before.nodes.iter().find(|node| node.this);
     let this = own.map_or("", |node| node.address.as_str());
     let position = &before.position;
-    out::talk(format!(
-        "The server {this} will write its own state, as of {position}, into the store.\n\
-         Kept:  everything up to {position}: campaigns, claims and ranks, and the results that are not settled yet.\n\
-         Lost:  what only the store knew: older entries, which `journal` and `audit` then find in archives only, \
-         and entries that no running server had applied.\n\
-         Other servers go over to it; what they had applied beyond {position} they append again, and it may change ranks: \
-         `firstcome nodes forks` tells whose."
-    ));
+    let said = [
+        ("", format!("The server {this} will write its own state, as of {position}, into the store.")),
+        (
+            "Kept:  ",
+            format!(
+                "everything up to {position}: campaigns, claims and ranks, and the results that are not settled yet."
+            ),
+        ),
+        (
+            "Lost:  ",
+            "what only the store knew: older entries, which `journal` and `audit` then find in archives only, and \
+             entries that no running server had applied."
+                .to_owned(),
+        ),
+        (
+            "",
+            format!(
+                "Other servers go over to it; what they had applied beyond {position} they append again, and it may \
+                 change ranks: `firstcome nodes forks` tells whose."
+            ),
+        ),
+    ];
+    said.iter().for_each(|(head, text)| out::talk_paragraph(head, text));
     let ours = own.map(|node| node.position);
     for node in before.nodes.iter().filter(|node| Some(node.position) > ours) {
         let Node { address, position, .. } = node;

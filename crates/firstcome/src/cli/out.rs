@@ -105,6 +105,11 @@ pub(super) fn talk(text: impl Display) {
     drop(writeln!(std::io::stderr(), "{text}"));
 }
 
+/// Writes words of talk behind a head; where the screen ends they go on in the next line, indented as far as the head.
+pub(super) fn talk_paragraph(head: &str, text: &str) {
+    wrapped(head, text, width(io::stderr())).into_iter().for_each(talk);
+}
+
 /// Writes a line about skipped entries, each with its position and reason; none where there is none.
 pub(super) fn skipped<'a>(skips: impl ExactSizeIterator<Item = (u64, &'a str)>) {
     let count = match skips.len() {

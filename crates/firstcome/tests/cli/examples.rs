@@ -99,7 +99,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
         &[(0, "ann has A1 (rank 1), A2 (rank 2)"), (0, "A1 (rank 1)"), (0, "A1 (rank 1)")],
     ),
     ("hold release", Before::Server, &[(0, "ann gave A1 back"), (0, "ann gave A1, A2 back")]),
-    ("seats import", Before::Server, &[(0, "21 were there before"), (0, "imported 1 seats")]),
+    ("seats import", Before::Server, &[(0, "21 were there before"), (0, "imported 1 seat ")]),
     ("seats show", Before::Server, &[(0, "18 free, 2 held")]),
     (
         "seats block",

@@ -90,6 +90,7 @@ fn a_store_that_was_emptied_gets_a_servers_state_on_the_operators_word() {
     };
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.talk.contains("Kept: ") && said.talk.contains("Lost: "), "{said:?}");
+    assert!(said.talk.lines().all(|line| line.chars().count() <= 80), "{said:?}");
     let said = server.ask(&scene, &["claim", "spring", "ann"]).ends(0);
     assert!(said.starts_with("ann already has rank 1 "), "{said}");
     assert!(server.ask(&scene, &["claim", "spring", "bob"]).ends(0).contains("rank 2"));
