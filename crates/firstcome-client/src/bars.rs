@@ -14,6 +14,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn bar(
         &self,
         campaign: &str,
@@ -26,6 +30,10 @@ impl Client {
     /// Takes a bar back.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn unbar(&self, campaign: &str, subject: &str) -> Result<Answer<BarLifted>, Error> {

@@ -70,6 +70,10 @@ impl Client {
         waiting: Duration,
     ) -> Result<Answer<T>, Error> {
         let deadline = after(self.settings.deadline);
+        let ask = match &self.settings.past {
+            Some(position) => ask.past(position),
+            None => ask,
+        };
         let (attempts, rounds, missed) = (0, 0, 0);
         let call =
             Call { client: self, ask: &ask, deadline, attempts, rounds, missed, lost: false };

@@ -21,6 +21,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn create_campaign(
         &self,
         campaign: &str,
@@ -32,6 +36,10 @@ impl Client {
     /// Creates a campaign, or changes it to what is given; `expect` says what there must be for that.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn put_campaign(
@@ -48,6 +56,10 @@ impl Client {
     /// begins again, up to 16 times. Each request has a deadline of its own.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn change_campaign(
@@ -78,6 +90,10 @@ impl Client {
     /// # Errors
     ///
     /// As [`Client::change_campaign`]. A pool that is not there is created, where that is still possible.
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn raise_capacity(
         &self,
         campaign: &str,
@@ -92,6 +108,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn campaign(&self, campaign: &str) -> Result<Answer<Campaign>, Error> {
         self.call(Ask::campaign(campaign)).await
     }
@@ -101,6 +121,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn campaigns(&self) -> Result<CampaignList, Error> {
         self.read(Ask::campaigns()).await
     }
@@ -108,6 +132,10 @@ impl Client {
     /// Pauses a campaign: until it is resumed nobody wins and nobody holds anything new.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn pause_campaign(&self, campaign: &str) -> Result<Answer<OperatorDone>, Error> {
@@ -119,6 +147,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn resume_campaign(&self, campaign: &str) -> Result<Answer<OperatorDone>, Error> {
         self.call(Ask::operate(campaign, "resume", None, &command_id())).await
     }
@@ -126,6 +158,10 @@ impl Client {
     /// Closes a campaign, for good. Live holds can be confirmed still.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn close_campaign(&self, campaign: &str) -> Result<Answer<OperatorDone>, Error> {
@@ -137,6 +173,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn archive_campaign(&self, campaign: &str) -> Result<Answer<OperatorDone>, Error> {
         self.call(Ask::operate(campaign, "archive", None, &command_id())).await
     }
@@ -144,6 +184,10 @@ impl Client {
     /// Removes a campaign that has no result, whatever its state. Its name is free then.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn delete_campaign(&self, campaign: &str) -> Result<Answer<Deleted>, Error> {

@@ -10,6 +10,7 @@ use firstcome_api::subject::Subject;
 
 /// On whose word a claim is cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CancelBy {
     /// The subject wishes it.
     Subject,
@@ -19,6 +20,7 @@ pub enum CancelBy {
 
 /// Which claims of a subject are cancelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Which {
     /// The one with this rank, in a campaign of one pool.
     Rank(u32),
@@ -59,6 +61,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn claim_in(
         &self,
         campaign: &str,
@@ -73,6 +79,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn claims_of(
         &self,
         campaign: &str,
@@ -86,6 +96,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn subject(&self, subject: &str) -> Result<Subject, Error> {
         self.read(Ask::subject(subject)).await
     }

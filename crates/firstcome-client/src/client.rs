@@ -38,13 +38,13 @@ use firstcome_api::key::Secret;
 ///
 /// # Cancel safety
 ///
-/// A dropped call may have happened, as after a lost answer. Make it again to learn: claims and cancels as they were, holds
-/// with their id. Calls that only read can be dropped.
+/// A dropped call may have happened, as after a lost answer, and its connection is closed. Make it again to learn: claims and
+/// cancels as they were, holds with their id. Calls that only read can be dropped.
 #[derive(Clone)]
 pub struct Client {
     pub(crate) shared: Arc<Shared>,
     pub(crate) settings: Settings,
-    watcher: Option<Watcher>,
+    pub(crate) watcher: Option<Watcher>,
 }
 
 /// What a client does with each request, if nothing else is set.
@@ -55,6 +55,8 @@ pub(crate) struct Settings {
     pub(crate) connect: Duration,
     pub(crate) retry: Retry,
     pub(crate) agent: String,
+    /// The position that answers are at or past.
+    pub(crate) past: Option<String>,
 }
 
 impl Default for Settings {
@@ -65,6 +67,7 @@ impl Default for Settings {
             connect: Duration::from_secs(2),
             retry: Retry::default(),
             agent: concat!("firstcome-client/", env!("CARGO_PKG_VERSION")).to_owned(),
+            past: None,
         }
     }
 }
@@ -96,7 +99,7 @@ pub struct Exchange<'a> {
 }
 
 /// Is called after each request.
-type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
+pub(crate) type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 
 /// What a server that could be heard said, to a request that was sent once.
 #[derive(Debug)]
@@ -171,6 +174,7 @@ impl Client {
             connect: timeout,
             retry: Retry::never(),
             agent: concat!("firstcome/", env!("CARGO_PKG_VERSION")).to_owned(),
+            past: None,
         };
         Self::of(Arc::new(shared), settings)
     }
@@ -179,6 +183,17 @@ impl Client {
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         let settings = Settings { deadline, ..self.settings.clone() };
+        Self { settings, ..self.clone() }
+    }
+
+    /// Gives the same client, whose calls are answered at or past this position: that of an earlier answer, so that what was
+    /// decided there is seen on whichever server is asked.
+    ///
+    /// A position from before a failover of the store that lost data is [`Error::Refused`](crate::Error::Refused) with
+    /// `stale_position`: read without it.
+    #[must_use]
+    pub fn past(&self, position: &str) -> Self {
+        let settings = Settings { past: Some(position.to_owned()), ..self.settings.clone() };
         Self { settings, ..self.clone() }
     }
 

@@ -72,6 +72,7 @@ impl<'de> Deserialize<'de> for Taken {
 
 /// What becomes of a confirm that comes after its hold expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Late {
     /// It is refused: [`Refusal::HoldExpired`](crate::Refusal::HoldExpired).
     #[default]
@@ -105,6 +106,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn hold(&self, campaign: &str, hold: &str) -> Result<Answer<HoldLookup>, Error> {
         self.call(Ask::hold_of(campaign, hold, None)).await
     }
@@ -114,6 +119,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn add_to_hold(&self, step: &HoldStep, picks: &Picks) -> Result<Answer<Held>, Error> {
         self.call(step.add(picks)).await
     }
@@ -121,6 +130,10 @@ impl Client {
     /// Gives some units of a hold back; one unit at least is picked, and none as one of the best.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn drop_from_hold(
@@ -139,6 +152,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn extend_hold(
         &self,
         step: &HoldStep,
@@ -153,6 +170,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn confirm_hold(
         &self,
         step: &HoldStep,
@@ -165,6 +186,10 @@ impl Client {
     /// Gives units of a hold back; all of them, if nothing is picked.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn release_hold(

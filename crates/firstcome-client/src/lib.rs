@@ -58,7 +58,7 @@ pub use firstcome_api::campaign::{
     LimitsRequest, OperatorDone, PoolKind, PoolRequest,
 };
 pub use firstcome_api::claim::{Cancel, Cancelled, Claim, SubjectClaims};
-pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup};
+pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup, PickRequest};
 pub use firstcome_api::key::Secret;
 pub use firstcome_api::node::{Leader, Node, Nodes, Ready, Time};
 pub use firstcome_api::result::{ResultLine, ResultPage};

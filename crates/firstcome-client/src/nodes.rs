@@ -13,6 +13,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn nodes(&self) -> Result<Nodes, Error> {
         self.read(Ask::nodes()).await
     }
@@ -22,6 +26,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn time(&self) -> Result<Time, Error> {
         self.read(Ask::time()).await
     }
@@ -32,6 +40,10 @@ impl Client {
     /// # Errors
     ///
     /// [`Error::Unchanged`] where it does not answer, [`Error::Refused`] where it has its probes at another address.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn ready(&self) -> Result<Ready, Error> {
         let unchanged = |server: String, reason: String| {
             let failed = Failed { server, reason, attempts: 1, problem: None };

@@ -3,7 +3,7 @@
 use serde::de::DeserializeOwned;
 
 use super::answer::Answer;
-use super::client::Client;
+use super::client::{Client, Settings};
 use super::error::{Error, Unknown};
 
 impl Unknown {
@@ -28,6 +28,9 @@ impl Unknown {
         if !self.asked().is_repeatable() {
             return Err(Error::Unknown(Box::new(self.clone())));
         }
+        // A position that was asked for stands in the request already.
+        let settings = Settings { past: None, ..client.settings.clone() };
+        let client = Client { settings, ..client.clone() };
         match client.call(self.asked().clone()).await {
             // Nothing changed by this call; by the one before, that is as unknown as it was.
             Err(Error::Unchanged(_) | Error::Refused(_)) => {

@@ -43,6 +43,13 @@ impl Ask {
         Self { repeatable: true, ..self }
     }
 
+    /// Wants an answer at or past a position.
+    pub(crate) fn past(mut self, position: &str) -> Self {
+        let sign = if self.path.contains('?') { '&' } else { '?' };
+        self.path.push_str(&format!("{sign}min_position={}", encode_segment(position)));
+        self
+    }
+
     pub(crate) fn is_repeatable(&self) -> bool {
         self.repeatable || self.headers.iter().any(|(name, _)| *name == "idempotency-key")
     }
@@ -54,6 +61,7 @@ impl Ask {
 
 /// What a PUT expects to find.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub enum Match {
     /// Whatever is there.
     Anything,

@@ -18,6 +18,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn seat_map(&self, campaign: &str, pool: &str) -> Result<Answer<SeatMap>, Error> {
         self.call(Ask::seats(campaign, pool, false)).await
     }
@@ -27,6 +31,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`]; never [`Error::Unknown`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: nothing changes.
     pub async fn seat_status(&self, campaign: &str, pool: &str) -> Result<Answer<SeatMap>, Error> {
         self.call(Ask::seats(campaign, pool, true)).await
     }
@@ -34,6 +42,10 @@ impl Client {
     /// Adds up to 4,000 seats and areas, all of them or none. Those that are there just so are skipped.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn import_seats(
@@ -51,6 +63,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn change_seats(
         &self,
         campaign: &str,
@@ -63,6 +79,10 @@ impl Client {
     /// Takes free units out of sale, for a reason of 1 to 256 bytes. The pool of the picks is this one.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn block_seats(
@@ -78,6 +98,10 @@ impl Client {
     /// Puts blocked units back into sale, for a reason of 1 to 256 bytes. The pool of the picks is this one.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn unblock_seats(
@@ -106,6 +130,10 @@ impl Client {
     /// Exchanges a seat that somebody holds or has for a free one, for a reason of 1 to 256 bytes.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn move_seat(

@@ -15,6 +15,10 @@ impl Client {
     /// # Errors
     ///
     /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As all methods of [`Client`].
     pub async fn mint_token(
         &self,
         campaign: &str,
@@ -29,6 +33,10 @@ impl Client {
     /// Mints a ticket with which the bearer of a subject token, this client's key, follows events.
     ///
     /// # Errors
+    ///
+    /// As all methods of [`Client`].
+    ///
+    /// # Cancel safety
     ///
     /// As all methods of [`Client`].
     pub async fn mint_ticket(&self) -> Result<Answer<Ticket>, Error> {

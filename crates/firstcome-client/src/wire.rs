@@ -88,10 +88,13 @@ impl Connection {
                 let secured = tls.connect(server.host(), stream).await.map_err(|error| {
                     let why = format!("TLS: {error}");
                     // What is wrong with the certificate is wrong the next time, too; a cut may not be.
-                    match error.kind() {
-                        ErrorKind::InvalidData | ErrorKind::InvalidInput => Broken::NotTrusted(why),
-                        _ => Broken::NotSent(why),
-                    }
+                    let wrong = [ErrorKind::InvalidData, ErrorKind::InvalidInput];
+                    let of = if wrong.contains(&error.kind()) {
+                        Broken::NotTrusted
+                    } else {
+                        Broken::NotSent
+                    };
+                    of(why)
                 })?;
                 Self::shake_hands(secured).await
             }

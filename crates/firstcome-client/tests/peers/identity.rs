@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firstcome_client::{CampaignRequest, HoldStep, Picks, PoolRequest, Retry, TakeHold};
+use firstcome_client::{
+    Answer, CampaignRequest, Error, HoldStep, Picks, PoolRequest, Refusal, Retry, TakeHold, Won,
+};
 
 use crate::peer::{EXTENDED, Fate, HELD, Peer};
 
@@ -62,6 +64,24 @@ async fn an_operators_command_has_an_id_for_each_call() {
     assert_eq!(BTreeSet::from_iter(ids).len(), 3);
     assert_eq!(requests[1].header("if-none-match"), Some("*"));
     assert_eq!(requests[1].json()["pools"][0]["capacity"], 500);
+}
+
+#[tokio::test]
+async fn a_position_is_brought_to_every_server() {
+    let peer = Peer::start([Fate::Cut, Fate::won()]).await;
+    let client = peer.builder().retry(Retry::never()).build().unwrap();
+    let Err(Error::Unknown(unknown)) = client.past("0.41").claim("spring", "ann").await else {
+        panic!("its answer was cut off")
+    };
+    // It is brought once, though the request is made again with a client that brings one.
+    let won = unknown.resolve::<Won>(&client.past("0.42")).await.unwrap().yes().unwrap();
+    peer.turns(Fate::problem(404, "no_such_claim", ""));
+    let answer = client.past(&won.position).claims_of("spring", "ann").await.unwrap();
+    assert!(matches!(answer, Answer::No(Refusal::NoSuchClaim, _)));
+    let asked: Vec<String> = peer.requests().into_iter().map(|request| request.line).collect();
+    let claim = "POST /v1/campaigns/spring/claims?min_position=0.41";
+    let claims = "GET /v1/campaigns/spring/claims/ann?min_position=0.7";
+    assert_eq!(asked, [claim, claim, claims]);
 }
 
 #[tokio::test]
