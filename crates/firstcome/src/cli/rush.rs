@@ -379,13 +379,29 @@ fn print_counts(counts: &Progress) {
     }
 }
 
+/// How long a server was away: after a `kill -9` that is some milliseconds.
+fn away(outage: Duration) -> String {
+    format!("server away for {}", terminal::short(outage))
+}
+
 /// Prints how long servers were away, and how long answers took.
 fn print_waiting(outages: &[Duration], latency: &Latency) {
     for outage in outages {
-        out::line(format!("server away for {:.1} s", outage.as_secs_f64()));
+        out::line(away(*outage));
     }
     out::line("\ntime from when a request was due to its final answer");
     for line in terminal::latency(latency) {
         out::line(line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_was_away_for_a_moment_was_away() {
+        assert_eq!(away(Duration::from_millis(43)), "server away for 43 ms");
+        assert_eq!(away(Duration::from_millis(2_500)), "server away for 2.5 s");
     }
 }
