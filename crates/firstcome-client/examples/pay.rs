@@ -23,17 +23,27 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("held until {}: {}", held.expires_at, names(&held.units));
             HoldStep::on(&held)
         }
-        Answer::Yes(_) => return Ok(println!("they are yours already")),
-        Answer::No(Refusal::UnitTaken { units }, _) => {
-            return Ok(println!("taken: {}", names(&units)));
+        Answer::Yes(_) => {
+            println!("they are yours already");
+            return Ok(());
         }
-        Answer::No(_, problem) => return Ok(println!("{problem}")),
+        Answer::No(Refusal::UnitTaken { units }, _) => {
+            println!("taken: {}", names(&units));
+            return Ok(());
+        }
+        Answer::No(_, problem) => {
+            println!("{problem}");
+            return Ok(());
+        }
     };
 
     // The payment takes its time: the seats are kept for it first.
     match client.extend_hold(&step, None).await? {
         Answer::Yes(extended) => println!("kept until {}", extended.expires_at),
-        Answer::No(_, problem) => return Ok(println!("not charged: {problem}")),
+        Answer::No(_, problem) => {
+            println!("not charged: {problem}");
+            return Ok(());
+        }
     }
     let charged = charge(&subject).await;
 

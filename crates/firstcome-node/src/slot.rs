@@ -142,7 +142,7 @@ impl Future for Waiting {
             }
             Way::Answered(_) | Way::Over => match std::mem::replace(&mut *way, Way::Over) {
                 Way::Answered(answer) => Poll::Ready(answer),
-                _ => Poll::Ready(Err(Failure::Unknown)),
+                Way::Queued(_) | Way::Sent(_) | Way::Over => Poll::Ready(Err(Failure::Unknown)),
             },
         }
     }

@@ -20,25 +20,26 @@ struct Step<'a> {
     sealer: &'a Sealer,
     head: CachedHead,
     /// The journal's time, which never goes back.
-    now: Timestamp,
+    journal_time: Timestamp,
     /// The clock as it is.
-    clock: Timestamp,
+    now: Timestamp,
 }
 
 impl Writer {
     pub(super) fn commit(&mut self, transaction: &Transaction) -> Result<Seen, Failure> {
-        let (now, clock) = (self.now(), self.clock.now());
+        let (journal_time, now) = (self.now(), self.clock.now());
         let Self { file, sealer, head, untidy, .. } = self;
         let sealer = &*sealer;
         let mut dropped = 0;
         if transaction.writes.is_empty() {
-            let step = Step { connection: file.connection(), sealer, head: *head, now, clock };
+            let step =
+                Step { connection: file.connection(), sealer, head: *head, journal_time, now };
             conditions::check(&step, &transaction.checks)?;
         } else {
             *untidy = true;
             let done = file.transaction(
                 |connection| {
-                    let mut step = Step { connection, sealer, head: *head, now, clock };
+                    let mut step = Step { connection, sealer, head: *head, journal_time, now };
                     conditions::check(&step, &transaction.checks)?;
                     let mut dropped = 0;
                     for write in &transaction.writes {
@@ -50,14 +51,14 @@ impl Writer {
             )?;
             (*head, dropped) = done;
         }
-        let step = Step { connection: file.connection(), sealer, head: *head, now, clock };
+        let step = Step { connection: file.connection(), sealer, head: *head, journal_time, now };
         conditions::see(&step, &transaction.reads, dropped)
     }
 }
 
 impl Stored for Step<'_> {
     fn head(&self) -> Result<Head, Failure> {
-        Ok(self.head.head(self.sealer, self.clock))
+        Ok(self.head.head(self.sealer, self.now))
     }
 
     fn term(&self) -> u64 {
@@ -65,7 +66,7 @@ impl Stored for Step<'_> {
     }
 
     fn now(&self) -> Timestamp {
-        self.clock
+        self.now
     }
 
     fn entries(&self, from: u64, limit: usize) -> Result<Vec<Entry>, Failure> {
@@ -153,7 +154,7 @@ impl Step<'_> {
         for manifest in manifests.iter().filter(|manifest| !stored.contains(manifest)) {
             let names: Vec<u8> = manifest.pieces.iter().flat_map(|name| name.0).collect();
             let (position, term) = (manifest.position.cast_signed(), self.head.term.cast_signed());
-            let values = (position, term, self.now.as_micros(), &names, &manifest.bytes);
+            let values = (position, term, self.journal_time.as_micros(), &names, &manifest.bytes);
             execute(self.connection, include_str!("install.sql"), values)?;
         }
         Ok(())
@@ -161,7 +162,7 @@ impl Step<'_> {
 
     fn put_piece(&self, name: PieceName, bytes: &[u8]) -> Result<(), Failure> {
         let sql = "INSERT OR IGNORE INTO piece (name, written_at, bytes) VALUES (?1, ?2, ?3)";
-        let values = (name.0, self.now.as_micros(), bytes);
+        let values = (name.0, self.journal_time.as_micros(), bytes);
         let is_new = execute(self.connection, sql, values)? == 1;
         let named = stored::manifests(self.connection)?;
         if is_new || !named.iter().any(|manifest| manifest.pieces.contains(&name)) {
@@ -173,7 +174,7 @@ impl Step<'_> {
 
     fn note_unnamed(&self, name: PieceName) -> Result<(), Failure> {
         let sql = "INSERT OR REPLACE INTO unnamed (name, since) VALUES (?1, ?2)";
-        execute(self.connection, sql, (name.0, self.now.as_micros()))?;
+        execute(self.connection, sql, (name.0, self.journal_time.as_micros()))?;
         Ok(())
     }
 

@@ -304,7 +304,7 @@ impl Settle {
     /// Gives what one transaction takes, gathered in several looks.
     fn bite_after(&self, number: u64) -> Vec<Row> {
         let mut bite = self.rows_after(number);
-        while bite.len() < BITE && bite.len() % ROWS == 0 {
+        while bite.len() < BITE && bite.len().is_multiple_of(ROWS) {
             let Some(last) = bite.last().map(|row| row.number) else { break };
             let more = self.rows_after(last);
             if more.is_empty() {

@@ -32,7 +32,7 @@ async fn hall(server: &Server) -> Client {
 async fn take(client: &Client, subject: &str, picks: Picks) -> Held {
     match yes(client.take_hold(&TakeHold::new("hall", subject, picks)).await) {
         Taken::Held(held) => held,
-        other => panic!("{other:?}"),
+        other @ (Taken::Confirmed(_) | _) => panic!("{other:?}"),
     }
 }
 
