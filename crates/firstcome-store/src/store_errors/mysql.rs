@@ -25,7 +25,11 @@ pub(super) const ERRORS: &[StoreError] = &[
     error("1184", NotReady, "it ended the connection"),
     error("1203", NotReady, "the user has as many connections as it may"),
     error("1205", InUse, "a row was not free within `innodb_lock_wait_timeout`"),
-    error("1213", InUse, "a deadlock: this transaction was undone so that another one could continue"),
+    error(
+        "1213",
+        InUse,
+        "a deadlock: this transaction was undone so that another one could continue",
+    ),
     error("1226", NotReady, "the user has used up what it may in this hour, or its connections"),
     error("1227", NoAccess, "the user has not the privilege that is needed"),
     error("1290", ReadOnly, "it runs with `--read-only`: it is a replica, or became one"),

@@ -11,7 +11,11 @@ pub(super) const ERRORS: &[StoreError] = &[
     error("28", NoAccess, "the user or the password is wrong, or pg_hba.conf does not let it in"),
     error("3D000", NoDatabase, "the database is not there"),
     error("40001", InUse, "somebody else's transaction was in the way, and this one was undone"),
-    error("40P01", InUse, "a deadlock: this transaction was undone so that another one could continue"),
+    error(
+        "40P01",
+        InUse,
+        "a deadlock: this transaction was undone so that another one could continue",
+    ),
     error("42501", NoAccess, "the user has no right to the table or the schema"),
     error("53", NoRoom, "the server lacks a resource"),
     error("53100", NoRoom, "its disk is full; it takes writes when there is room"),
