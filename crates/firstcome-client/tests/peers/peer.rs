@@ -130,10 +130,11 @@ impl Peer {
                     });
                     match tls {
                         // Who does not trust it goes away.
-                        Some(tls) => match tls.accept(stream).await {
-                            Ok(stream) => drop(shared.converse(stream).await),
-                            Err(_) => {}
-                        },
+                        Some(tls) => {
+                            if let Ok(stream) = tls.accept(stream).await {
+                                drop(shared.converse(stream).await);
+                            }
+                        }
                         None => drop(shared.converse(stream).await),
                     }
                     shared.open.send_modify(|(now, _)| *now -= 1);
