@@ -2,7 +2,10 @@
 //!
 //! `cargo run --example claim -- CAMPAIGN SUBJECT [URL…]`, with the key in `FIRSTCOME_KEY`.
 
-#![expect(clippy::wildcard_enum_match_arm, reason = "a shop has words for some refusals only")]
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "customers are told some refusals in other words, and later versions may have more"
+)]
 
 use std::process::ExitCode;
 use std::time::Duration;

@@ -23,27 +23,17 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("held until {}: {}", held.expires_at, names(&held.units));
             HoldStep::on(&held)
         }
-        Answer::Yes(_) => {
-            println!("they are yours already");
-            return Ok(());
-        }
+        Answer::Yes(_) => return Err("they are yours already".into()),
         Answer::No(Refusal::UnitTaken { units }, _) => {
-            println!("taken: {}", names(&units));
-            return Ok(());
+            return Err(format!("somebody has {}", names(&units)).into());
         }
-        Answer::No(_, problem) => {
-            println!("{problem}");
-            return Ok(());
-        }
+        Answer::No(_, problem) => return Err(problem.into()),
     };
 
     // The payment takes its time: the seats are kept for it first.
     match client.extend_hold(&step, None).await? {
         Answer::Yes(extended) => println!("kept until {}", extended.expires_at),
-        Answer::No(_, problem) => {
-            println!("not charged: {problem}");
-            return Ok(());
-        }
+        Answer::No(_, problem) => return Err(format!("not charged: {problem}").into()),
     }
     let charged = charge(&subject).await;
 

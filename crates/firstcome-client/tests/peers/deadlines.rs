@@ -82,13 +82,13 @@ async fn further_calls_wait_for_one_of_the_connections() {
         .collect();
     let (mut unknown, mut unchanged) = (0, 0);
     for call in calls {
-        match call.await.unwrap().unwrap_err() {
-            Error::Unknown(_) => unknown += 1,
-            Error::Unchanged(why) => {
-                assert!(why.reason().contains("connections were in use"), "{why}");
-                unchanged += 1;
-            }
-            other @ (Error::Refused(_) | _) => panic!("{other}"),
+        let error = call.await.unwrap().unwrap_err();
+        if let Error::Unchanged(why) = &error {
+            assert!(why.reason().contains("connections were in use"), "{why}");
+            unchanged += 1;
+        } else {
+            assert!(error.may_have_happened(), "{error}");
+            unknown += 1;
         }
     }
     assert_eq!((peer.most_open(), unknown, unchanged), (2, 2, 4));

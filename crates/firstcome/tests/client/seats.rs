@@ -30,10 +30,9 @@ async fn hall(server: &Server) -> Client {
 }
 
 async fn take(client: &Client, subject: &str, picks: Picks) -> Held {
-    match yes(client.take_hold(&TakeHold::new("hall", subject, picks)).await) {
-        Taken::Held(held) => held,
-        other @ (Taken::Confirmed(_) | _) => panic!("{other:?}"),
-    }
+    let taken = yes(client.take_hold(&TakeHold::new("hall", subject, picks)).await);
+    let Taken::Held(held) = taken else { panic!("{taken:?}") };
+    held
 }
 
 #[tokio::test]
