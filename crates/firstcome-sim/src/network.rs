@@ -323,10 +323,6 @@ fn changes(call: Call) -> bool {
         | Call::Skip
         | Call::Leave
         | Call::Report => true,
-        Call::Read
-        | Call::Follow
-        | Call::Head
-        | Call::Piece
-        | Call::Look => false,
+        Call::Read | Call::Follow | Call::Head | Call::Piece | Call::Look => false,
     }
 }
