@@ -28,6 +28,12 @@ pub(crate) fn write(me: &NodeStatus) -> Vec<u8> {
     bytes
 }
 
+/// Reads when a heartbeat was sent; `None` for what is none.
+pub(crate) fn time(cell: &Cell) -> Option<Timestamp> {
+    let (time, _) = cell.value.split_first_chunk::<8>()?;
+    Some(Timestamp::from_micros(i64::from_le_bytes(*time)))
+}
+
 /// Reads a node, what it said and when; `None` for what is not a heartbeat, or one of a form that is not known.
 pub(crate) fn read(cell: &Cell) -> Option<(NodeStatus, Timestamp)> {
     if cell.kind != Kind::Node {
@@ -51,5 +57,5 @@ pub(crate) fn read(cell: &Cell) -> Option<(NodeStatus, Timestamp)> {
         address: address.into(),
         words: words.into(),
     };
-    Some((me, Timestamp::from_micros(u64_at(0)?.cast_signed())))
+    Some((me, time(cell)?))
 }

@@ -29,12 +29,12 @@ impl Shared {
             .read(Read::Cells(Kind::Node));
         let seen = self.commit(announce).await?;
         let head = seen.head()?;
-        let roll = Roll::of(&me, seen.cells, seen.now);
-        if !roll.forgotten.is_empty() {
+        let found = Heartbeats::of(&me, seen.cells, seen.now);
+        if !found.forgotten.is_empty() {
             // What cannot be forgotten now is forgotten with another heartbeat.
-            drop(self.forget(roll.forgotten).await);
+            drop(self.forget(found.forgotten).await);
         }
-        Ok(Membership { head, nodes: roll.live, gone: roll.gone })
+        Ok(Membership { head, nodes: found.live, gone: found.gone })
     }
 
     /// Takes a node out of the membership.
@@ -59,7 +59,7 @@ impl Shared {
 }
 
 /// Heartbeats, told apart by how old they are.
-struct Roll {
+struct Heartbeats {
     /// Of nodes that are there, by node.
     live: Vec<(NodeStatus, Timestamp)>,
     /// Of nodes that went without a word, the last seen first.
@@ -68,13 +68,19 @@ struct Roll {
     forgotten: Vec<Cell>,
 }
 
-impl Roll {
+impl Heartbeats {
     fn of(me: &NodeStatus, mut cells: Vec<Cell>, now: Timestamp) -> Self {
         let (mut live, mut gone, mut forgotten) = (Vec::new(), Vec::new(), Vec::new());
         cells.sort_by(|one, other| one.key.cmp(&other.key));
         for cell in cells {
-            // One of a form that is not known is left alone.
-            let Some((node, seen)) = heartbeat::read(&cell) else { continue };
+            let Some((node, seen)) = heartbeat::read(&cell) else {
+                // One of a form that is not known counts for nobody, and goes when it is old.
+                let said = heartbeat::time(&cell);
+                if said.is_none_or(|said| now.micros_since(said) >= GONE_FOR) {
+                    forgotten.push(cell);
+                }
+                continue;
+            };
             let age = now.micros_since(seen);
             if age < MEMBER_FOR {
                 live.push((node, seen));

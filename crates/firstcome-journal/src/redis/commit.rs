@@ -49,7 +49,7 @@ impl Redis {
         let asked = Instant::now();
         let lost = if transaction.writes.is_empty() { looked } else { trouble };
         let reply = self.inner.rest.send(&command).await.map_err(lost)?;
-        let (rested_on, term) = ground(&transaction.checks);
+        let (rested_on, term) = rested_on(&transaction.checks);
         let parts = done(reply, self.inner.space, rested_on, term)?;
         let seen = seen(&transaction, &parts)?;
         if let Some(head) = &seen.head {
@@ -206,7 +206,7 @@ fn key_of(kind: Kind) -> usize {
 }
 
 /// Gives the entry and the term that a step rests on, which the failures repeat.
-fn ground(checks: &[Check]) -> ((u64, Name), u64) {
+fn rested_on(checks: &[Check]) -> ((u64, Name), u64) {
     let (mut entry, mut ours) = ((0, Name::default()), 0);
     for check in checks {
         match check {

@@ -14,13 +14,13 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// What somebody else does.
-type Deed = Box<dyn FnOnce(Journal) -> Carried<()> + Send>;
+type Action = Box<dyn FnOnce(Journal) -> Carried<()> + Send>;
 
 /// A way on which somebody else comes first, once, before a call of one kind.
 struct Between {
     memory: Memory,
     before: Call,
-    deeds: Mutex<Vec<Deed>>,
+    actions: Mutex<Vec<Action>>,
 }
 
 impl fmt::Debug for Between {
@@ -33,10 +33,10 @@ impl Way for Between {
     fn carry(&self, call: Call, work: Work) -> Carried<Result<Confirm, Failure>> {
         let memory = self.memory.clone();
         let comes = call == self.before;
-        let deed = if comes { self.deeds.lock().unwrap().pop() } else { None };
+        let action = if comes { self.actions.lock().unwrap().pop() } else { None };
         Box::pin(async move {
-            if let Some(deed) = deed {
-                deed(Journal::Memory(memory.clone())).await;
+            if let Some(action) = action {
+                action(Journal::Memory(memory.clone())).await;
             }
             work(memory).await;
             Ok(Confirm::AtOnce)
@@ -72,10 +72,11 @@ impl Scene {
         Self { hands, there, memory, term }
     }
 
-    /// The journal as somebody reaches it whom others forestall before each call of a kind.
-    fn forestalled<const N: usize>(&self, before: Call, deeds: [Deed; N]) -> Journal {
-        let (memory, deeds) = (self.memory.clone(), Mutex::new(deeds.into_iter().rev().collect()));
-        Journal::Distant(Distant::over(Arc::new(Between { memory, before, deeds })))
+    /// The journal as a caller reaches it who is interrupted before each call of a kind.
+    fn interrupted<const N: usize>(&self, before: Call, actions: [Action; N]) -> Journal {
+        let (memory, actions) =
+            (self.memory.clone(), Mutex::new(actions.into_iter().rev().collect()));
+        Journal::Distant(Distant::over(Arc::new(Between { memory, before, actions })))
     }
 
     async fn has(&self, piece: u8) -> bool {
@@ -94,7 +95,7 @@ async fn snapshot(journal: &Journal, position: u64, pieces: &[u8], term: u64) {
     install(journal, position, vec![position as u8], names, term).await.unwrap();
 }
 
-fn installs(position: u64, pieces: &'static [u8], term: u64) -> Deed {
+fn installs(position: u64, pieces: &'static [u8], term: u64) -> Action {
     Box::new(move |there| Box::pin(async move { snapshot(&there, position, pieces, term).await }))
 }
 
@@ -105,7 +106,7 @@ async fn a_snapshot_that_others_install_meanwhile_is_kept_with_its_pieces() {
     snapshot(&scene.there, 2, &[1, 2], term).await;
     snapshot(&scene.there, 4, &[2, 3], term).await;
     let others = [installs(8, &[3, 8], term), installs(8, &[8, 9], term)];
-    let journal = scene.forestalled(Call::Install, others);
+    let journal = scene.interrupted(Call::Install, others);
     snapshot(&journal, 6, &[2, 6], term).await;
     // At 8 and 6: with the snapshots that it had seen, 4 and 2 would be kept, or 8 with the pieces of before.
     assert_eq!(scene.there.newest_snapshot().await.unwrap(), Some(vec![8]));
@@ -121,7 +122,7 @@ async fn others_that_never_stop_are_told_of() {
     let scene = Scene::with_entries(20).await;
     let term = scene.term;
     let others = [10, 11, 12, 13, 14].map(|position| installs(position, &[], term));
-    let journal = scene.forestalled(Call::Install, others);
+    let journal = scene.interrupted(Call::Install, others);
     let failure = install(&journal, 5, vec![5], Vec::new(), term).await.unwrap_err();
     assert!(matches!(failure, Failure::Moved { head: 20, .. }), "{failure}");
     assert_eq!(scene.there.newest_snapshot().await.unwrap(), Some(vec![14]));
@@ -130,12 +131,12 @@ async fn others_that_never_stop_are_told_of() {
 #[tokio::test]
 async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
     let scene = Scene::with_entries(5).await;
-    let applies: Deed = Box::new(|there| {
+    let applies: Action = Box::new(|there| {
         Box::pin(async move {
             there.shared().unwrap().announce(announcement(b'b', 5), 1).await.unwrap();
         })
     });
-    let journal = scene.forestalled(Call::Skip, [applies]);
+    let journal = scene.interrupted(Call::Skip, [applies]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
     assert!(matches!(failure, Failure::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
@@ -144,7 +145,7 @@ async fn an_entry_that_a_node_applies_meanwhile_is_not_skipped() {
 #[tokio::test]
 async fn an_entry_that_a_snapshot_covers_meanwhile_is_not_skipped() {
     let scene = Scene::with_entries(5).await;
-    let journal = scene.forestalled(Call::Skip, [installs(5, &[], scene.term)]);
+    let journal = scene.interrupted(Call::Skip, [installs(5, &[], scene.term)]);
     let failure = journal.skip(skip(5, b'a', 5)).await.unwrap_err();
     assert!(matches!(failure, Failure::Applied { position: 5, .. }), "{failure}");
     assert_eq!(scene.there.skips().await.unwrap(), []);
@@ -157,7 +158,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
     snapshot(&scene.there, 15, &[], scene.term).await;
     scene.hands.turn(60 * MINUTE);
     let entries = all(&scene.there, 0).await;
-    let seeds: Deed = Box::new(move |there| {
+    let seeds: Action = Box::new(move |there| {
         Box::pin(async move {
             let (shared, seen) = (there.shared().unwrap(), there.head().await.unwrap());
             let (name, at) = (entries[1].name().unwrap(), entries[1].at);
@@ -167,7 +168,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
             shared.put_back(2, name, entries[2..].to_vec()).await.unwrap();
         })
     });
-    let journal = scene.forestalled(Call::Trim, [seeds]);
+    let journal = scene.interrupted(Call::Trim, [seeds]);
     journal.trim(scene.term).await.unwrap();
     assert_eq!(all(&scene.there, 2).await.len(), 18, "the snapshot at 2 covers none of them");
 }
@@ -175,7 +176,7 @@ async fn a_journal_that_was_seeded_meanwhile_is_not_trimmed() {
 #[tokio::test]
 async fn a_seed_is_refused_where_a_snapshot_came_meanwhile() {
     let scene = Scene::with_entries(3).await;
-    let journal = scene.forestalled(Call::Reseed, [installs(3, &[7], scene.term)]);
+    let journal = scene.interrupted(Call::Reseed, [installs(3, &[7], scene.term)]);
     let seen = scene.there.head().await.unwrap();
     let seed = Seed {
         position: 10,
@@ -197,12 +198,12 @@ async fn a_node_that_comes_back_meanwhile_is_not_forgotten() {
     let shared = scene.there.shared().unwrap();
     shared.announce(announcement(b'b', 1), 1).await.unwrap();
     scene.hands.turn(24 * 60 * MINUTE);
-    let comes_back: Deed = Box::new(|there| {
+    let comes_back: Action = Box::new(|there| {
         Box::pin(async move {
             there.shared().unwrap().announce(announcement(b'b', 1), 1).await.unwrap();
         })
     });
-    let journal = scene.forestalled(Call::Leave, [comes_back]);
+    let journal = scene.interrupted(Call::Leave, [comes_back]);
     let roll = journal.shared().unwrap().announce(announcement(b'c', 1), 1).await.unwrap();
     assert_eq!((roll.nodes.len(), roll.gone.len()), (1, 0), "it was not back then");
     let roll = shared.announce(announcement(b'c', 1), 1).await.unwrap();

@@ -21,6 +21,7 @@ mod redis_trimming;
 mod sharing;
 mod skips;
 mod sqlite_codes;
+mod stored;
 mod trimming;
 mod world;
 
