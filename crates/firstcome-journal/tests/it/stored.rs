@@ -172,7 +172,9 @@ fn tables_of(file: &Path) -> String {
             let values = (0..width).map(|at| match row.get_ref(at).unwrap() {
                 ValueRef::Integer(number) => number.to_string(),
                 ValueRef::Blob(bytes) => hex(bytes),
-                other => panic!("{other:?}"),
+                other @ (ValueRef::Null | ValueRef::Real(_) | ValueRef::Text(_)) => {
+                    panic!("{other:?}")
+                }
             });
             writeln!(text, "  {}", values.collect::<Vec<_>>().join(" ")).unwrap();
         }
