@@ -44,8 +44,6 @@ pub(crate) struct Appender {
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
     pub(crate) slow: SlowBatches,
-    /// Whether it has a thread of its own.
-    pub(crate) own_thread: bool,
     pub(crate) says: Says,
 }
 
@@ -118,16 +116,12 @@ impl Appender {
         done
     }
 
-    /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for others.
+    /// Lets what is ready to be received arrive before the batch is taken: no timer, only a turn for other tasks.
     ///
-    /// Every commit costs the same, however many commands share it. Where the processor has nothing else to do a turn
-    /// takes no time.
+    /// Every commit costs the same, however many commands share it.
     async fn let_arrive(&self) {
         let mut waiting = self.applier.queue.len();
         for _ in 0..MAX_TURNS {
-            if self.own_thread {
-                std::thread::yield_now();
-            }
             yield_now().await;
             let now = self.applier.queue.len();
             if now == waiting {

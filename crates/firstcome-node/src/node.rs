@@ -204,9 +204,8 @@ impl Node {
         };
         let says = Arc::clone(&given.says);
         let slow = SlowBatches::default();
-        let own_thread = given.core.is_some();
         let next_append_at = asked;
-        let appender = Appender { applier, clock, several, next_append_at, slow, own_thread, says };
+        let appender = Appender { applier, clock, several, next_append_at, slow, says };
         let abandoned = Arc::clone(&intake);
         let abandon = move || abandon(&abandoned);
         let core = given.core.as_ref();
