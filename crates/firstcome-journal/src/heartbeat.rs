@@ -1,4 +1,4 @@
-//! The bytes of a heartbeat: the store's time, then what [`write`] gives.
+//! The bytes of a heartbeat: the store's time, then what [`write()`] gives.
 //!
 //! The form is described in `docs/reference/redis-keys.md`.
 

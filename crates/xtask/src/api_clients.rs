@@ -26,16 +26,34 @@ const IMPORT_ALL: &str = "import importlib, pkgutil, firstcome_client as client\
 const TSCONFIG: &str = r#"{"compilerOptions": {"target": "es2020", "lib": ["es2020", "dom"], "module": "commonjs",
     "strict": true, "noEmit": true}, "include": ["**/*.ts"]}"#;
 
+/// What the client in Kotlin needs, and its compiler.
+const KOTLIN_POM: &str = r#"<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>firstcome</groupId><artifactId>kotlin-client</artifactId><version>0</version>
+  <dependencies>
+    <dependency><groupId>org.jetbrains.kotlin</groupId><artifactId>kotlin-stdlib</artifactId><version>2.2.20</version></dependency>
+    <dependency><groupId>org.jetbrains.kotlin</groupId><artifactId>kotlin-compiler-embeddable</artifactId><version>2.2.20</version></dependency>
+    <dependency><groupId>com.squareup.okhttp3</groupId><artifactId>okhttp</artifactId><version>4.12.0</version></dependency>
+    <dependency><groupId>com.google.code.gson</groupId><artifactId>gson</artifactId><version>2.13.2</version></dependency>
+  </dependencies>
+</project>
+"#;
+const KOTLIN_COMPILER: &str = "org.jetbrains.kotlin.cli.jvm.K2JVMCompiler";
+
 /// A language, and what makes and compiles its client.
 type Language = (&'static str, fn(&Place) -> Result<(), String>);
-const LANGUAGES: [Language; 3] =
-    [("python", python_client), ("typescript", typescript_client), ("java", java_client)];
+const LANGUAGES: [Language; 4] = [
+    ("python", python_client),
+    ("typescript", typescript_client),
+    ("java", java_client),
+    ("kotlin", kotlin_client),
+];
 
 /// Makes and compiles the clients of these languages, of all where none is named; gives the exit code.
 pub(crate) fn check(names: &[String]) -> u8 {
     let wanted = |(name, _): &&Language| names.is_empty() || names.iter().any(|n| n == name);
     if let Some(other) = names.iter().find(|n| !LANGUAGES.iter().any(|(name, _)| name == n)) {
-        eprintln!("there is no {other:?}: python, typescript, java");
+        eprintln!("there is no {other:?}: python, typescript, java, kotlin");
         return 2;
     }
     let place = match Place::new() {
@@ -178,4 +196,24 @@ fn java_client(place: &Place) -> Result<(), String> {
     // It notes that some of it uses what is deprecated.
     javac.current_dir(&client).stderr(Stdio::inherit());
     succeed(javac)
+}
+
+fn kotlin_client(place: &Place) -> Result<(), String> {
+    let client = place.client("kotlin")?;
+    let json = "--additional-properties=serializationLibrary=gson";
+    place.generate(&["-g", "kotlin", json], &client)?;
+    let pom = client.join("pom.xml");
+    fs::write(&pom, KOTLIN_POM).map_err(|why| format!("{}: {why}", pom.display()))?;
+    let mut maven = Command::new("mvn");
+    maven.args(["--quiet", "--batch-mode", "dependency:copy-dependencies"]);
+    maven.arg("-DoutputDirectory=libraries").current_dir(&client);
+    succeed(maven)?;
+    let libraries = fs::read_dir(client.join("libraries")).map_err(|why| why.to_string())?;
+    let libraries: Vec<PathBuf> = libraries.flatten().map(|library| library.path()).collect();
+    let libraries = std::env::join_paths(libraries).map_err(|why| why.to_string())?;
+    let mut compiler = Command::new("java");
+    compiler.arg("-cp").arg(&libraries).arg(KOTLIN_COMPILER);
+    compiler.args(["-no-stdlib", "-no-reflect", "-nowarn", "-d", "classes", "-classpath"]);
+    compiler.arg(&libraries).arg("src/main").current_dir(&client);
+    succeed(compiler)
 }

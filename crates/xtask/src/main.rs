@@ -32,7 +32,8 @@ usage: cargo xtask TASK
                   routes, 100 of each operation unless ARGS say otherwise; needs python3
   api-clients [LANGUAGE…]
                   have generators make clients from the description of the routes, and compile them:
-                  python (needs python3), typescript (java, mvn, npm), java (java, javac, mvn)
+                  python (needs python3), typescript (java, mvn, npm), java (java, javac, mvn),
+                  kotlin (java, mvn)
   chain           check the licences, sources and duplicates of all dependencies, and with
                   cargo-deny, where it is installed, what is known against them
   packages        check that cargo can package the crates which are published, that a URL which needs
