@@ -42,6 +42,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// The file a generated admin key is kept in.
@@ -108,8 +109,9 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
     let runtimes = Runtimes::start(cores)?;
     let store = {
         let (config, folder, fresh) = (config.clone(), folder.clone(), SpaceId(random_bytes()?));
-        // There, so that the store's connections live where they are used.
-        let opening = async move { Store::open(&config, folder.as_ref(), fresh).await };
+        let main = Handle::current();
+        // There, so that the journal's connections live where they are used.
+        let opening = async move { Store::open(&config, folder.as_ref(), fresh, &main).await };
         core.handle().spawn(opening).await??
     };
     let journal = store.journal();

@@ -8,6 +8,7 @@ use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::Election;
 #[cfg(feature = "redis")]
 use firstcome_node::log;
+use tokio::runtime::Handle;
 
 #[cfg(feature = "redis")]
 use anyhow::Context;
@@ -28,10 +29,18 @@ pub(super) enum Store {
 
 impl Store {
     /// Opens what the configuration names; logs settings that weaken the promises, and what to do.
+    ///
+    /// The journal's connections live on the runtime that calls this, those of the leader's lock on `main`: a renewal does
+    /// not wait while entries are applied.
     pub(super) async fn open(
         config: &Config,
         folder: Option<&DataFolder>,
         fresh: SpaceId,
+        #[cfg_attr(
+            not(feature = "redis"),
+            expect(unused_variables, reason = "one alone elects nobody")
+        )]
+        main: &Handle,
     ) -> anyhow::Result<Self> {
         let Some(url) = &config.store else {
             let folder = folder.expect("the embedded store has a data folder");
@@ -65,7 +74,8 @@ impl Store {
                 log!(StoreWarning, "{}; {}", warning.what, warning.fix);
             }
             // The watchdog's lease is that of locks without one of their own: the leader's has one.
-            let locks = Locks::builder().connect(options).await.with_context(about)?;
+            let connecting = async move { Locks::builder().connect(options).await };
+            let locks = main.spawn(connecting).await?.with_context(about)?;
             Ok(Self::Shared { redis, locks })
         }
     }
