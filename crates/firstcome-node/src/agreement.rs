@@ -170,7 +170,7 @@ impl Agreement {
     }
 
     /// Announces the settings that every server of the space should have alike.
-    pub fn announce(&self, settings: BTreeMap<String, String>) {
+    pub(crate) fn announce(&self, settings: BTreeMap<String, String>) {
         self.change(|own| own.settings = settings);
     }
 

@@ -25,6 +25,7 @@ use crate::task::{Panics, Task};
 use crate::ticker;
 use firstcome_core::{NodeId, Timestamp};
 use firstcome_journal::{Clock, Journal, Shared};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -53,6 +54,8 @@ pub struct Given {
     /// The runtime that appends and applies, with a thread of its own: the embedded store is written there, and whoever
     /// writes waits for the disk. Without one it is the runtime that starts the node.
     pub core: Option<Handle>,
+    /// The settings that every server of the space should have alike: announced from the first heartbeat on.
+    pub settings: BTreeMap<String, String>,
 }
 
 /// A running node.
@@ -147,6 +150,7 @@ impl Node {
         let (seen, membership) = watch::channel(None);
         let since = clock.now();
         let agreement = Agreement::new((id, since), Arc::clone(&signals), membership.clone());
+        agreement.announce(given.settings);
         let agreement = Arc::new(agreement);
         let intake = Arc::new(Intake {
             replica: Arc::clone(&replica),

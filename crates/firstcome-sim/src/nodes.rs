@@ -14,6 +14,7 @@ use firstcome_lock::Locks;
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Intake, Limits, Node, Replica};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;
@@ -165,6 +166,7 @@ impl Slots {
                 record.said(text);
             }),
             core: None,
+            settings: BTreeMap::new(),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,

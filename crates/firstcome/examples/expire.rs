@@ -20,6 +20,7 @@ use firstcome_journal::{Clock, Journal};
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::{Given, Limits, Node, in_log};
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -70,6 +71,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         metrics: Arc::clone(&counts),
         says: in_log(),
         core: None,
+        settings: BTreeMap::new(),
     };
     let node = Node::start(given, |_, _| {}).await?;
     let pace = Pace {

@@ -126,9 +126,9 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         metrics: Arc::clone(&counts),
         says: firstcome_node::in_log(),
         core: Some(core.handle().clone()),
+        settings: alike::settings(&config, &admin_key, head.space),
     };
     let node = Node::start(given, progress()).await?;
-    node.intake.agreement.announce(alike::settings(&config, &admin_key, head.space));
     let election = store.election(&config, node.id).await?;
     let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
 

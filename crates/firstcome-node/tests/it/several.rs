@@ -15,6 +15,7 @@ use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Answer, Condition, Given, Limits, Node};
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -73,6 +74,7 @@ impl Seat {
                 heard.lock().unwrap().push(text.to_owned());
             }),
             core: None,
+            settings: BTreeMap::new(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, said, counts }

@@ -12,6 +12,7 @@ use firstcome_node::Metrics;
 use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Given, Limits, Node};
 use futures_util::future::join_all;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -93,6 +94,7 @@ impl Embedded {
             metrics: Arc::new(Metrics::default()),
             says: firstcome_node::in_log(),
             core: None,
+            settings: BTreeMap::new(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, store })

@@ -14,6 +14,7 @@ use firstcome_node::intake::QUEUE_BYTES;
 use firstcome_node::{Failure, Given, Limits, Metrics, Node};
 use prometheus_client::registry::Registry;
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,7 @@ impl OnDisk {
             metrics: Arc::new(Metrics::new(&mut Registry::default())),
             says: firstcome_node::in_log(),
             core: None,
+            settings: BTreeMap::new(),
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }
     }

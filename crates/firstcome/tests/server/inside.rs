@@ -26,6 +26,7 @@ use http_body_util::BodyExt;
 use prometheus_client::registry::Registry;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
@@ -128,6 +129,7 @@ impl Inside {
             metrics: Arc::clone(&counts),
             says: firstcome_node::in_log(),
             core: None,
+            settings: BTreeMap::new(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {

@@ -199,6 +199,7 @@ async fn serves_from_memory_and_writes_behind() {
         metrics: Arc::clone(&counts),
         says: firstcome_node::in_log(),
         core: None,
+        settings: BTreeMap::new(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {

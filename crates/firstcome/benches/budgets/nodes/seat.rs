@@ -8,6 +8,7 @@ use firstcome_journal::Journal;
 use firstcome_journal::redis::{Durability, Options, Redis};
 use firstcome_node::Metrics;
 use firstcome_node::{Given, Limits, Node};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ impl Seat {
             metrics: Arc::clone(&metrics),
             says: firstcome_node::in_log(),
             core: None,
+            settings: BTreeMap::new(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })
