@@ -10,18 +10,18 @@ use tokio::runtime::Handle;
 
 /// The threads that serve connections; none of them where the accepting runtime serves them itself.
 #[derive(Debug, Default)]
-pub struct Runtimes(Vec<Lane>);
+pub struct Runtimes(Vec<HttpThread>);
 
 /// One thread, and how many connections it has: as many as there are places beside its own.
 #[derive(Debug)]
-struct Lane {
+struct HttpThread {
     thread: RuntimeThread,
     connections: Arc<()>,
 }
 
 /// One connection's place on a thread, given back when this is dropped.
 #[derive(Debug)]
-pub(crate) struct LanePlace(
+pub(crate) struct ThreadPlace(
     #[expect(dead_code, reason = "it counts as long as it is held")] Arc<()>,
 );
 
@@ -32,23 +32,23 @@ impl Runtimes {
     ///
     /// The operating system gives no thread, or no files for its events.
     pub fn start(threads: usize) -> io::Result<Self> {
-        let lane = |number| {
+        let http = |number| {
             let thread = RuntimeThread::start(&format!("http-{number}"))?;
-            Ok(Lane { thread, connections: Arc::new(()) })
+            Ok(HttpThread { thread, connections: Arc::new(()) })
         };
-        (0..threads).map(lane).collect::<io::Result<_>>().map(Self)
+        (0..threads).map(http).collect::<io::Result<_>>().map(Self)
     }
 
     /// Gives the runtime of the thread with the fewest connections, and a place there for one more.
-    pub(crate) fn fewest(&self) -> Option<(&Handle, LanePlace)> {
-        let lane = self.0.iter().min_by_key(|lane| Arc::strong_count(&lane.connections))?;
-        Some((lane.thread.handle(), LanePlace(Arc::clone(&lane.connections))))
+    pub(crate) fn fewest(&self) -> Option<(&Handle, ThreadPlace)> {
+        let http = self.0.iter().min_by_key(|http| Arc::strong_count(&http.connections))?;
+        Some((http.thread.handle(), ThreadPlace(Arc::clone(&http.connections))))
     }
 
     /// Ends the threads and waits until they have ended.
     pub async fn stop(self) {
-        for lane in self.0 {
-            lane.thread.stop().await;
+        for http in self.0 {
+            http.thread.stop().await;
         }
     }
 }
@@ -61,7 +61,7 @@ mod tests {
     async fn connections_are_spread_evenly_also_after_some_went() {
         let runtimes = Runtimes::start(3).unwrap();
         let counts = || {
-            let of = |lane: &Lane| Arc::strong_count(&lane.connections) - 1;
+            let of = |http: &HttpThread| Arc::strong_count(&http.connections) - 1;
             runtimes.0.iter().map(of).collect::<Vec<_>>()
         };
         let mut places = Vec::new();

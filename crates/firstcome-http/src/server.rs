@@ -97,8 +97,8 @@ pub async fn serve(
         let timer = IdleTimer::new();
         let (router, of_requests) = (router.clone(), Arc::clone(&app));
         let timer_of_requests = Arc::clone(&timer);
-        let lane = runtimes.fewest();
-        let slow = lane.is_some().then(Handle::current);
+        let thread = runtimes.fewest();
+        let slow = thread.is_some().then(Handle::current);
         let place = Place { peer, serves, admission };
         let service = service_fn(move |request: Request<Incoming>| {
             let (app, routes) = (Arc::clone(&of_requests), (router.clone(), slow.clone()));
@@ -120,9 +120,9 @@ pub async fn serve(
         let metrics = Arc::clone(&app.metrics);
         let (head, idle) = (app.options.header_time, app.options.idle_time);
         let life = (!is_whole).then_some(KEPT_LIFE);
-        let (runtime, lane) = lane.unzip();
+        let (runtime, thread) = thread.unzip();
         let connection = async move {
-            let _places = (slot, lane, open);
+            let _places = (slot, thread, open);
             if let Ok(stream) = TcpStream::from_std(stream) {
                 let stream = Timed { stream, timer: Arc::clone(&timer) };
                 let connection = builder.serve_connection(TokioIo::new(stream), service);

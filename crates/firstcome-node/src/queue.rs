@@ -3,7 +3,9 @@
 use crate::request::Pending;
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 /// The queue between intake and appender.
 #[derive(Debug)]
@@ -19,11 +21,21 @@ struct Content {
     pending: VecDeque<Pending>,
     bytes: usize,
     closed: bool,
+    /// When it was last looked through for requests that nobody waits for.
+    cleared: Option<Instant>,
 }
 
+/// How often a full queue is looked through for requests that nobody waits for: whoever is refused must not cost a walk
+/// through all of them.
+const CLEAR_EVERY: Duration = Duration::from_millis(100);
+
 impl Content {
-    /// Drops the requests that nobody waits for any more.
-    fn drop_over(&mut self) {
+    /// Drops the requests that nobody waits for any more, unless that was done a moment ago.
+    fn drop_over(&mut self, now: Instant) {
+        if self.cleared.is_some_and(|cleared| now - cleared < CLEAR_EVERY) {
+            return;
+        }
+        self.cleared = Some(now);
         self.pending.retain(|pending| !pending.slot.is_over());
         self.bytes = self.pending.iter().map(|pending| pending.request.size()).sum();
     }
@@ -53,7 +65,7 @@ impl Queue {
             content.pending.len() >= self.max || content.bytes + size > self.max_bytes
         };
         if is_full(&content) {
-            content.drop_over();
+            content.drop_over(pending.since);
         }
         if is_full(&content) {
             return Err(NotTaken::Full);
@@ -129,7 +141,6 @@ mod tests {
     use crate::slot::{Waiting, slot};
     use firstcome_core::Command;
     use firstcome_core::command::Encoded;
-    use tokio::time::Instant;
 
     fn claim(subject: &str) -> (Pending, Waiting) {
         let request = Request::Command(Encoded::new(&Command::claim("c", None, subject)).unwrap());
@@ -150,6 +161,22 @@ mod tests {
         assert_eq!(queue.push(dan), Err(NotTaken::Full));
         queue.take_while(|_| Ok(()));
         assert_eq!(queue.lock().bytes, 0);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_queue_is_looked_through_from_time_to_time_only() {
+        let queue = Queue::new(1, 1 << 20);
+        let (ann, gave_up) = claim("ann");
+        queue.push(ann).unwrap();
+        assert_eq!(queue.push(claim("bob").0), Err(NotTaken::Full));
+        drop(gave_up);
+        assert_eq!(
+            queue.push(claim("cid").0),
+            Err(NotTaken::Full),
+            "it was looked through just now"
+        );
+        tokio::time::advance(CLEAR_EVERY).await;
+        queue.push(claim("dan").0).unwrap();
     }
 
     #[test]
