@@ -32,9 +32,9 @@ pub struct Won<'a> {
     /// The rank in the pool, from 1, without gaps.
     pub rank: u32,
     /// When it was won.
-    pub at: String,
+    pub at: Cow<'a, str>,
     /// The position to which this answer belongs.
-    pub position: String,
+    pub position: Cow<'a, str>,
     /// `journal`, or `replica` if the state of this server was enough.
     pub decided: Cow<'a, str>,
 }

@@ -4,6 +4,7 @@
 //! versions understand each other. A request with an unknown field is refused.
 
 pub mod bar;
+pub mod bulk;
 pub mod campaign;
 pub mod claim;
 pub mod hold;

@@ -76,8 +76,8 @@ impl Default for Settings {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) servers: Vec<Server>,
-    key: Option<Secret>,
-    tls: Result<Tls, String>,
+    pub(crate) key: Option<Secret>,
+    pub(crate) tls: Result<Tls, String>,
     pool: Pool,
     /// The server that is asked next.
     next: AtomicUsize,

@@ -6,6 +6,7 @@
 //! - [`Answer`] is what the rules decided, [`Refusal`] why they said no, [`Problem`] the whole document of a no.
 //! - [`Error`] is everything else, with [`Unknown`] for what may have happened.
 //! - [`TakeHold`], [`HoldStep`] and [`Picks`] say which units; [`Pages`] reads long lists.
+//! - [`Commands`] are many commands in one request, one on each line ([`CommandLine`]).
 //! - [`Ask`], [`Reply`] and [`Failure`] are a layer below: one request, sent once, for routes that have no method here and
 //!   for programs that repeat requests themselves.
 //! - Everything else are documents of the HTTP interface. Times in them are RFC 3339 in UTC.
@@ -14,6 +15,7 @@ mod address;
 mod answer;
 mod bars;
 mod builder;
+mod bulk;
 mod call;
 mod campaigns;
 mod claims;
@@ -39,6 +41,7 @@ mod wire;
 pub use address::{Server, encode_segment};
 pub use answer::Answer;
 pub use builder::{BuildError, Builder};
+pub use bulk::{Commanded, Commands, Done};
 pub use claims::{CancelBy, Which};
 pub use client::{Client, Exchange, Reply};
 pub use documents::{Ended, Extended, Held, Minted, Ticket, Won};
@@ -53,12 +56,13 @@ pub use retry::Retry;
 pub use routes::{Ask, CancelAsk, Match, ResultFormat, ResultRange};
 
 pub use firstcome_api::bar::{BarLifted, BarLine, BarPage, BarSet};
+pub use firstcome_api::bulk::{CommandLine, Do};
 pub use firstcome_api::campaign::{
     Campaign, CampaignList, CampaignPool, CampaignRequest, Clamped, Deleted, HoldsRequest,
     LimitsRequest, OperatorDone, PoolKind, PoolRequest,
 };
 pub use firstcome_api::claim::{Cancel, Cancelled, Claim, SubjectClaims};
-pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup, PickRequest};
+pub use firstcome_api::hold::{HeldUnit, Hold, HoldAnswer, HoldLookup, LateRequest, PickRequest};
 pub use firstcome_api::key::Secret;
 pub use firstcome_api::node::{Leader, Node, Nodes, Ready, Time};
 pub use firstcome_api::result::{ResultLine, ResultPage};

@@ -74,6 +74,14 @@ pub enum Refusal {
     NotClosed,
     /// `unsettled`: some results of the campaign are not in the ledger yet.
     Unsettled,
+    /// `no_waitlist`: the pool has no waitlist.
+    NoWaitlist,
+    /// `waitlist_full`: as many wait for the pool as may.
+    WaitlistFull,
+    /// `too_many_wishes`: those who wait want as many different things as they may.
+    TooManyWishes,
+    /// `is_offer`: the hold is an offer, which is taken or left as it is.
+    IsOffer,
     /// `has_results`: the campaign can be archived, not deleted.
     HasResults,
     /// `level_too_low`: the space is at a lower level than this needs.
@@ -221,6 +229,10 @@ impl Refusal {
             "closes_too_early" => Self::ClosesTooEarly,
             "not_closed" => Self::NotClosed,
             "unsettled" => Self::Unsettled,
+            "no_waitlist" => Self::NoWaitlist,
+            "waitlist_full" => Self::WaitlistFull,
+            "too_many_wishes" => Self::TooManyWishes,
+            "is_offer" => Self::IsOffer,
             "has_results" => Self::HasResults,
             "level_too_low" => Self::LevelTooLow,
             "hold_required" => Self::HoldRequired,

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Body, Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -22,8 +22,8 @@ const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 /// A connection to one server. When it is dropped it is closed, with the request that is on it.
 #[derive(Debug)]
-pub(crate) struct Connection {
-    sender: SendRequest<Full<Bytes>>,
+pub(crate) struct Connection<B = Full<Bytes>> {
+    sender: SendRequest<B>,
     driver: JoinHandle<()>,
 }
 
@@ -57,13 +57,17 @@ pub(crate) struct Sender<'a> {
     pub(crate) agent: &'a str,
 }
 
-impl Drop for Connection {
+impl<B> Drop for Connection<B> {
     fn drop(&mut self) {
         self.driver.abort();
     }
 }
 
-impl Connection {
+impl<B> Connection<B>
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
     /// Connects, and secures the connection where the address asks for it.
     pub(crate) async fn open(
         server: &Server,
@@ -112,6 +116,32 @@ impl Connection {
         Ok(Self { sender, driver })
     }
 
+    /// Sends a request until the head of its answer is there; gives it.
+    pub(crate) async fn begin(
+        &mut self,
+        request: hyper::Request<B>,
+        deadline: Instant,
+    ) -> Result<hyper::Response<Incoming>, Broken> {
+        match timeout_at(deadline, self.sender.ready()).await {
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => return Err(Broken::Closed),
+            Err(_) => return Err(Broken::NotSent("no connection in time".to_owned())),
+        }
+        let answer = timeout_at(deadline, self.sender.try_send_request(request))
+            .await
+            .map_err(|_| Broken::Lost("no answer in time".to_owned()))?;
+        answer.map_err(|mut error| {
+            // The message comes back exactly when none of it was written.
+            if error.take_message().is_some() {
+                return Broken::Closed;
+            }
+            let why = error.error();
+            Broken::Lost(format!("the connection broke after the request was sent: {why}"))
+        })
+    }
+}
+
+impl Connection {
     pub(crate) fn is_open(&self) -> bool {
         !self.sender.is_closed()
     }
@@ -125,29 +155,14 @@ impl Connection {
     ) -> Result<Answered, Broken> {
         let request = request(sender, ask)
             .map_err(|error| Broken::NotSent(format!("the request cannot be written: {error}")))?;
-        match timeout_at(deadline, self.sender.ready()).await {
-            Ok(Ok(())) => {}
-            Ok(Err(_)) => return Err(Broken::Closed),
-            Err(_) => return Err(Broken::NotSent("no connection in time".to_owned())),
-        }
-        let late = || Broken::Lost("no answer in time".to_owned());
-        let answer = timeout_at(deadline, self.sender.try_send_request(request))
-            .await
-            .map_err(|_| late())?;
-        let answer = answer.map_err(|mut error| {
-            // The message comes back exactly when none of it was written.
-            if error.take_message().is_some() {
-                return Broken::Closed;
-            }
-            let why = error.error();
-            Broken::Lost(format!("the connection broke after the request was sent: {why}"))
-        })?;
-        timeout_at(deadline, read(answer)).await.map_err(|_| late())?
+        let answer = self.begin(request, deadline).await?;
+        let late = |_| Broken::Lost("no answer in time".to_owned());
+        timeout_at(deadline, read(answer)).await.map_err(late)?
     }
 }
 
 /// Reads an answer to its end.
-async fn read(answer: hyper::Response<Incoming>) -> Result<Answered, Broken> {
+pub(crate) async fn read(answer: hyper::Response<Incoming>) -> Result<Answered, Broken> {
     let status = answer.status().as_u16();
     let retry_after = answer.headers().get("retry-after");
     let retry_after = retry_after.and_then(|seconds| seconds.to_str().ok()?.parse().ok());
@@ -162,14 +177,7 @@ fn request(
     sender: Sender<'_>,
     ask: &Ask,
 ) -> Result<hyper::Request<Full<Bytes>>, hyper::http::Error> {
-    let mut request = hyper::Request::builder()
-        .method(ask.method)
-        .uri(&ask.path)
-        .header("host", sender.server.authority())
-        .header("user-agent", sender.agent);
-    if let Some(key) = sender.key {
-        request = request.header("authorization", format!("Bearer {}", key.reveal()));
-    }
+    let mut request = head(sender, ask.method, &ask.path);
     for (name, value) in &ask.headers {
         request = request.header(*name, value);
     }
@@ -181,4 +189,17 @@ fn request(
         None => Bytes::new(),
     };
     request.body(Full::new(body))
+}
+
+/// Begins a request with what each of them has.
+pub(crate) fn head(sender: Sender<'_>, method: &str, path: &str) -> hyper::http::request::Builder {
+    let request = hyper::Request::builder()
+        .method(method)
+        .uri(path)
+        .header("host", sender.server.authority())
+        .header("user-agent", sender.agent);
+    match sender.key {
+        Some(key) => request.header("authorization", format!("Bearer {}", key.reveal())),
+        None => request,
+    }
 }

@@ -6,28 +6,39 @@
 //! | `hold`, `confirm` | rules of holds |
 //! | `select`, `choose`, `limits` | which units a command means, which it gets, and how many a subject may have |
 //! | `operate` | adding, blocking and moving seats |
+//! | `waiting`, `offers` | the waitlist of a pool: who waits, and what they are offered |
 //! | `bar` | barring a subject |
+//! | `codes` | the life of a code, and importing codes |
 //! | `look` | reading |
 
 mod bar;
 mod choose;
 mod claim;
+mod codes;
 mod confirm;
 mod hold;
 mod limits;
 mod look;
+mod offers;
 mod operate;
 mod select;
+mod waiting;
+
+pub(crate) use waiting::JoinRequest;
+pub use waiting::OnList;
+
+pub use codes::{CodeStatus, CodeView};
+pub use look::{ResultRow, Winner};
 
 use crate::bars::Bars;
 use crate::command::{Pick, Steer};
 use crate::hold::UnitId;
 use crate::holds::Holds;
 use crate::outcome::{Clamped, Fixed, Outcome, Refusal};
-use crate::pool::{Claim, Pool};
-use crate::results::Kind;
+use crate::pool::Pool;
 use crate::settings::{HoldSettings, Opens, PoolSettings, Settings};
 use crate::time::Timestamp;
+use crate::waitlist::UnservedLog;
 use std::collections::BTreeSet;
 
 /// Where a campaign stands.
@@ -115,6 +126,10 @@ pub struct Campaign {
     pub(crate) refunds: Vec<Refunded>,
     /// Seats that were exchanged, in order: results point at them by their number, from 1.
     pub(crate) moves: Vec<Moved>,
+    /// Who left a waitlist without a unit, in order: results point at them by their number, from 1.
+    pub(crate) unserved: UnservedLog,
+    /// How many of them have a result: all of them between entries.
+    pub(crate) told: u32,
     /// What the state counts for it.
     pub(crate) counted: Counted,
 }
@@ -136,50 +151,6 @@ pub(crate) struct HoldRequest<'a> {
     pub(crate) limit: Option<u32>,
     /// See [`Command::content`](crate::Command::content).
     pub(crate) content: u64,
-}
-
-/// One result with its content.
-#[derive(Clone, Debug)]
-pub struct ResultRow<'a> {
-    /// Its number: 1, 2, 3 over the whole shard.
-    pub number: u64,
-    /// What happened.
-    pub kind: Kind,
-    /// In which campaign.
-    pub campaign: &'a Campaign,
-    /// In which pool.
-    pub pool: &'a str,
-    /// To which claim. Of a refund due it is none: its rank is 0 and its time that of the result; so is
-    /// the time of a move, and its rank is 0 where the unit was only held.
-    pub claim: Claim<'a>,
-    /// Which unit it was of a seated pool, as of then; of a move the new one.
-    pub unit: Option<&'a str>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<&'a str>,
-    /// More about a move.
-    pub moved: Option<&'a Moved>,
-}
-
-/// A claim that stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Winner<'a> {
-    /// Its rank in its pool.
-    pub rank: u32,
-    /// Who has it.
-    pub subject: &'a str,
-    /// When it was won.
-    pub at: Timestamp,
-    /// The unit of a seated pool that the subject has now.
-    pub unit: Option<&'a str>,
-    /// The id of the hold it came from, if it came from one.
-    pub hold: Option<&'a str>,
-}
-
-impl<'a> ResultRow<'a> {
-    /// Gives the unit that became free by a move.
-    pub fn moved_from(&self) -> Option<&'a str> {
-        self.campaign.moved_from(self.moved?)
-    }
 }
 
 impl Campaign {
@@ -219,6 +190,8 @@ impl Campaign {
             holds: Holds::new(),
             refunds: Vec::new(),
             moves: Vec::new(),
+            unserved: UnservedLog::default(),
+            told: 0,
             counted: Counted::default(),
         })
     }
@@ -316,13 +289,22 @@ impl Campaign {
     /// Gives about how many bytes of memory the campaign takes: a sum over its pools.
     pub fn memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::memory).sum();
-        self.own_memory() + pools + self.holds.memory() + self.bars.memory()
+        self.own_memory()
+            + pools
+            + self.holds.memory()
+            + self.bars.memory()
+            + self.unserved.memory()
     }
 
     /// Gives [`Campaign::memory`] by looking at everything.
     pub(crate) fn walked_memory(&self) -> usize {
         let pools: usize = self.pools.iter().map(Pool::walked_memory).sum();
-        self.own_memory() + pools + self.holds.walked_memory() + self.bars.walked_memory()
+        let unserved = self.unserved.walked_memory();
+        self.own_memory()
+            + pools
+            + self.holds.walked_memory()
+            + self.bars.walked_memory()
+            + unserved
     }
 
     /// Counts the bytes of its seats once more.
@@ -339,17 +321,19 @@ impl Campaign {
         self.opens_at.is_some_and(|opens_at| opens_at <= at)
     }
 
-    /// Says whether something of it left the system: then its name is never used again.
+    /// Says whether something of it left the system, or somebody on a waitlist will hear of it: then its name is never
+    /// used again.
     pub fn has_results(&self) -> bool {
         let given = self.pools.iter().any(|pool| pool.last_rank() > 0);
-        given || !self.refunds.is_empty() || !self.moves.is_empty()
+        let left = self.unserved.len() > 0 || self.has_lists();
+        given || !self.refunds.is_empty() || !self.moves.is_empty() || left
     }
 
     /// Changes the campaign to what is wanted.
     ///
     /// The first refusal that applies is given, in this order: `closed` (then only the title may change),
     /// `not_changeable` (after opening: the opening time, `claim_again`, `units_return`, a pool that
-    /// would go), `closes_too_early`. A capacity below what was given goes down to what was given.
+    /// would go), `closes_too_early`. In a campaign made before level 4 settings of waitlists are `not_changeable` before all. A capacity below what was given goes down to what was given.
     pub(crate) fn put(&mut self, at: Timestamp, wanted: &Settings) -> Outcome {
         let mut now = self.settings();
         let opens_at = match wanted.opens {
@@ -361,6 +345,9 @@ impl Campaign {
             Settings { opens: opens_at.map_or(Opens::Undecided, Opens::At), ..wanted.clone() };
         if wanted == now {
             return Outcome::Unchanged { version: self.version };
+        }
+        if self.level < 4 && wanted.is_about_waitlists() {
+            return Refusal::NotChangeable(Fixed::Waitlist).into();
         }
         if self.closed_since(at).is_some() {
             now.title = wanted.title.clone();
@@ -416,10 +403,15 @@ impl Campaign {
         let mut clamped = Vec::new();
         for (pool, new) in self.pools.iter_mut().zip(wanted) {
             pool.limit = new.limit;
-            if pool.hall().is_some() {
+            pool.waitlist = new.waitlist;
+            if let (Some(codes), Some(new)) = (pool.codes_mut(), &new.codes) {
+                codes.settings = (**new).clone();
+            }
+            if pool.hall().is_some() || pool.has_stock() {
                 continue;
             }
             pool.capacity = new.capacity.max(pool.taken);
+            pool.came_free();
             if pool.capacity != new.capacity {
                 clamped.push(Clamped { pool: pool.name.clone(), capacity: pool.capacity });
             }
@@ -474,5 +466,9 @@ fn check_times(
 
 /// Says whether a pool is the one these settings describe.
 fn is_same(pool: &Pool, wanted: &PoolSettings) -> bool {
-    pool.name == wanted.name && pool.kind() == wanted.kind
+    let codes = match (pool.codes(), &wanted.codes) {
+        (Some(codes), Some(wanted)) => codes.settings().keeps_codes(wanted),
+        (codes, wanted) => codes.is_none() && wanted.is_none(),
+    };
+    pool.name == wanted.name && pool.kind() == wanted.kind && codes
 }

@@ -4,6 +4,7 @@
 //! this is, and the commands in order. Its bytes are documented in `docs/reference/journal-format.md`.
 
 mod bars;
+mod codes;
 mod content;
 mod encoded;
 mod field;
@@ -12,11 +13,15 @@ mod order;
 mod pick;
 mod properties;
 mod read;
+mod waiting;
 mod write;
 
+pub use codes::{CodeCommand, CodeStep, StagedCode};
 pub use encoded::Encoded;
 pub use pick::{BestPick, Pick, Wanted};
 pub use read::{BadBody, BadCommand, Body, Head, level_of};
+pub use waiting::Wish;
+pub(crate) use waiting::{wish_field, wish_fields};
 pub use write::BodyWriter;
 
 use crate::hall::{Chunk, SeatChange};
@@ -110,6 +115,8 @@ pub enum Command<'a> {
         subject: &'a str,
         /// How many units of the campaign the subject may have, if the eligibility check said so: at least 1.
         limit: Option<u32>,
+        /// The tag of the code, where the pool's codes are generated: see [`crate::codes`]. From level 4 on.
+        tag: Option<u64>,
     },
     /// Undoes a claim.
     Cancel {
@@ -265,6 +272,30 @@ pub enum Command<'a> {
         /// Who gave it.
         order: Order<'a>,
     },
+    /// Gives a subject what it wants, or a place on the waitlist of a pool. From level 4 on.
+    Join {
+        /// The campaign.
+        campaign: &'a str,
+        /// The pool; may be left out where there is one.
+        pool: Option<&'a str>,
+        /// Who competes.
+        subject: &'a str,
+        /// What for.
+        wish: Wish<'a>,
+        /// As of a claim.
+        limit: Option<u32>,
+    },
+    /// Takes a subject off the waitlist of a pool. From level 4 on.
+    Leave {
+        /// The campaign.
+        campaign: &'a str,
+        /// The pool; may be left out where there is one.
+        pool: Option<&'a str>,
+        /// Who leaves.
+        subject: &'a str,
+    },
+    /// Does something about codes. From level 4 on.
+    Code(CodeCommand<'a>),
     /// Raises the space to a level, which stands in the body as well.
     Raise {
         /// The level: 2 to [`LEVEL`](crate::LEVEL).
@@ -291,7 +322,7 @@ pub enum Command<'a> {
 impl<'a> Command<'a> {
     /// Gives a claim that nobody set a limit for.
     pub fn claim(campaign: &'a str, pool: Option<&'a str>, subject: &'a str) -> Self {
-        Self::Claim { campaign, pool, subject, limit: None }
+        Self::Claim { campaign, pool, subject, limit: None, tag: None }
     }
 
     /// Gives the name of the campaign this is about, if it is about one.
@@ -307,11 +338,14 @@ impl<'a> Command<'a> {
             | Self::ChangeSeats { campaign, .. }
             | Self::Bar { campaign, .. }
             | Self::Unbar { campaign, .. }
+            | Self::Join { campaign, .. }
+            | Self::Leave { campaign, .. }
             | Self::Move { campaign, .. } => Some(campaign),
             Self::Change { step, .. }
             | Self::Extend { step, .. }
             | Self::Release { step, .. }
             | Self::Confirm { step, .. } => Some(step.campaign),
+            Self::Code(code) => Some(code.target().0),
             Self::Raise { .. } | Self::Tick { .. } | Self::Settled { .. } => None,
         }
     }

@@ -97,6 +97,19 @@ pub(crate) struct KnownStep {
     pub(crate) deadline: Option<i64>,
 }
 
+/// What makes a hold an offer to somebody on a waitlist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// The index of the pool whose list it is.
+    pub(crate) pool: u16,
+    /// The number of the kind of wish, as long as the hold is live.
+    pub(crate) kind: u8,
+    /// How many offers the subject had let go before.
+    pub(crate) missed: u8,
+    /// Whether the subject has left the list: then it does not come back to it.
+    pub(crate) left: bool,
+}
+
 /// Units set aside for a subject until a deadline, and what became of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
@@ -125,9 +138,16 @@ pub struct Hold {
     /// How many units the subject may have, as it was said last when units were asked for: who takes them again
     /// after the hold expired is not asked about once more.
     pub(crate) limit: Option<u32>,
+    /// Of an offer to somebody on a waitlist, what it is.
+    pub(crate) offer: Option<Offer>,
 }
 
 impl Hold {
+    /// Says whether it is an offer to somebody on a waitlist.
+    pub fn is_offer(&self) -> bool {
+        self.offer.is_some()
+    }
+
     /// Gives the number seats and results know it by: 1, 2, 3 in the campaign.
     pub fn number(&self) -> u32 {
         self.number

@@ -167,7 +167,9 @@ impl Holds {
         while holder.recent.front().is_some_and(|began| *began <= hold.started - HOUR_US) {
             holder.recent.pop_front();
         }
-        holder.recent.push_back(hold.started);
+        if hold.offer.is_none() {
+            holder.recent.push_back(hold.started);
+        }
         self.put(hold);
     }
 

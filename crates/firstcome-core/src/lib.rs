@@ -12,6 +12,7 @@
 //! | [`campaign`] | one campaign, and the rules of every command on it |
 //! | [`pool`] | a pool: its capacity, and its claims by rank |
 //! | [`hold`] | one hold: its subject, its units and its deadline |
+//! | [`codes`] | the codes of one coded pool: issued, in stock, and what they were used for |
 //! | [`bars`] | the subjects that an operator barred from a campaign |
 //! | [`hall`] | the seats of one pool: seats, areas and groups, and the status of each |
 //! | [`command`] | commands: what can be asked, and how it is stored |
@@ -20,11 +21,13 @@
 //! | [`results`] | numbered outcomes that leave the system |
 //! | `dedup` | the dedup window: batches and operator commands that were seen before |
 //! | [`snapshot`] | snapshots: the state in pieces, written and read |
+//! | [`waitlist`] | who waits for a unit of a pool, in order |
 //! | [`wire`] | numbers and byte strings as they are stored |
 //! | [`limits`] | every maximum, on one page |
 
 pub mod bars;
 pub mod campaign;
+pub mod codes;
 pub mod command;
 mod context;
 mod dedup;
@@ -43,11 +46,12 @@ pub mod settings;
 pub mod snapshot;
 pub mod state;
 pub mod time;
+pub mod waitlist;
 pub mod wire;
 
 pub use command::{Command, Expect};
 pub use names::{NodeId, Position, SpaceId};
-pub use outcome::{Outcome, Refusal};
+pub use outcome::{CodeOutcome, CodeRefusal, Outcome, Refusal};
 pub use settings::Settings;
 pub use state::{Stamp, State};
 pub use time::Timestamp;

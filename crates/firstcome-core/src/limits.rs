@@ -64,6 +64,23 @@ pub const HOLDS_PER_HOUR_MOST: u32 = 1_000;
 pub const HOLD_MEMORY_US: i64 = 24 * 3_600_000_000;
 /// Holds that have ended and are remembered, for each campaign; beyond it those that ended first go first.
 pub const HOLD_MEMORY: usize = 1 << 20;
+/// Those who may wait for one pool where the operator says nothing else, in campaigns made at level 4 or later.
+pub const WAITLIST: u32 = 100_000;
+/// The most an operator may let wait for one pool.
+pub const WAITLIST_MOST: u32 = 1_000_000;
+/// Units one may wait for at once: 1 to this many.
+pub const WISH_UNITS: u32 = 10;
+/// Kinds of wish (quantity, grade, channel, area, next to each other) on the waitlist of one pool.
+pub const WISHES: usize = 64;
+/// How long an offer lasts where the operator says nothing else, in microseconds of service time: 10 min.
+pub const OFFER_US: i64 = 600_000_000;
+/// Offers one may leave untaken: with this one they are off the list.
+pub const OFFERS_MISSED: u8 = 3;
+/// Steps of work on waitlists that one entry does: what is left is done by the next ones. One who leaves when the campaign
+/// is over is one step; looking at one who waits, and making the offer, is [`OFFER_STEPS`], and one more for each 64 seats.
+pub const LIST_STEPS: u32 = 8_192;
+/// Steps of looking at one who waits and making an offer.
+pub const OFFER_STEPS: u32 = 16;
 /// Digests a replica keeps to compare with what other nodes say.
 pub const DIGESTS_KEPT: usize = 4_096;
 /// Bytes in the name of a seat, an area or a group: 1 to this many; in each other text of a seat: 0 to this many.
@@ -95,3 +112,39 @@ pub const CHUNK_BYTES: usize = 512 << 10;
 pub const BEST_PICKS: usize = 4;
 /// Seats one "best available" chooses at most.
 pub const BEST_SEATS: usize = 100;
+/// Generated codes in one pool.
+pub const CODES_GENERATED: u64 = 10_000_000;
+/// Imported codes in one pool.
+pub const CODES_IMPORTED: u32 = 1_000_000;
+/// Times one code can be redeemed, at most.
+pub const CODE_USES: u32 = 100_000;
+/// References that a code remembers beyond its uses: those whose reservation ended or whose redemption was rolled back.
+pub const CODE_SPARE_REFERENCES: u32 = 1_000;
+/// Bytes in the reference of a use: 1 to this many.
+pub const REFERENCE_BYTES: usize = 64;
+/// Bytes in the id of a key for codes: 1 to this many.
+pub const CODE_KEY_BYTES: usize = 64;
+/// The shortest time a reservation can last, in microseconds of service time: 1 s.
+pub const RESERVATION_LEAST_US: i64 = 1_000_000;
+/// The longest time a reservation can last, in microseconds of service time: 24 h.
+pub const RESERVATION_MOST_US: i64 = 24 * 3_600_000_000;
+/// How long a reservation lasts where the caller says nothing else, in microseconds of service time: 15 min.
+pub const RESERVATION_TTL_US: i64 = 900_000_000;
+/// The shortest time a code can be valid after it was issued, in microseconds: 1 s.
+pub const CODE_VALID_LEAST_US: i64 = 1_000_000;
+/// The longest time a code can be valid after it was issued, in microseconds: 3,650 days.
+pub const CODE_VALID_MOST_US: i64 = 3_650 * 86_400_000_000;
+/// Codes in one command: of an import, or that are revoked, suspended or restored together.
+pub const CODES_TOGETHER: usize = 4_000;
+/// Bytes in the text of an imported code: 1 to this many.
+pub const CODE_BYTES: usize = 64;
+/// Bytes that sealing adds to the text of an imported code.
+pub const SEAL_BYTES: usize = 16;
+/// Imports of one pool.
+pub const IMPORTS: usize = 1_000;
+/// Duplicates of an import that are named, the first ones; all are counted.
+pub const CODE_DUPLICATES_NAMED: usize = 100;
+/// How long an import may take from its first chunk to its commit, in microseconds of service time: 1 h.
+pub const IMPORT_US: i64 = 3_600_000_000;
+/// Times the code of one claim can be replaced.
+pub const REISSUES: u16 = 1_000;

@@ -1,6 +1,6 @@
 //! Names, and what makes one acceptable.
 
-use crate::limits::{COMMAND_ID_BYTES, HOLD_ID_BYTES, NAME_BYTES, SUBJECT_BYTES};
+use crate::limits::{COMMAND_ID_BYTES, HOLD_ID_BYTES, NAME_BYTES, REFERENCE_BYTES, SUBJECT_BYTES};
 use std::fmt;
 use std::str::FromStr;
 use xxhash_rust::xxh3::xxh3_128;
@@ -78,6 +78,16 @@ pub fn check_command_id(id: &str) -> Result<(), BadName> {
 pub fn check_hold_id(id: &str) -> Result<(), BadName> {
     check_length(id, HOLD_ID_BYTES)?;
     check_text(id)
+}
+
+/// Accepts the reference of a use of a code: 1 to 64 bytes of UTF-8 without control characters.
+///
+/// # Errors
+///
+/// The first thing that is wrong with it.
+pub fn check_reference(reference: &str) -> Result<(), BadName> {
+    check_length(reference, REFERENCE_BYTES)?;
+    check_text(reference)
 }
 
 /// Accepts text without control characters.

@@ -1,9 +1,11 @@
 //! Outcomes: what can be answered, with its stable strings.
 
 mod bytes;
+mod codes;
 mod from_memory;
 mod refusal;
 
+pub use codes::{CodeOutcome, CodeRefusal};
 pub use from_memory::FromMemory;
 pub use refusal::{Fixed, Missing, Refusal};
 
@@ -259,6 +261,24 @@ pub enum Outcome {
     },
     /// A campaign is gone, and its name is free.
     Deleted,
+    /// The subject waits for units of a pool. Asking again gives the place as it is then.
+    Waitlisted {
+        /// How many wait in front, whatever they wait for.
+        ahead: u32,
+        /// How many units the subject waits for.
+        quantity: u32,
+        /// Whether something of what it wants was free since it joined, but too little.
+        passed_over: bool,
+    },
+    /// Units are set aside for somebody from the waitlist until a deadline: an offer, which is a hold.
+    Offered(Box<Holding>),
+    /// The subject is not on a waitlist.
+    LeftWaitlist {
+        /// Whether it was before.
+        was_on: bool,
+    },
+    /// A yes about codes.
+    Code(Box<CodeOutcome>),
     /// The rules say no, and nothing changed.
     Refused(Refusal),
     /// The rules say no about a hold or units, and nothing changed.
@@ -268,6 +288,24 @@ pub enum Outcome {
 impl From<Refusal> for Outcome {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
+    }
+}
+
+impl From<CodeRefusal> for Refusal {
+    fn from(refusal: CodeRefusal) -> Self {
+        Self::Code(refusal)
+    }
+}
+
+impl From<CodeRefusal> for Outcome {
+    fn from(refusal: CodeRefusal) -> Self {
+        Self::Refused(refusal.into())
+    }
+}
+
+impl From<CodeOutcome> for Outcome {
+    fn from(outcome: CodeOutcome) -> Self {
+        Self::Code(Box::new(outcome))
     }
 }
 
@@ -298,13 +336,17 @@ impl Outcome {
             Self::BarSet { .. } => "bar_set",
             Self::BarLifted { .. } => "bar_lifted",
             Self::Deleted => "deleted",
+            Self::Waitlisted { .. } => "waitlisted",
+            Self::Offered(_) => "offered",
+            Self::LeftWaitlist { .. } => "left_waitlist",
+            Self::Code(outcome) => outcome.as_str(),
             Self::Refused(refusal) => refusal.as_str(),
             Self::RefusedFor(named) => named.refusal.as_str(),
         }
     }
 
-    /// Every string of an outcome that is not a refusal, once.
-    pub const YES: [&'static str; 23] = [
+    /// Every string of an outcome that is not a refusal, once, but those of [`CodeOutcome`].
+    pub const YES: [&'static str; 26] = [
         "won",
         "already_won",
         "cancelled",
@@ -328,6 +370,9 @@ impl Outcome {
         "bar_set",
         "bar_lifted",
         "deleted",
+        "waitlisted",
+        "offered",
+        "left_waitlist",
     ];
 
     /// Says whether the rules said no.

@@ -2,6 +2,7 @@
 
 mod units;
 
+use crate::codes::{Codes, Word};
 use crate::grants::Grants;
 use crate::hall::Hall;
 use crate::index::SubjectIndex;
@@ -9,6 +10,7 @@ use crate::outcome::By;
 use crate::segment::Segment;
 use crate::settings::{PoolKind, PoolSettings};
 use crate::time::Timestamp;
+use crate::waitlist::Waitlist;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -68,10 +70,16 @@ pub struct Pool {
     pub(crate) held: u32,
     /// The seats of a seated pool.
     hall: Option<Box<Hall>>,
+    /// The codes of a coded pool.
+    codes: Option<Box<Codes>>,
     /// Which unit and which hold a claim came from, where it came from a hold.
     pub(crate) grants: Grants,
     pub(crate) segments: Vec<Arc<Segment>>,
     pub(crate) notes: BTreeMap<u32, Arc<Notes>>,
+    /// How many may wait for its units, as the operator said it.
+    pub(crate) waitlist: Option<u32>,
+    /// Who waits for its units: none before the first.
+    list: Option<Box<Waitlist>>,
     cancelled: u32,
     index: SubjectIndex,
     /// Bytes of all segments but the last.
@@ -90,9 +98,12 @@ impl Pool {
             taken: 0,
             held: 0,
             hall: seated.then(Box::default),
+            codes: wanted.codes.as_deref().map(|codes| Box::new(Codes::new(codes))),
             grants: Grants::default(),
             segments: Vec::new(),
             notes: BTreeMap::new(),
+            waitlist: wanted.waitlist,
+            list: None,
             cancelled: 0,
             index: SubjectIndex::new(),
             sealed: 0,
@@ -178,7 +189,10 @@ impl Pool {
         let hall = self.hall().map_or(0, Hall::memory);
         let open = self.segments.last().map_or(0, bytes_of);
         let notes = self.noted * NOTE_BYTES;
-        self.sealed + open + notes + self.index.memory() + hall + self.grants.memory()
+        let list = self.list().map_or(0, Waitlist::memory);
+        let codes = self.codes().map_or(0, Codes::memory);
+        let index = self.index.memory();
+        self.sealed + open + notes + index + hall + self.grants.memory() + list + codes
     }
 
     /// Gives [`Pool::memory`] by looking at everything.
@@ -186,7 +200,10 @@ impl Pool {
         let hall = self.hall().map_or(0, Hall::walked_memory);
         let segments: usize = self.segments.iter().map(bytes_of).sum();
         let notes = self.notes.values().map(|notes| notes.len() * NOTE_BYTES).sum::<usize>();
-        segments + notes + self.index.walked_memory() + hall + self.grants.walked_memory()
+        let list = self.list().map_or(0, Waitlist::walked_memory);
+        let codes = self.codes().map_or(0, Codes::walked_memory);
+        let index = self.index.walked_memory();
+        segments + notes + index + hall + self.grants.walked_memory() + list + codes
     }
 
     /// Counts the bytes of its seats once more.
@@ -196,11 +213,19 @@ impl Pool {
         }
     }
 
-    /// Gives a subject a unit of a counted pool.
-    pub(crate) fn give(&mut self, subject: &str, at: Timestamp) -> u32 {
+    /// Gives a subject a unit of a counted or a coded pool. A generated code has the tag that came with the claim.
+    pub(crate) fn give(&mut self, subject: &str, at: Timestamp, tag: Option<u64>) -> u32 {
         self.taken += 1;
         assert!(self.taken <= self.capacity, "pool {} gave more units than it has", self.name);
-        self.rank(subject, at)
+        let rank = self.rank(subject, at);
+        if let Some(codes) = self.codes.as_deref_mut() {
+            let number = match codes.stock.as_deref_mut() {
+                None => tag.expect("it was looked whether the claim has a tag"),
+                Some(stock) => u64::from(stock.give(rank)),
+            };
+            codes.issued.push(Word::new(number, 1));
+        }
+        rank
     }
 
     /// Gives a subject the next rank.
@@ -218,9 +243,38 @@ impl Pool {
         assert!(note.cancel.is_none(), "a claim is cancelled once");
         note.cancel = Some(cancel);
         self.cancelled += 1;
-        if units_return {
+        // An imported code is known to who had it: nobody else gets it.
+        if units_return && !self.has_stock() {
             self.free_confirmed(rank);
+            self.came_free();
         }
+    }
+
+    /// Gives who waits for its units.
+    pub(crate) fn list(&self) -> Option<&Waitlist> {
+        self.list.as_deref()
+    }
+
+    /// Gives who waits for its units, if anybody ever did.
+    pub(crate) fn list_of(&mut self) -> Option<&mut Waitlist> {
+        self.list.as_deref_mut()
+    }
+
+    /// Gives who waits for its units, for somebody to join.
+    pub(crate) fn list_mut(&mut self) -> &mut Waitlist {
+        self.list.get_or_insert_default()
+    }
+
+    /// Notes that a unit came free, for those who wait: every way in which one does ends here.
+    pub(crate) fn came_free(&mut self) {
+        if let Some(list) = &mut self.list {
+            list.came_free();
+        }
+    }
+
+    /// Says whether what is free may be for somebody who waits: then nobody else gets it.
+    pub(crate) fn is_promised(&self) -> bool {
+        self.list.as_ref().is_some_and(|list| list.is_behind())
     }
 
     /// Adds a whole segment of a snapshot; it must follow the last rank.

@@ -17,11 +17,28 @@ pub enum Kind {
     RefundDue,
     /// A unit was exchanged for another.
     Moved,
+    /// Somebody left a waitlist without a unit and without asking to.
+    Unserved,
+    /// A code was redeemed.
+    Redeemed,
+    /// The redemption of a code was undone.
+    RolledBack,
+    /// A code was revoked, suspended, restored or replaced, or an import revoked.
+    CodeMarked,
 }
 
 impl Kind {
     /// Every kind once.
-    pub const ALL: [Self; 4] = [Self::Claim, Self::Cancel, Self::RefundDue, Self::Moved];
+    pub const ALL: [Self; 8] = [
+        Self::Claim,
+        Self::Cancel,
+        Self::RefundDue,
+        Self::Moved,
+        Self::Redeemed,
+        Self::RolledBack,
+        Self::CodeMarked,
+        Self::Unserved,
+    ];
 
     /// Gives the stable string.
     pub fn as_str(self) -> &'static str {
@@ -30,6 +47,10 @@ impl Kind {
             Self::Cancel => "cancel",
             Self::RefundDue => "refund_due",
             Self::Moved => "moved",
+            Self::Unserved => "unserved",
+            Self::Redeemed => "redeemed",
+            Self::RolledBack => "rolled_back",
+            Self::CodeMarked => "code_marked",
         }
     }
 
@@ -39,6 +60,10 @@ impl Kind {
             Self::Cancel => 2,
             Self::RefundDue => 3,
             Self::Moved => 4,
+            Self::Unserved => 29,
+            Self::Redeemed => 5,
+            Self::RolledBack => 6,
+            Self::CodeMarked => 7,
         }
     }
 
@@ -51,7 +76,8 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     pub(crate) campaign: u32,
-    /// The claim's rank; of a refund due or a move its number among the campaign's.
+    /// The claim's rank; of a refund due, a move or somebody unserved its number among the campaign's; of what happened to
+    /// a code the number of its use or of its mark among the pool's.
     pub(crate) rank: u32,
     pub(crate) pool: u16,
     pub(crate) kind: Kind,

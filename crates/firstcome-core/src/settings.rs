@@ -1,12 +1,14 @@
 //! Settings: what an operator chooses for a campaign.
 
+mod codes;
 mod holding;
 mod invalid;
 
+pub use codes::{CodeSettings, CodeSource};
 pub use holding::{GradeLimit, HoldSettings, HoldsEach};
 pub use invalid::BadSettings;
 
-use crate::limits::{CAPACITY, POOLS, TITLE_BYTES};
+use crate::limits::{CAPACITY, POOLS, TITLE_BYTES, WAITLIST_MOST};
 use crate::names::{BadName, check_name, check_text};
 use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
@@ -40,6 +42,8 @@ pub enum PoolKind {
     Counted,
     /// Seats with names, areas and groups, added with [`Command::Seats`](crate::Command::Seats).
     Seated,
+    /// Codes that can be written down, generated or imported; each can be redeemed. From level 4 on.
+    Coded,
 }
 
 impl PoolKind {
@@ -48,6 +52,7 @@ impl PoolKind {
         match self {
             Self::Counted => "counted",
             Self::Seated => "seated",
+            Self::Coded => "coded",
         }
     }
 }
@@ -57,23 +62,36 @@ impl PoolKind {
 pub struct PoolSettings {
     /// Its name, unique in the campaign: see [`check_name`].
     pub name: Box<str>,
-    /// How many units it has: 1 to [`CAPACITY`]; 0 of a seated pool, whose seats are added one by one.
+    /// How many units it has: 1 to [`CAPACITY`]; 0 of a seated pool, whose seats are added one by one, and of one of
+    /// imported codes.
     pub capacity: u32,
     /// What its units are.
     pub kind: PoolKind,
     /// How many units of it one subject may have, held and live claims together, if that is limited.
     pub limit: Option<u32>,
+    /// How many may wait for its units: 0 to [`WAITLIST_MOST`]; [`WAITLIST`](crate::limits::WAITLIST) where nothing is said.
+    /// In campaigns made before level 4 nobody can, and for the codes of a coded pool nobody can either: 0 or nothing.
+    pub waitlist: Option<u32>,
+    /// What its codes are, of a coded pool and of no other.
+    pub codes: Option<Box<CodeSettings>>,
 }
 
 impl PoolSettings {
     /// Describes a counted pool without a limit of its own.
     pub fn counted(name: &str, capacity: u32) -> Self {
-        Self { name: name.into(), capacity, kind: PoolKind::Counted, limit: None }
+        let kind = PoolKind::Counted;
+        Self { name: name.into(), capacity, kind, limit: None, waitlist: None, codes: None }
     }
 
     /// Describes a seated pool without a limit of its own.
     pub fn seated(name: &str) -> Self {
-        Self { name: name.into(), capacity: 0, kind: PoolKind::Seated, limit: None }
+        Self { capacity: 0, kind: PoolKind::Seated, ..Self::counted(name, 0) }
+    }
+
+    /// Describes a coded pool without a limit of its own. One of imported codes has capacity 0.
+    pub fn coded(name: &str, capacity: u32, codes: CodeSettings) -> Self {
+        let codes = Some(Box::new(codes));
+        Self { kind: PoolKind::Coded, codes, ..Self::counted(name, capacity) }
     }
 }
 
@@ -129,6 +147,25 @@ impl Settings {
             if pool.limit == Some(0) {
                 return Err(BadSettings::ZeroPoolLimit(pool.name.clone()));
             }
+            if pool.waitlist.is_some_and(|most| most > WAITLIST_MOST) {
+                return Err(BadSettings::Waitlist(pool.name.clone()));
+            }
+            if let Some(codes) = &pool.codes {
+                if pool.kind != PoolKind::Coded {
+                    let what = "codes: only a coded pool has them";
+                    return Err(BadSettings::Codes { pool: pool.name.clone(), what });
+                }
+                if pool.waitlist.is_some_and(|most| most > 0) {
+                    let what = "waitlist: a coded pool has none";
+                    return Err(BadSettings::Codes { pool: pool.name.clone(), what });
+                }
+                codes.check(&pool.name, pool.capacity)?;
+                continue;
+            }
+            if pool.kind == PoolKind::Coded {
+                let what = "codes: a coded pool has a source and a key";
+                return Err(BadSettings::Codes { pool: pool.name.clone(), what });
+            }
             let capacity = u64::from(pool.capacity);
             if pool.kind == PoolKind::Seated {
                 if capacity != 0 {
@@ -141,6 +178,12 @@ impl Settings {
             }
         }
         self.holding.check()
+    }
+
+    /// Says whether they set something about waitlists, which is there from level 4 on.
+    pub(crate) fn is_about_waitlists(&self) -> bool {
+        self.holding.offer_us != HoldSettings::default().offer_us
+            || self.pools.iter().any(|pool| pool.waitlist.is_some())
     }
 
     /// Writes the settings as fields.
@@ -168,6 +211,12 @@ impl Settings {
                 }
                 if let Some(limit) = pool.limit {
                     out.number(4, u64::from(limit));
+                }
+                if let Some(codes) = &pool.codes {
+                    out.nested(5, |out| codes.encode(out));
+                }
+                if let Some(most) = pool.waitlist {
+                    out.number(29, u64::from(most));
                 }
             });
         }
@@ -208,6 +257,11 @@ impl Settings {
                             2 => pool.capacity = value.number32()?,
                             3 if value.flag()? => pool.kind = PoolKind::Seated,
                             4 => pool.limit = Some(value.number32()?),
+                            29 => pool.waitlist = Some(value.number32()?),
+                            5 => {
+                                let codes = CodeSettings::decode(value.nested()?)?;
+                                (pool.kind, pool.codes) = (PoolKind::Coded, Some(Box::new(codes)));
+                            }
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())

@@ -6,10 +6,13 @@
 //! segment is written once in its life, whatever the number of snapshots.
 
 mod bars;
+mod codes;
 mod finish;
 mod freeze;
 mod holds;
 mod restore;
+mod waiters;
+mod waiting;
 
 pub use freeze::{Frozen, Piece};
 pub use restore::Restore;
@@ -200,4 +203,7 @@ mod field {
     pub(super) const REFUND: u32 = 12;
     pub(super) const MOVED: u32 = 13;
     pub(super) const BAR: u32 = 14;
+    pub(super) const WAITERS: u32 = 39;
+    pub(super) const UNSERVED: u32 = 40;
+    pub(super) const CODES: u32 = 15;
 }

@@ -4,6 +4,7 @@ mod count;
 mod guarded;
 #[cfg(test)]
 mod last_numbers;
+mod lists;
 mod look;
 mod orders;
 mod remains;
@@ -14,18 +15,19 @@ pub use remains::Remains;
 pub(crate) use skip::Skips;
 pub use skip::{BadSkip, Skip};
 
-use crate::campaign::{Campaign, HoldRequest};
+use crate::campaign::{Campaign, HoldRequest, JoinRequest};
 use crate::command::Command;
 use crate::context::{ApplyContext, Deadlines, NewResult, NewResults};
 use crate::dedup::{Batches, Orders};
 use crate::limits::{DIGESTS_KEPT, SERVICE_STEP_US};
 use crate::names::{NodeId, SpaceId};
-use crate::outcome::{Missing, Outcome, Refusal};
+use crate::outcome::{CodeRefusal, Missing, Outcome, Refusal};
 use crate::results::{Kind, Record, Results};
 use crate::time::Timestamp;
 use count::Counts;
 use firstcome_inject::{Mistake, inject};
 use guarded::{AtWork, break_if};
+use lists::Agenda;
 use std::collections::{BTreeMap, VecDeque};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -99,6 +101,7 @@ pub struct State {
     remains: Remains,
     pub(crate) skips: Skips,
     at_work: AtWork,
+    agenda: Agenda,
     scratch: Vec<u8>,
     new_results: NewResults,
 }
@@ -131,6 +134,7 @@ impl State {
             remains: Remains::default(),
             skips: Skips::default(),
             at_work: AtWork::default(),
+            agenda: Agenda::default(),
             scratch: Vec::new(),
             new_results: NewResults::default(),
         }
@@ -187,16 +191,19 @@ impl State {
         self.scratch.push(if skip { 2 } else { u8::from(copy) });
         self.at_work = AtWork::Time;
         self.expire(if inject(Mistake::ExpireOneEntryLate) { before } else { self.service });
+        self.begin_lists();
         if !copy && !skip {
             outcomes.reserve(commands.len());
             for (place, command) in commands.iter().enumerate() {
                 self.at_work = AtWork::Command(place);
                 let outcome = self.run(command);
+                self.serve_touched();
                 outcome.encode(&mut self.scratch);
                 outcomes.push(outcome);
             }
         }
         self.count_touched();
+        self.note_lists();
         self.digest.fold(&self.scratch);
         if self.digests.len() == DIGESTS_KEPT {
             self.digests.pop_front();
@@ -211,18 +218,18 @@ impl State {
 
     fn run(&mut self, command: &Command<'_>) -> Outcome {
         match command {
-            Command::Claim { campaign, pool, subject, limit } => {
+            Command::Claim { campaign, pool, subject, limit, tag } => {
                 break_if(Mistake::ClaimBreaksRule, campaign);
-                self.claim(campaign, *pool, subject, *limit)
+                self.claim(campaign, *pool, subject, (*limit, *tag))
             }
             Command::Cancel { campaign, pool, subject, rank, by, reason, who } => {
-                let at = self.stamp.at;
+                let now = (self.stamp.at, self.service);
                 let campaign = match self.campaign_mut(campaign) {
                     Ok(campaign) => campaign,
                     Err(refusal) => return refusal.into(),
                 };
                 let (outcome, changed) =
-                    campaign.cancel(at, *pool, subject, *rank, (*by, reason, who));
+                    campaign.cancel(now, *pool, subject, *rank, (*by, reason, who));
                 if let Some(pool) = changed {
                     let number = campaign.number;
                     self.record(Kind::Cancel, number, pool as u16, *rank, subject);
@@ -290,11 +297,36 @@ impl State {
             Command::Unbar { campaign, subject, order } => self.order(command, *order, |state| {
                 state.on_campaign(campaign, |campaign, _| campaign.unbar(subject))
             }),
+            Command::Join { campaign, pool, subject, wish, limit } => {
+                let request = JoinRequest { pool: *pool, subject, wish: *wish, limit: *limit };
+                self.on_list(command, campaign, *limit, |campaign, context| {
+                    campaign.join(context, &request)
+                })
+            }
+            Command::Leave { campaign, pool, subject } => {
+                self.on_list(command, campaign, None, |campaign, context| {
+                    campaign.leave(context, *pool, subject)
+                })
+            }
             Command::Put { campaign, settings, expect, order } => {
                 self.order(command, *order, |state| state.put(campaign, settings, *expect))
             }
             Command::Steer { campaign, steer, order } => {
                 self.order(command, *order, |state| state.steer(campaign, *steer))
+            }
+            Command::Code(code) => {
+                let run = |state: &mut Self| {
+                    let campaign = code.target().0;
+                    state
+                        .on_campaign(campaign, |campaign, context| campaign.on_codes(context, code))
+                };
+                if let Some(order) = code.order() {
+                    return self.order(command, order, run);
+                }
+                // Which reference, and what was asked, shows in later outcomes only: the digest tells it at once.
+                let content = command.content(self.stamp.level);
+                self.scratch.extend_from_slice(&content.to_le_bytes());
+                run(self)
             }
             Command::Tick { .. } => Outcome::Ticked,
             Command::Settled { through, term, .. } => self.settle(*through, *term),
@@ -303,15 +335,20 @@ impl State {
         }
     }
 
-    /// Gives a subject a unit: the rules are [`Campaign::judge_claim`], after `not_found` and `archived`.
+    /// Gives a subject a unit: the rules are [`Campaign::judge_claim`], after `not_found` and `archived`, and before
+    /// `tag_required`.
     fn claim(
         &mut self,
         campaign: &str,
         pool: Option<&str>,
         subject: &str,
-        limit: Option<u32>,
+        (limit, tag): (Option<u32>, Option<u64>),
     ) -> Outcome {
         let at = self.stamp.at;
+        if let Some(tag) = tag {
+            // Whose code it makes shows in later outcomes only.
+            self.scratch.extend_from_slice(&tag.to_le_bytes());
+        }
         let campaign = match self.campaign_mut(campaign) {
             Ok(campaign) => campaign,
             Err(refusal) => return refusal.into(),
@@ -320,7 +357,10 @@ impl State {
             Ok(pool) => pool,
             Err(outcome) => return outcome,
         };
-        let rank = campaign.give(pool, subject, at);
+        if tag.is_none() && campaign.needs_tag(pool) {
+            return CodeRefusal::TagRequired.into();
+        }
+        let rank = campaign.give(pool, subject, at, tag);
         let number = campaign.number;
         self.record(Kind::Claim, number, pool as u16, rank, subject);
         Outcome::Won { rank, at }
@@ -344,7 +384,9 @@ impl State {
             };
             self.counts.touch(campaign);
             break_if(Mistake::ExpiryBreaksRule, live.name());
-            live.expire(number, self.service);
+            let (deadlines, results) = (&mut self.deadlines, &mut self.new_results);
+            let (at, service) = (self.stamp.at, self.service);
+            live.expire(&mut ApplyContext { at, service, deadlines, results }, number);
             self.scratch.extend_from_slice(&campaign.to_le_bytes());
             self.scratch.extend_from_slice(&number.to_le_bytes());
         }

@@ -10,7 +10,7 @@ use crate::time::Timestamp;
 /// The newest level of stored bytes and rules: the highest this build reads, and the one at which new spaces begin.
 ///
 /// An entry or a snapshot above it stops a node cleanly; it is never skipped.
-pub const LEVEL: u32 = 3;
+pub const LEVEL: u32 = 4;
 
 /// Bytes that are not what was stored, or not for this level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -175,6 +175,20 @@ impl<'a> Reader<'a> {
         self.bytes = rest;
         self.at += length;
         Ok(taken)
+    }
+
+    /// Reads so many bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fewer bytes are left.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Malformed> {
+        let Some((taken, rest)) = self.bytes.split_first_chunk::<N>() else {
+            return Err(self.wrong("bytes that end too early"));
+        };
+        self.bytes = rest;
+        self.at += N;
+        Ok(*taken)
     }
 
     /// Reads the next field, or nothing at the end.

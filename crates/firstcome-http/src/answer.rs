@@ -4,8 +4,10 @@
 //! Refusals come from the rules, failures from outside of them, and request errors from a request
 //! that never reached either.
 
+mod codes;
+
 use axum::http::StatusCode;
-use firstcome_core::{Outcome, Refusal};
+use firstcome_core::{CodeOutcome, CodeRefusal, Outcome, Refusal};
 
 /// Whether a request without success may have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +101,7 @@ pub fn outcomes() -> impl Iterator<Item = &'static str> {
     // Ticks and settle marks are the nodes' own; what is to be refunded is no yes on the wire.
     let not_of_requests = ["ticked", "settled", "refund_due"];
     let yeses = Outcome::YES.into_iter().filter(move |yes| !not_of_requests.contains(yes));
+    let yeses = yeses.chain(CodeOutcome::ALL);
     yeses.chain(["minted"]).chain(Code::all().map(|code| code.row().outcome))
 }
 
@@ -129,7 +132,8 @@ const IN_1_MIN: Retry = (true, Some(60));
 impl Code {
     /// Every code once.
     pub fn all() -> impl Iterator<Item = Self> {
-        Refusal::ALL.into_iter().map(Self::Refused).chain([
+        let of_codes = CodeRefusal::ALL.into_iter().map(Refusal::Code);
+        Refusal::ALL.into_iter().chain(of_codes).map(Self::Refused).chain([
             Self::RefundDue,
             Self::Busy,
             Self::OutboxFull,
@@ -213,6 +217,7 @@ impl Code {
 fn refusal_row(refusal: Refusal) -> Row {
     use StatusCode as S;
     let (status, (retry, retry_after), title) = match refusal {
+        Refusal::Code(refusal)          => return codes::row(refusal),
         //                                  status                   retry     title
         Refusal::NotFound(_)            => (S::NOT_FOUND,            NO,       "There is no such campaign or pool"),
         Refusal::Archived               => (S::GONE,                 NO,       "The campaign is finished and has left memory"),
@@ -251,6 +256,10 @@ fn refusal_row(refusal: Refusal) -> Row {
         Refusal::BadSeat                => (S::UNPROCESSABLE_ENTITY, NO,       "A seat or an area cannot be as wanted"),
         Refusal::TooManyBars            => (S::CONFLICT,             NO,       "As many subjects are barred from the campaign as may be"),
         Refusal::HasResults             => (S::CONFLICT,             NO,       "The campaign has results: it can be archived, not deleted"),
+        Refusal::NoWaitlist             => (S::CONFLICT,             NO,       "The pool has no waitlist"),
+        Refusal::WaitlistFull           => (S::CONFLICT,             NO,       "As many wait for the pool as may"),
+        Refusal::TooManyWishes          => (S::CONFLICT,             NO,       "Those who wait want as many different things as they may"),
+        Refusal::IsOffer                => (S::CONFLICT,             NO,       "The hold is an offer, which is taken or left as it is"),
     };
     Row { outcome: refusal.as_str(), status, retry, retry_after, effect: Effect::None, title }
 }

@@ -1,6 +1,7 @@
 //! What every handler is given: the node, its leader and ledger, keys, guards and counts.
 
 use crate::auth::Keys;
+use crate::bulk_requests::BulkRequests;
 use crate::guard::Guards;
 use crate::metrics::Metrics;
 use crate::openapi::Description;
@@ -30,6 +31,8 @@ pub struct App {
     pub keys: Keys,
     /// The checks before a command is written.
     pub guards: Guards,
+    /// The requests of many commands that are under way.
+    pub bulk: BulkRequests,
     /// The seat maps that are watched.
     pub seat_maps: SeatMaps,
     /// The counts.

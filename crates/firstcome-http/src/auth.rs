@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, header};
 use firstcome_api::key::Role;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A key without its secret.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct Keys(BTreeMap<[u8; 32], Known>);
 struct Known {
     key: Key,
     /// How often it may ask.
-    pace: Option<Pace>,
+    pace: Option<Arc<Pace>>,
 }
 
 impl Keys {
@@ -54,7 +55,7 @@ impl Keys {
     /// Limits how often a key that is known by its SHA-256 may ask.
     pub fn pace(&mut self, sha256: [u8; 32], pace: Pace) {
         if let Some(known) = self.0.get_mut(&sha256) {
-            known.pace = Some(pace);
+            known.pace = Some(Arc::new(pace));
         }
     }
 
@@ -94,6 +95,17 @@ impl Keys {
             return Err(Problem::too_many(who, "key", pace.rate(), wait));
         }
         Ok(key)
+    }
+
+    /// As [`Keys::know`], for a request of many commands: gives how often the key may ask, too, for each of them.
+    pub(super) fn know_for_many(
+        &self,
+        headers: &HeaderMap,
+        least: Role,
+    ) -> Result<(Key, Option<Arc<Pace>>), Problem> {
+        let key = self.know(headers, least)?;
+        let pace = self.find(headers, least)?.pace.clone();
+        Ok((key.clone(), pace))
     }
 
     /// Accepts a request about the server or the whole space, whose key has at least this role and is for all campaigns.

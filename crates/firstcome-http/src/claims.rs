@@ -2,10 +2,13 @@
 
 use crate::answer::Code;
 use crate::app::App;
+use crate::bearer::Bearer;
 use crate::clock_text;
+use crate::early::{Early, Look};
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
-use crate::respond::{full, json, written};
+use crate::respond::{Yes, json};
+use crate::text::Text;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, Response, StatusCode};
@@ -16,6 +19,7 @@ use firstcome_core::pool;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp, limits};
 use firstcome_node::{Answer, Decided, Failure};
 use http_body_util::Full;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Claims a unit.
@@ -50,52 +54,101 @@ where
 {
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(&app.options, headers, body).await?;
-    let ask: ClaimRequest<'_> = request::json(&bytes)?;
-    let asks = bearer.subject(ask.subject)?;
-    app.may_act(&bearer, campaign, &asks)?;
-    if let Some(pool) = &ask.pool {
-        request::pool(campaign, pool)?;
-    }
+    let asked: ClaimRequest<'_> = request::json(&bytes)?;
+    let subject = bearer.subject(asked.subject)?;
     let min = Query::parse(query, &[])?.min_position()?;
-    let (intake, pool) = (&app.node.intake, ask.pool.as_deref());
-    let mut only = None;
-    let answer = match intake.claim_early(campaign, pool, &asks, min).await.transpose() {
-        Some(answer) => answer,
-        None => {
-            let limit = app.eligible(campaign, pool, &asks).await?;
-            let subject = &*asks;
-            if pool.is_none() {
-                // Once it is decided the campaign may leave memory, and its pools with it.
-                only = first_pool(app, campaign);
-            }
-            intake.decide(&Command::Claim { campaign, pool, subject, limit }).await
+    let mut ask = ClaimAsk::new(campaign.into(), asked.pool, subject);
+    let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
+        Early::Answered(answer) => answer,
+        Early::Decide(limit) => app.node.intake.decide(&ask.command(limit)).await,
+    };
+    ask.finish(app, &bearer, answer).map(Yes::response)
+}
+
+/// A claim as it is asked for.
+#[derive(Debug)]
+pub(crate) struct ClaimAsk<'a> {
+    pub(crate) campaign: Cow<'a, str>,
+    pool: Option<Cow<'a, str>>,
+    subject: Cow<'a, str>,
+    /// The campaign's first pool where none is named: once it is decided the campaign may leave memory.
+    only: Option<String>,
+}
+
+impl<'a> ClaimAsk<'a> {
+    pub(crate) fn new(
+        campaign: Cow<'a, str>,
+        pool: Option<Cow<'a, str>>,
+        subject: Cow<'a, str>,
+    ) -> Self {
+        Self { campaign, pool, subject, only: None }
+    }
+
+    pub(crate) async fn prepare(
+        &mut self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        look: Look,
+    ) -> Result<Early, Problem> {
+        let Self { campaign, pool, subject, only } = self;
+        let (campaign, pool, subject) = (&**campaign, pool.as_deref(), &**subject);
+        app.may_act(bearer, campaign, subject)?;
+        if let Some(pool) = pool {
+            request::pool(campaign, pool)?;
         }
-    };
-    let answer = yes(answer, campaign)
-        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, &asks))?;
-    let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
-        (StatusCode::CREATED, rank, at)
-    } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {
-        (StatusCode::OK, rank, at)
-    } else {
-        unreachable!("a claim is not answered with {}", answer.outcome.as_str())
-    };
-    let pool = match ask.pool {
-        Some(pool) => pool,
-        None => only.or_else(|| first_pool(app, campaign)).unwrap_or_default().into(),
-    };
-    app.metrics.decided(&answer.outcome);
-    let won = Won {
-        outcome: answer.outcome.as_str().into(),
-        campaign: campaign.into(),
-        pool,
-        subject: asks,
-        rank,
-        at: clock_text::rfc3339(at),
-        position: answer.position.to_string(),
-        decided: answer.decided.as_str().into(),
-    };
-    Ok(full(status, "application/json", written(&won)))
+        if look.memory {
+            let early = app.node.intake.claim_early(campaign, pool, subject, look.min).await;
+            if let Some(answer) = early.transpose() {
+                return Ok(Early::Answered(answer));
+            }
+        }
+        let limit = app.eligible(campaign, pool, subject).await?;
+        if pool.is_none() {
+            *only = first_pool(app, campaign);
+        }
+        Ok(Early::Decide(limit))
+    }
+
+    pub(crate) fn command(&self, limit: Option<u32>) -> Command<'_> {
+        let Self { campaign, pool, subject, only: _ } = self;
+        Command::Claim { campaign, pool: pool.as_deref(), subject, limit, tag: None }
+    }
+
+    pub(crate) fn finish(
+        &self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Yes, Problem> {
+        let Self { campaign, pool, subject, only } = self;
+        let answer = yes(answer, campaign)
+            .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))?;
+        let (status, rank, at) = if let Outcome::Won { rank, at } = answer.outcome {
+            (StatusCode::CREATED, rank, at)
+        } else if let Outcome::AlreadyWon { rank, at } = answer.outcome {
+            (StatusCode::OK, rank, at)
+        } else {
+            unreachable!("a claim is not answered with {}", answer.outcome.as_str())
+        };
+        let pool: Cow<'_, str> = match (pool, only) {
+            (Some(pool), _) => (&**pool).into(),
+            (None, Some(only)) => only.as_str().into(),
+            (None, None) => first_pool(app, campaign).unwrap_or_default().into(),
+        };
+        app.metrics.decided(&answer.outcome);
+        let (at, position) = (clock_text::short(at), Text::<64>::of(&answer.position));
+        let won = Won {
+            outcome: answer.outcome.as_str().into(),
+            campaign: (&**campaign).into(),
+            pool,
+            subject: (&**subject).into(),
+            rank,
+            at: (&*at).into(),
+            position: (&*position).into(),
+            decided: answer.decided.as_str().into(),
+        };
+        Ok(Yes::new(status, &won))
+    }
 }
 
 /// Gives the claims of a subject.
@@ -166,78 +219,127 @@ pub(crate) async fn cancel(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Answered {
-    let (campaign, subject) = request::path(path)?;
+    let (campaign, subject): (String, String) = request::path(path)?;
     let bearer = app.bearer(&headers, Role::Backend, &campaign)?;
-    app.may_act(&bearer, &campaign, &subject)?;
-    bearer.may_cancel()?;
     let query = Query::parse(query.as_deref(), &["pool", "rank", "reason", "by"])?;
-    let by = match query.get("by") {
-        None if bearer.is_operator() => By::Operator,
-        None | Some("subject") => By::Subject,
-        Some("operator") if bearer.is_operator() => By::Operator,
-        Some("operator") => {
-            let detail = format!("{} may cancel on the subject's word only", bearer.shown());
-            return Err(Problem::new(Code::Forbidden, detail));
-        }
-        Some(other) => {
-            return Err(Problem::invalid(format!("by={other}: it is subject or operator")));
-        }
+    let text = |name| query.get(name).map(Cow::from);
+    let mut ask = CancelAsk {
+        campaign: campaign.into(),
+        subject: subject.into(),
+        pool: text("pool"),
+        rank: query.number("rank")?,
+        by: text("by"),
+        reason: text("reason").unwrap_or_default(),
+        who: bearer.name(),
+        decides: By::Subject,
+        known: None,
     };
-    let reason = query.get("reason").unwrap_or("");
-    if by == By::Operator && reason.is_empty() {
-        return Err(Problem::invalid("an operator gives a reason: add &reason=…, or &by=subject"));
+    let look = Look { min: query.min_position()?, memory: true };
+    let answer = match ask.prepare(&app, &bearer, look).await? {
+        Early::Answered(answer) => answer,
+        Early::Decide(_) => app.node.intake.decide(&ask.command()?).await,
+    };
+    ask.finish(&app, answer).map(|yes| yes.response().map(Body::new))
+}
+
+/// A cancel as it is asked for.
+#[derive(Debug)]
+pub(crate) struct CancelAsk<'a> {
+    pub(crate) campaign: Cow<'a, str>,
+    pub(crate) subject: Cow<'a, str>,
+    pub(crate) pool: Option<Cow<'a, str>>,
+    pub(crate) rank: Option<u32>,
+    pub(crate) by: Option<Cow<'a, str>>,
+    pub(crate) reason: Cow<'a, str>,
+    pub(crate) who: Box<str>,
+    /// On whose word it is done, once it is prepared.
+    pub(crate) decides: By,
+    /// The pool, as far as it was known before: the campaign may leave memory meanwhile.
+    pub(crate) known: Option<String>,
+}
+
+impl CancelAsk<'_> {
+    pub(crate) async fn prepare(
+        &mut self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        look: Look,
+    ) -> Result<Early, Problem> {
+        let campaign = &*self.campaign;
+        app.may_act(bearer, campaign, &self.subject)?;
+        bearer.may_cancel()?;
+        self.decides = match self.by.as_deref() {
+            None if bearer.is_operator() => By::Operator,
+            None | Some("subject") => By::Subject,
+            Some("operator") if bearer.is_operator() => By::Operator,
+            Some("operator") => {
+                let detail = format!("{} may cancel on the subject's word only", bearer.shown());
+                return Err(Problem::new(Code::Forbidden, detail));
+            }
+            Some(other) => {
+                return Err(Problem::invalid(format!("by={other}: it is subject or operator")));
+            }
+        };
+        let reason = &*self.reason;
+        if self.decides == By::Operator && reason.is_empty() {
+            let detail = "an operator gives a reason: add `reason`, or `by` with subject";
+            return Err(Problem::invalid(detail));
+        }
+        let most = limits::REASON_BYTES;
+        if reason.len() > most || firstcome_core::names::check_text(reason).is_err() {
+            let detail = format!("the reason has more than {most} bytes or control characters");
+            return Err(Problem::invalid(detail));
+        }
+        self.rank()?;
+        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
+        match &self.pool {
+            Some(pool) => request::pool(campaign, pool)?,
+            // From level 2 on the rules find it.
+            None if app.node.intake.level() >= 2 => self.known = first_pool(app, campaign),
+            None => self.pool = Some(sole_pool(app, campaign).await?.into()),
+        }
+        Ok(Early::Decide(None))
     }
-    let most = limits::REASON_BYTES;
-    if reason.len() > most || firstcome_core::names::check_text(reason).is_err() {
-        let detail = format!("the reason has more than {most} bytes or control characters");
-        return Err(Problem::invalid(detail));
+
+    fn rank(&self) -> Result<u32, Problem> {
+        let detail = "rank is required: a retried cancel must not hit a newer claim";
+        self.rank.ok_or_else(|| Problem::invalid(detail))
     }
-    let Some(rank) = query.number::<u32>("rank")? else {
-        return Err(Problem::invalid(
-            "rank is required: a retried cancel must not hit a newer claim",
-        ));
-    };
-    app.reach(&query).await?;
-    let pool = match query.get("pool") {
-        Some(pool) => {
-            request::pool(&campaign, pool)?;
-            Some(pool.to_owned())
-        }
-        // From level 2 on the rules find it.
-        None if app.node.intake.level() >= 2 => None,
-        None => Some(sole_pool(&app, &campaign).await?),
-    };
-    // Known before, in case the campaign leaves memory meanwhile.
-    let known = pool.clone().or_else(|| first_pool(&app, &campaign));
-    let cancel = Command::Cancel {
-        campaign: &campaign,
-        pool: pool.as_deref(),
-        subject: &subject,
-        rank,
-        by,
-        reason,
-        who: &bearer.name(),
-    };
-    let answer = yes(app.node.intake.decide(&cancel).await, &campaign)?;
-    let (by, at) = cancelled(&answer);
-    app.metrics.decided(&answer.outcome);
-    let pool = known.or_else(|| first_pool(&app, &campaign)).unwrap_or_default();
-    let kept_out = app.node.replica.look(|state: &State| {
-        state.campaign(&campaign).is_ok_and(|found| found.keeps_out(&subject))
-    });
-    let answer = Cancelled {
-        outcome: answer.outcome.as_str().into(),
-        campaign,
-        pool,
-        subject,
-        rank,
-        by: by.as_str().into(),
-        at: clock_text::rfc3339(at),
-        kept_out,
-        position: answer.position.to_string(),
-        decided: answer.decided.as_str().into(),
-    };
-    Ok(json(StatusCode::OK, &answer))
+
+    pub(crate) fn command(&self) -> Result<Command<'_>, Problem> {
+        let Self { campaign, subject, pool, reason, who, decides: by, .. } = self;
+        let (rank, pool, by) = (self.rank()?, pool.as_deref(), *by);
+        Ok(Command::Cancel { campaign, pool, subject, rank, by, reason, who })
+    }
+
+    pub(crate) fn finish(
+        &self,
+        app: &App,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Yes, Problem> {
+        let (campaign, subject) = (&*self.campaign, &*self.subject);
+        let answer = yes(answer, campaign)?;
+        let (by, at) = cancelled(&answer);
+        app.metrics.decided(&answer.outcome);
+        let pool = self.pool.as_deref().or(self.known.as_deref()).map(str::to_owned);
+        let pool = pool.or_else(|| first_pool(app, campaign)).unwrap_or_default();
+        let kept_out = app.node.replica.look(|state: &State| {
+            state.campaign(campaign).is_ok_and(|found| found.keeps_out(subject))
+        });
+        let answer = Cancelled {
+            outcome: answer.outcome.as_str().into(),
+            campaign: campaign.to_owned(),
+            pool,
+            subject: subject.to_owned(),
+            rank: self.rank()?,
+            by: by.as_str().into(),
+            at: clock_text::rfc3339(at),
+            kept_out,
+            position: answer.position.to_string(),
+            decided: answer.decided.as_str().into(),
+        };
+        Ok(Yes::new(StatusCode::OK, &answer))
+    }
 }
 
 fn cancelled(answer: &Answer) -> (By, Timestamp) {

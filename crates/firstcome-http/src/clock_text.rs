@@ -1,9 +1,12 @@
 //! Times as text: RFC 3339, or a local time with its zone.
 
+use crate::text::Text;
 use firstcome_core::Timestamp;
 use jiff::civil;
+use jiff::fmt::StdFmtWrite;
 use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
 use jiff::tz::{Disambiguation, OffsetConflict, TimeZone};
+use std::fmt;
 
 static PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 static PARSER: DateTimeParser = DateTimeParser::new()
@@ -12,13 +15,23 @@ static PARSER: DateTimeParser = DateTimeParser::new()
 
 /// Writes a moment as RFC 3339 in UTC, to the microsecond.
 pub fn rfc3339(at: Timestamp) -> String {
-    let mut text = String::with_capacity(27);
-    match jiff::Timestamp::from_microsecond(at.as_micros()) {
-        // Writing to a string does not fail.
-        Ok(at) => drop(PRINTER.print_timestamp(&at, &mut text)),
-        Err(_) => text.push_str("out of range"),
+    str::to_owned(&short(at))
+}
+
+/// The same, without an allocation.
+pub(crate) fn short(at: Timestamp) -> Text<27> {
+    Text::of(&Rfc3339(at))
+}
+
+struct Rfc3339(Timestamp);
+
+impl fmt::Display for Rfc3339 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match jiff::Timestamp::from_microsecond(self.0.as_micros()) {
+            Ok(at) => PRINTER.print_timestamp(&at, StdFmtWrite(f)).map_err(|_| fmt::Error),
+            Err(_) => f.write_str("out of range"),
+        }
     }
-    text
 }
 
 /// Reads a moment: RFC 3339 with an offset, or a local time with its zone, `2027-03-01T10:00:00[Asia/Seoul]`.

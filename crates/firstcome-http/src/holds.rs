@@ -6,18 +6,21 @@ pub(crate) mod steps;
 pub(crate) mod view;
 
 use crate::app::App;
+use crate::bearer::Bearer;
+use crate::early::{Early, Look};
 use crate::problem::{Answered, Problem};
 use crate::request::{self, InPath, Query};
+use crate::respond::Yes;
 use axum::body::{Body, Bytes};
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::HeaderMap;
 use data_encoding::HEXLOWER;
-use firstcome_api::hold::{Held, HeldBefore, HoldRequest};
+use firstcome_api::hold::{Held, HeldBefore, HoldRequest, PickRequest};
 use firstcome_api::key::Role;
 use firstcome_core::command::Pick;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Refusal};
-use firstcome_node::Answer;
+use firstcome_node::{Answer, Failure};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,30 +58,73 @@ where
 {
     let bearer = app.bearer(headers, Role::Backend, campaign)?;
     let bytes = request::body(&app.options, headers, body).await?;
-    let ask: HoldRequest = request::json(&bytes)?;
-    let subject = bearer.subject(ask.subject.as_deref().map(Cow::from))?;
-    let subject = &*subject;
-    app.may_act(&bearer, campaign, subject)?;
-    let picks = picks::read(&ask.picks, campaign)?;
-    let id = hold_id(headers, ask.id.as_deref())?;
+    let asked: HoldRequest = request::json(&bytes)?;
+    let subject = bearer.subject(asked.subject.map(Cow::from))?;
+    let id = hold_id(headers, asked.id.as_deref())?;
     let min = Query::parse(query, &[])?.min_position()?;
-    let wait = Duration::from_millis(ask.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
-    let pool = one_pool(&picks);
-    let hold = Command::Hold { campaign, id: &id, subject, picks: picks.clone(), limit: None };
-    let early = app.node.intake.hold_early(&hold, min).await.transpose();
-    let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
-    let answer = match early {
-        // A caller that waits for taken units gets no early refusal.
-        Some(answer) if wait.is_zero() || !answer.as_ref().is_ok_and(taken) => answer,
-        Some(_) | None => {
-            let limit = app.eligible(campaign, pool, subject).await?;
-            let picks = picks.clone();
-            let hold = Command::Hold { campaign, id: &id, subject, picks, limit };
-            app.node.intake.hold_in_line(&hold, wait).await
-        }
+    let wait = Duration::from_millis(asked.wait_ms.unwrap_or(0)).min(app.options.hold_wait);
+    let mut ask = HoldAsk { campaign: campaign.into(), id, subject, picks: asked.picks, wait };
+    let answer = match ask.prepare(app, &bearer, Look { min, memory: true }).await? {
+        Early::Answered(answer) => answer,
+        Early::Decide(limit) => app.node.intake.hold_in_line(&ask.command(limit)?, wait).await,
     };
-    answer::of_hold(app, answer, campaign, subject)
-        .map_err(|problem| app.says_who_barred(problem, &bearer, campaign, subject))
+    ask.finish(app, &bearer, answer).map(|yes| yes.response().map(Body::new))
+}
+
+/// A hold as it is asked for.
+#[derive(Debug)]
+pub(crate) struct HoldAsk<'a> {
+    pub(crate) campaign: Cow<'a, str>,
+    pub(crate) id: Box<str>,
+    pub(crate) subject: Cow<'a, str>,
+    pub(crate) picks: Vec<PickRequest>,
+    /// How long it waits for units that are taken.
+    pub(crate) wait: Duration,
+}
+
+impl HoldAsk<'_> {
+    pub(crate) async fn prepare(
+        &mut self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        look: Look,
+    ) -> Result<Early, Problem> {
+        let (campaign, subject) = (&*self.campaign, &*self.subject);
+        app.may_act(bearer, campaign, subject)?;
+        let picks = picks::read(&self.picks, campaign)?;
+        check_hold_id(&self.id).map_err(|why| Problem::invalid(format!("the hold's id {why}")))?;
+        let pool = one_pool(&picks);
+        if look.memory {
+            let hold = Command::Hold { campaign, id: &self.id, subject, picks, limit: None };
+            let early = app.node.intake.hold_early(&hold, look.min).await.transpose();
+            let taken = |answer: &Answer| answer.outcome.refusal() == Some(Refusal::UnitTaken);
+            match early {
+                // A caller that waits for taken units gets no early refusal.
+                Some(answer) if self.wait.is_zero() || !answer.as_ref().is_ok_and(taken) => {
+                    return Ok(Early::Answered(answer));
+                }
+                Some(_) | None => {}
+            }
+        }
+        app.eligible(campaign, pool, subject).await.map(Early::Decide)
+    }
+
+    pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
+        let Self { campaign, id, subject, picks, wait: _ } = self;
+        let picks = picks::read(picks, campaign)?;
+        Ok(Command::Hold { campaign, id, subject, picks, limit })
+    }
+
+    pub(crate) fn finish(
+        &self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Yes, Problem> {
+        let (campaign, subject) = (&*self.campaign, &*self.subject);
+        answer::of_hold(app, answer, campaign, subject)
+            .map_err(|problem| app.says_who_barred(problem, bearer, campaign, subject))
+    }
 }
 
 /// Gives the id of a hold: from the body, from `Idempotency-Key`, which must not say otherwise, or a new one.
@@ -86,7 +132,6 @@ fn hold_id(headers: &HeaderMap, given: Option<&str>) -> Result<Box<str>, Problem
     let key = request::command_id(headers)?;
     match (given, key) {
         (Some(id), key) => {
-            check_hold_id(id).map_err(|why| Problem::invalid(format!("the hold's id {why}")))?;
             if key.is_some_and(|key| *key != *id) {
                 let detail = "id and Idempotency-Key are the same thing, and here they differ";
                 return Err(Problem::invalid(detail));

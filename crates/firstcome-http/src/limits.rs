@@ -1,5 +1,9 @@
 //! The limits of the HTTP server that no setting changes, each with its reason and with what one gets beyond it.
 
+pub use crate::bulk::{
+    BULK_BYTES, BULK_CHECKS, BULK_LINES, BULK_UNANSWERED, BULK_UNANSWERED_BYTES, REF_BYTES,
+};
+pub use crate::bulk_requests::BULK_REQUESTS;
 pub use crate::guard::cors::{ORIGIN_BYTES, ORIGINS_IN_LOG};
 pub use crate::guard::rate::{MISSES, SUBJECT_RATE_WITH_TOKENS};
 pub use crate::results::RESULTS_LOOKED_THROUGH;

@@ -193,6 +193,16 @@ impl Problem {
         self
     }
 
+    /// Says in the document when to ask again, where there is no header for it.
+    pub(crate) fn with_retry_after(self) -> Self {
+        match self.retry_after {
+            Some(seconds) if !self.extra.iter().any(|(name, _)| name == "retry_after_ms") => {
+                self.with("retry_after_ms", json!(seconds.saturating_mul(1_000)))
+            }
+            Some(_) | None => self,
+        }
+    }
+
     /// Gives the problem as a subject token is told it, whose bearer may be guessing ids: somebody else's hold is as one
     /// that is not there, and what is not there counts.
     pub(crate) fn without_owner(mut self, campaign: &str) -> Self {

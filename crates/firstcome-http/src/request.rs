@@ -14,6 +14,7 @@ use firstcome_core::outcome::Missing;
 use firstcome_core::{Refusal, limits};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde::Deserialize;
+use std::pin::pin;
 use tokio::time::timeout;
 
 /// The names in a path, as far as it could be read.
@@ -53,22 +54,10 @@ where
     B: hyper::body::Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let given = headers.get(header::CONTENT_TYPE).map(|kind| {
-        let kind = kind.as_bytes();
-        kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii()
-    });
-    let known =
-        |given: &[u8]| kinds.iter().find(|kind| given.eq_ignore_ascii_case(kind.as_bytes()));
-    let Some(kind) = given.and_then(known).copied() else {
-        let mut detail = format!("send Content-Type: {}", kinds.join(" or "));
-        if let Some(given) = given {
-            detail = format!("{detail}, not {:?}", String::from_utf8_lossy(given));
-        }
-        return Err(Problem::new(Code::UnsupportedMediaType, detail));
-    };
-    let read = timeout(options.body_time, Limited::new(body, most).collect()).await;
+    let kind = kind_of(headers, kinds)?;
+    let read = timeout(options.body_time, whole(Limited::new(body, most))).await;
     match read {
-        Ok(Ok(read)) => Ok((kind, read.to_bytes())),
+        Ok(Ok(read)) => Ok((kind, read)),
         Ok(Err(why)) if why.is::<LengthLimitError>() => {
             let detail = format!("the body has more than {most} bytes");
             Err(Problem::new(Code::TooLarge, detail))
@@ -80,6 +69,48 @@ where
             Err(Problem::new(Code::Timeout, detail))
         }
     }
+}
+
+/// Reads a body to its end: a small one is its first frame, and needs no buffer beside that.
+async fn whole<B: hyper::body::Body<Data = Bytes>>(body: B) -> Result<Bytes, B::Error> {
+    let mut body = pin!(body);
+    let (mut first, mut all) = (Bytes::new(), Vec::new());
+    while let Some(frame) = body.frame().await.transpose()? {
+        // Trailers are not read.
+        let Ok(more) = frame.into_data() else { continue };
+        if first.is_empty() {
+            first = more;
+        } else {
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&more);
+        }
+        if body.is_end_stream() {
+            break;
+        }
+    }
+    Ok(if all.is_empty() { first } else { all.into() })
+}
+
+/// Accepts one of some media types of a body; gives which of them it is.
+pub(crate) fn kind_of(
+    headers: &HeaderMap,
+    kinds: &[&'static str],
+) -> Result<&'static str, Problem> {
+    let given = headers.get(header::CONTENT_TYPE).map(|kind| {
+        let kind = kind.as_bytes();
+        kind.split(|b| *b == b';').next().unwrap_or(kind).trim_ascii()
+    });
+    let known =
+        |given: &[u8]| kinds.iter().find(|kind| given.eq_ignore_ascii_case(kind.as_bytes()));
+    given.and_then(known).copied().ok_or_else(|| {
+        let mut detail = format!("send Content-Type: {}", kinds.join(" or "));
+        if let Some(given) = given {
+            detail = format!("{detail}, not {:?}", String::from_utf8_lossy(given));
+        }
+        Problem::new(Code::UnsupportedMediaType, detail)
+    })
 }
 
 /// Reads JSON, and says at which line and column it is wrong.

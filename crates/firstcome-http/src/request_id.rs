@@ -1,5 +1,6 @@
 //! The id of a request: the caller's own, that of its trace, or a new one. It is given back in the answer.
 
+use crate::text::Text;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::fmt;
 
@@ -12,31 +13,45 @@ const LONGEST: usize = 128;
 
 /// The id of a request, whose characters are safe in a log line and in a header.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestId(HeaderValue);
+pub(crate) enum RequestId {
+    /// The caller's, or its trace's.
+    Given(HeaderValue),
+    /// A new one; it is written in hexadecimal digits.
+    New(u64),
+}
 
 impl RequestId {
     /// Takes the caller's id if it is well-formed, else the trace id of a well-formed `traceparent`, else makes one.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         if let Some(id) = headers.get(X_REQUEST_ID).filter(|id| is_safe(id.as_bytes())) {
-            return Self(id.clone());
+            return Self::Given(id.clone());
         }
         let trace = headers.get(TRACEPARENT).and_then(|parent| trace_id(parent.as_bytes()));
         if let Some(id) = trace.and_then(|id| HeaderValue::from_bytes(id).ok()) {
-            return Self(id);
+            return Self::Given(id);
         }
-        let id = format!("{:016x}", fastrand::u64(..));
-        Self(HeaderValue::from_str(&id).expect("hexadecimal digits stand in a header"))
+        Self::New(fastrand::u64(..))
     }
 
     /// Writes it into an answer.
     pub(crate) fn write(&self, headers: &mut HeaderMap) {
-        headers.insert(X_REQUEST_ID, self.0.clone());
+        let value = match self {
+            Self::Given(id) => id.clone(),
+            Self::New(_) => {
+                let text = Text::<16>::of(self);
+                HeaderValue::from_str(&text).expect("hexadecimal digits stand in a header")
+            }
+        };
+        headers.insert(X_REQUEST_ID, value);
     }
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.to_str().unwrap_or_default())
+        match self {
+            Self::Given(id) => f.write_str(id.to_str().unwrap_or_default()),
+            Self::New(number) => write!(f, "{number:016x}"),
+        }
     }
 }
 

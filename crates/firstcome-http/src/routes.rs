@@ -6,7 +6,8 @@ use crate::campaigns::{put, show, steer};
 use crate::openapi::{Description, complete};
 use crate::problem::{Problem, ToCount};
 use crate::{
-    bars, claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens, winners,
+    bars, bulk, claims, holds, nodes, pages, results, seat_map, seats, status, subjects, tokens,
+    winners,
 };
 use axum::Router;
 use axum::body::Body;
@@ -34,6 +35,7 @@ use utoipa_axum::routes;
         (name = "bars", description = "An operator excludes subjects from a campaign."),
         (name = "holds", description = "Units are reserved until a deadline, and confirmed after the payment."),
         (name = "seats", description = "Seat maps: seats are added, shown, followed, blocked and moved."),
+        (name = "bulk", description = "Many commands of a back end in one request, one on each line."),
         (name = "tokens", description = "Browsers send a subject token instead of a key."),
         (name = "results", description = "All results, in order, for other systems; and the winners."),
         (name = "operation", description = "Health, metrics, servers and the ledger, for operators.")
@@ -66,6 +68,7 @@ fn routes_and_handlers() -> (Router<Arc<App>>, utoipa::openapi::OpenApi) {
         .routes(routes!(seats::operate::block))
         .routes(routes!(seats::operate::unblock))
         .routes(routes!(seats::operate::move_seat))
+        .routes(routes!(bulk::commands))
         .routes(routes!(results::results))
         .routes(routes!(winners::winners))
         .routes(routes!(tokens::mint))

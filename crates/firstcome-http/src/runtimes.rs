@@ -4,6 +4,7 @@
 //! written on one thread; nothing of it moves to another but a route that may take long.
 
 use firstcome_node::RuntimeThread;
+use futures_util::future::{pending, select_all};
 use std::io;
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -39,9 +40,26 @@ impl Runtimes {
         (0..threads).map(http).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Gives the runtime of the thread with the fewest connections, and a place there for one more.
+    /// Waits until a thread has ended by itself, because of a bug; its connections ended with it.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub(crate) fn one_ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let ended: Vec<_> = self.0.iter().map(|http| Box::pin(http.thread.ended())).collect();
+        async move {
+            match ended.is_empty() {
+                true => pending().await,
+                false => drop(select_all(ended).await),
+            }
+        }
+    }
+
+    /// Gives the runtime of the thread with the fewest connections, and a place there for one more; none where there is no
+    /// such thread, or all have ended.
     pub(crate) fn fewest(&self) -> Option<(&Handle, ThreadPlace)> {
-        let http = self.0.iter().min_by_key(|http| Arc::strong_count(&http.connections))?;
+        let serving = self.0.iter().filter(|http| !http.thread.has_ended());
+        let http = serving.min_by_key(|http| Arc::strong_count(&http.connections))?;
         Some((http.thread.handle(), ThreadPlace(Arc::clone(&http.connections))))
     }
 
@@ -56,6 +74,10 @@ impl Runtimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::pin::pin;
+    use std::task::{Context, Wake, Waker};
+    use std::time::Duration;
+    use tokio::time::sleep;
 
     #[tokio::test]
     async fn connections_are_spread_evenly_also_after_some_went() {
@@ -83,6 +105,33 @@ mod tests {
         places.push(runtimes.fewest().unwrap().1);
         assert_eq!(counts().iter().sum::<usize>(), places.len());
         assert!(*counts().iter().min().unwrap() <= least + 1);
+        drop(places);
+        runtimes.stop().await;
+    }
+
+    /// A waker that panics where a thread wakes its tasks: outside of every task.
+    struct HasBug;
+
+    impl Wake for HasBug {
+        fn wake(self: Arc<Self>) {
+            panic!("a bug");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_panicked_is_noticed_and_gets_no_connection() {
+        let runtimes = Runtimes::start(2).unwrap();
+        let broken = runtimes.0[0].thread.handle();
+        broken.spawn(async {
+            let mut timer = pin!(sleep(Duration::from_millis(1)));
+            let waker = Waker::from(Arc::new(HasBug));
+            assert!(timer.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            pending::<()>().await;
+        });
+        runtimes.one_ended().await;
+        let places: Vec<_> = (0..3).map(|_| runtimes.fewest().unwrap().1).collect();
+        assert_eq!(Arc::strong_count(&runtimes.0[0].connections), 1, "nobody is sent there");
+        assert_eq!(Arc::strong_count(&runtimes.0[1].connections), 1 + places.len());
         drop(places);
         runtimes.stop().await;
     }

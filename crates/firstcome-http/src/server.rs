@@ -69,9 +69,16 @@ pub async fn serve(
     let draining = Arc::new(Drain::default());
     let mut connections = JoinSet::new();
     let mut accepting = Accepting::new(Arc::clone(&app.metrics));
+    let mut ended = pin!(runtimes.one_ended());
+    let mut has_ended = false;
     loop {
         let (stream, peer) = tokio::select! {
             accepted = accepting.next(&listener) => accepted,
+            () = &mut ended, if !has_ended => {
+                has_ended = true;
+                app.node.panics.add("a thread for connections");
+                continue;
+            }
             // Only its memory is to be given back. A panic in it is logged, and ended that connection only.
             Some(_) = connections.join_next() => continue,
             () = stop.cancelled() => break,
@@ -95,21 +102,25 @@ pub async fn serve(
         // It moves to another runtime, which then watches it.
         let Ok(stream) = stream.into_std() else { continue };
         let timer = IdleTimer::new();
-        let (router, of_requests) = (router.clone(), Arc::clone(&app));
-        let timer_of_requests = Arc::clone(&timer);
         let thread = runtimes.fewest();
-        let slow = thread.is_some().then(Handle::current);
-        let place = Place { peer, serves, admission };
+        let of_requests = Arc::new(Connection {
+            app: Arc::clone(&app),
+            router: router.clone(),
+            slow: thread.is_some().then(Handle::current),
+            place: Place { peer, serves, admission },
+            timer: Arc::clone(&timer),
+        });
         let service = service_fn(move |request: Request<Incoming>| {
-            let (app, routes) = (Arc::clone(&of_requests), (router.clone(), slow.clone()));
-            let timer = Arc::clone(&timer_of_requests);
+            // The connection's own count, which no other thread touches.
+            let of_request = Arc::clone(&of_requests);
             async move {
+                let timer = &of_request.timer;
                 timer.answering();
-                let answer = answer(&app, routes, place, request).await;
+                let answer = answer(&of_request, request).await;
                 if let Some(EndsAt(end)) = answer.extensions().get() {
                     timer.ends_at(*end);
                 }
-                Ok::<_, Infallible>(answer.map(|body| Answer::new(body, timer)))
+                Ok::<_, Infallible>(answer.map(|body| Answer::new(body, Arc::clone(timer))))
             }
         });
         let is_whole = admission == Admission::Everything;
@@ -190,16 +201,22 @@ struct Place {
     admission: Admission,
 }
 
-/// The routes, and the runtime on which those are answered that may take long; none where that is this one.
-type Routes = (Router, Option<Handle>);
+/// What the requests of a connection share.
+struct Connection {
+    app: Arc<App>,
+    router: Router,
+    /// The runtime on which those routes are answered that may take long; none where that is this one.
+    slow: Option<Handle>,
+    place: Place,
+    timer: Arc<IdleTimer>,
+}
 
 /// Answers a request, with the headers its browser needs where a page of another origin asks.
 async fn answer(
-    app: &App,
-    routes: Routes,
-    place: Place,
+    connection: &Connection,
     request: Request<Incoming>,
 ) -> Response<Either<Full<Bytes>, Body>> {
+    let app = &*connection.app;
     let mut observed = Observed::new(&request);
     let origins = &app.guards.origins;
     let allowed = origins.allowed(request.headers());
@@ -219,9 +236,8 @@ async fn answer(
                 Err(Problem::new(Code::OriginNotAllowed, detail))
             }
         });
-    let address = app.guards.proxies.origin(place.peer, request.headers());
-    let answered =
-        decide(app, routes, (place, address), preflight, request, &mut observed.route).await;
+    let address = app.guards.proxies.origin(connection.place.peer, request.headers());
+    let answered = decide(connection, address, preflight, request, &mut observed.route).await;
     let missed = match &answered {
         Ok(answer) => answer.extensions().get().is_some_and(|ToCount { missed, .. }| *missed),
         Err(problem) => problem.is_missed(),
@@ -241,13 +257,13 @@ async fn answer(
 
 /// Answers a request: a claim and a hold straight away, everything else by its route.
 async fn decide(
-    app: &App,
-    (mut router, slow): Routes,
-    (place, address): (Place, IpAddr),
+    connection: &Connection,
+    address: IpAddr,
     preflight: Option<Result<(), Problem>>,
     mut request: Request<Incoming>,
     route: &mut Route,
 ) -> Result<Response<Either<Full<Bytes>, Body>>, Problem> {
+    let Connection { app, router, slow, place, timer: _ } = connection;
     let checked = place.serves.check(request.uri().path(), place.admission);
     if let Err(problem) = checked {
         if place.admission != Admission::Everything {
@@ -267,27 +283,25 @@ async fn decide(
         request.extensions_mut().insert(ForOperations);
     }
     if request.method() == Method::POST {
-        let path = request.uri().path();
-        if let Some(campaign) = campaign_in(path, "/claims").map(str::to_owned) {
+        let (parts, body) = request.into_parts();
+        let (path, query, headers) = (parts.uri.path(), parts.uri.query(), &parts.headers);
+        if let Some(campaign) = campaign_in(path, "/claims") {
             *route = Route::Claim;
-            let (parts, body) = request.into_parts();
-            let (query, headers) = (parts.uri.query(), &parts.headers);
-            let answer = claims::answer(app, &campaign, query, headers, body).await?;
+            let answer = claims::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Left));
         }
-        if let Some(campaign) = campaign_in(path, "/holds").map(str::to_owned) {
+        if let Some(campaign) = campaign_in(path, "/holds") {
             *route = Route::Hold;
-            let (parts, body) = request.into_parts();
-            let (query, headers) = (parts.uri.query(), &parts.headers);
-            let answer = holds::answer(app, &campaign, query, headers, body).await?;
+            let answer = holds::answer(app, campaign, query, headers, body).await?;
             return Ok(answer.map(Either::Right));
         }
+        request = Request::from_parts(parts, body);
     }
-    let slow = slow.filter(|_| may_take_long(request.uri().path()));
-    let answering = router.call(request.map(Body::new));
+    let slow = slow.as_ref().filter(|_| may_take_long(request.uri().path()));
+    let answering = router.clone().call(request.map(Body::new));
     let Ok(answer) = match slow {
         // Dropped with the connection, it ends as well.
-        Some(slow) => match Task::spawn_on(Some(&slow), answering).ended().await {
+        Some(slow) => match Task::spawn_on(Some(slow), answering).ended().await {
             Some(answer) => answer,
             None => unreachable!("a route panicked; the log has the place"),
         },
@@ -301,7 +315,9 @@ async fn decide(
 fn may_take_long(path: &str) -> bool {
     let in_campaign = || path.strip_prefix("/v1/campaigns/")?.split_once('/').map(|(_, rest)| rest);
     let is_step = |rest: &str| rest.starts_with("claims/") || rest.starts_with("holds/");
-    !(OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
+    // Many commands are not answered where they are read: their lines are, as their client takes the answers.
+    let is_many = path == "/v1/commands";
+    !(is_many || OPERATIONS.contains(&path) || in_campaign().is_some_and(is_step))
 }
 
 /// Gives the campaign if this is the path of its claims, or of what else ends it, with nothing in it that is

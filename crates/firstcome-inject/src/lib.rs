@@ -126,6 +126,50 @@ pub enum Mistake {
     DeleteWithResults,
     /// In the rules, before a seat is changed.
     ChangeSoldSeats,
+    /// In the rules, when something comes free that somebody waits for.
+    FreedUnitsSkipList,
+    /// In the rules, where the next one on a waitlist is chosen.
+    WaitlistJumped,
+    /// In the rules, for a claim while a waitlist is being served.
+    ClaimPromisedUnits,
+    /// In the rules, before somebody on a waitlist is offered something.
+    OffersBeyondLimit,
+    /// In the rules, when a campaign with a waitlist is over.
+    EndForgetsList,
+    /// In the rules, when an offer ends that nobody took.
+    OffersWithoutEnd,
+    /// In the rules, when an offer ends that nobody took.
+    MissedOfferForgets,
+    /// In the rules, when an operator bars a subject.
+    BarKeepsPlace,
+    /// In the rules, for a late confirm.
+    RetakeBeforeList,
+    /// In the rules, for a step on a code.
+    OwnReservationRefuses,
+    /// In the rules, for a step on a code.
+    CodeUsedBeyondUses,
+    /// In the rules, for a step on a code.
+    RedeemTwice,
+    /// In the rules, for a step on a code.
+    RedeemAfterRollback,
+    /// In the rules, for a step on a code.
+    ReservationWithoutPriority,
+    /// In the rules, for a step on a code.
+    ExpiredUseComesBack,
+    /// In the rules, for a step on a code.
+    CodeOfAnybody,
+    /// In the rules, for a step on a code.
+    RevokedCodeCounts,
+    /// In the rules, when codes are revoked.
+    RevokeForgotten,
+    /// In the rules, when a code is replaced.
+    OldCodeForgotten,
+    /// In the rules, when codes are imported.
+    ChunkTakenTwice,
+    /// In the rules, when a claim is cancelled.
+    CancelUsedCode,
+    /// In the keys of codes, when a tag is made.
+    TagOfNobody,
 }
 
 /// Says whether this thread is to make a mistake here.
@@ -170,7 +214,7 @@ mod injected {
 #[cfg(feature = "inject")]
 impl Mistake {
     /// All mistakes.
-    pub const ALL: [Self; 59] = {
+    pub const ALL: [Self; 81] = {
         let mut all = [Self::PredecessorIgnored; TABLE.len()];
         let mut index = 0;
         while index < TABLE.len() {
@@ -198,7 +242,7 @@ impl Mistake {
 /// Every mistake in the order of the enum, its stable name, and what is done wrong.
 #[cfg(feature = "inject")]
 #[rustfmt::skip]
-const TABLE: [(Mistake, &str, &str); 59] = [
+const TABLE: [(Mistake, &str, &str); 81] = [
     (Mistake::PredecessorIgnored, "predecessor_ignored", "an entry is applied, and appended to, without checking the name of its predecessor"),
     (Mistake::CopiesRunTwice, "copies_run_twice", "a batch that is stored twice runs twice"),
     (Mistake::WaitOnOtherConnection, "wait_on_other_connection", "copies are counted by a WAIT on a connection that did not write"),
@@ -258,6 +302,28 @@ const TABLE: [(Mistake, &str, &str); 59] = [
     (Mistake::CancelBars, "cancel_bars", "an operator's cancel keeps its subject out in campaigns of level 3 as well"),
     (Mistake::DeleteWithResults, "delete_with_results", "a campaign that has results is deleted"),
     (Mistake::ChangeSoldSeats, "change_sold_seats", "a seat that somebody has is changed after the opening"),
+    (Mistake::FreedUnitsSkipList, "freed_units_skip_list", "what comes free goes to who asks next, and not to who waits"),
+    (Mistake::WaitlistJumped, "waitlist_jumped", "the last one on a waitlist is served before the first"),
+    (Mistake::ClaimPromisedUnits, "claim_promised_units", "a claim takes what somebody on the waitlist is about to be offered"),
+    (Mistake::OffersBeyondLimit, "offers_beyond_limit", "somebody on a waitlist is offered more than one may have"),
+    (Mistake::EndForgetsList, "end_forgets_list", "who waits when a campaign is over never hears of it"),
+    (Mistake::OffersWithoutEnd, "offers_without_end", "who lets every offer go is offered more and more"),
+    (Mistake::MissedOfferForgets, "missed_offer_forgets", "who lets one offer go is off the waitlist"),
+    (Mistake::BarKeepsPlace, "bar_keeps_place", "a subject that is barred keeps its place on a waitlist"),
+    (Mistake::RetakeBeforeList, "retake_before_list", "a late confirm takes what somebody on the waitlist is about to be offered"),
+    (Mistake::OwnReservationRefuses, "own_reservation_refuses", "a code's own reservation refuses it to the reference that has it"),
+    (Mistake::CodeUsedBeyondUses, "code_used_beyond_uses", "a code is used more often than it may be"),
+    (Mistake::RedeemTwice, "redeem_twice", "the same reference redeems a code once more when it asks again"),
+    (Mistake::RedeemAfterRollback, "redeem_after_rollback", "a repeated redemption counts again after it was rolled back"),
+    (Mistake::ReservationWithoutPriority, "reservation_without_priority", "a live reservation is refused when the code expires"),
+    (Mistake::ExpiredUseComesBack, "expired_use_comes_back", "a use that is rolled back after the code expired comes back"),
+    (Mistake::CodeOfAnybody, "code_of_anybody", "a code that only its holder may use is used by another"),
+    (Mistake::RevokedCodeCounts, "revoked_code_counts", "a code that was revoked is redeemed"),
+    (Mistake::RevokeForgotten, "revoke_forgotten", "a code that is revoked stays as it was"),
+    (Mistake::OldCodeForgotten, "old_code_forgotten", "a code that was replaced is not known any more"),
+    (Mistake::ChunkTakenTwice, "chunk_taken_twice", "lines of an import that come again are taken again"),
+    (Mistake::CancelUsedCode, "cancel_used_code", "a claim is cancelled whose code is used"),
+    (Mistake::TagOfNobody, "tag_of_nobody", "the tag of a code is the same for every subject"),
 ];
 
 #[cfg(all(test, feature = "inject"))]

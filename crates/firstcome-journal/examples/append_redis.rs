@@ -100,6 +100,7 @@ async fn node_at_work(
                 pool: None,
                 subject: &subject,
                 limit: None,
+                tag: None,
             });
         }
         let append = Append { body: writer.finish().into(), name, applied, applied_name };

@@ -12,6 +12,7 @@ use crate::clock::StoreClock;
 use crate::event::log;
 use crate::failure::Failure;
 use crate::follow::{Follower, Next};
+use crate::gather::Gathering;
 use crate::heal::Healer;
 use crate::replica::Stop;
 use crate::request::Request;
@@ -43,6 +44,8 @@ pub(crate) struct Appender {
     pub(crate) several: Option<Several>,
     /// Before when nothing is appended.
     pub(crate) next_append_at: Instant,
+    /// Pauses before batches, where this appender may block its thread.
+    pub(crate) gathering: Option<Gathering>,
     pub(crate) slow: SlowBatches,
     pub(crate) says: Says,
 }
@@ -100,7 +103,13 @@ impl Appender {
             self.applier.awaiting_durability.join_next().await;
         }
         self.let_arrive().await;
+        if let Some(gathering) = &self.gathering {
+            gathering.pause(self.applier.queue.len());
+        }
         let batch = self.gather();
+        if let Some(gathering) = &mut self.gathering {
+            gathering.took(batch.pending.len());
+        }
         if batch.pending.is_empty() {
             return Ok(());
         }
@@ -131,7 +140,7 @@ impl Appender {
         }
     }
 
-    /// Takes what waits into one body: natural group commit, with no pause to let a batch grow.
+    /// Takes what waits into one body.
     fn gather(&mut self) -> Batch {
         let applier = &mut self.applier;
         applier.number += 1;

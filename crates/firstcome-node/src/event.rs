@@ -51,6 +51,8 @@ pub enum Event {
     ForkMended,
     ForkReport,
     ForkReportNotStored,
+    /// Imported codes that changed hands in a fork could not be suspended.
+    CodesNotSuspended,
     DivergenceFound,
     DivergenceUnresolved,
     DivergenceElsewhere,
@@ -75,7 +77,7 @@ pub enum Event {
 
 impl Event {
     /// All events, in the order of the page that documents them.
-    pub const ALL: [Self; 58] = [
+    pub const ALL: [Self; 59] = [
         Self::Starting,
         Self::JournalReplaying,
         Self::Serving,
@@ -114,6 +116,7 @@ impl Event {
         Self::ForkMended,
         Self::ForkReport,
         Self::ForkReportNotStored,
+        Self::CodesNotSuspended,
         Self::DivergenceFound,
         Self::DivergenceUnresolved,
         Self::DivergenceElsewhere,
@@ -176,6 +179,7 @@ impl Event {
             Self::ForkMended => ("fork_mended", Level::WARN),
             Self::ForkReport => ("fork_report", Level::DEBUG),
             Self::ForkReportNotStored => ("fork_report_not_stored", Level::ERROR),
+            Self::CodesNotSuspended => ("codes_not_suspended", Level::ERROR),
             Self::DivergenceFound => ("divergence_found", Level::WARN),
             Self::DivergenceUnresolved => ("divergence_unresolved", Level::WARN),
             Self::DivergenceElsewhere => ("divergence_elsewhere", Level::ERROR),

@@ -6,6 +6,7 @@
 //! writes under a new identity from then on, so that what others re-propose of it is never below what it
 //! wrote since.
 
+mod codes;
 mod orphan;
 mod report;
 
@@ -15,14 +16,18 @@ use crate::event::Event;
 use crate::event::log;
 use crate::failure::Failure;
 use crate::load::{self, CannotStart};
+use crate::queue::NotTaken;
 use crate::replica::Stop;
+use crate::request::{Pending, Request};
 use crate::retransmit::Buffered;
 use crate::says::Says;
+use crate::slot::slot;
 use firstcome_core::names::NodeId;
 use firstcome_inject::{Mistake, inject};
 use firstcome_journal::{Append, Entry, Failure as Broken, Head, Journal, Shared};
 use orphan::Orphan;
 use report::AbandonedBranch;
+use tokio::time::Instant;
 
 /// What one look at the journal came to.
 pub(crate) enum Step {
@@ -107,6 +112,9 @@ impl Fork {
         if orphans.is_empty() && fork.is_none_or(|fork| fork >= state.position()) {
             // This node was only behind.
             return Ok(Ok(Step::Again));
+        }
+        if fork.is_none() {
+            abandoned.codes.note_all(&state);
         }
         abandoned.whole = fork.is_none().then_some(state);
         if !inject(Mistake::OrphansNotReproposed) {
@@ -204,6 +212,20 @@ impl Fork {
         let Some(abandoned) = self.abandoned.take() else { return };
         if inject(Mistake::ForkWithoutReport) {
             return;
+        }
+        let suspend = applier.replica.look(|state| abandoned.codes.suspend(state));
+        for command in suspend {
+            let (slot, _) = slot();
+            let (request, since) = (Request::Command(command), Instant::now());
+            // Nobody waits for the answer: the report says of each code what is to be done.
+            if let Err(NotTaken::Full | NotTaken::Closed) =
+                applier.queue.push(Pending { request, slot, since })
+            {
+                log!(
+                    CodesNotSuspended,
+                    "codes that changed hands in a fork could not be suspended: `firstcome nodes forks` lists them"
+                );
+            }
         }
         let (epoch, report) =
             applier.replica.look(|state| (state.token().epoch, abandoned.compare(state)));

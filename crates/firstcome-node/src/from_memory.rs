@@ -34,6 +34,7 @@ pub(crate) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: b
         Outcome::Refused(refusal) if !is_about_units(*refusal) => refused(*refusal, latest),
         Outcome::RefusedFor(_)
         | Outcome::Refused(_)
+        | Outcome::Code(_)
         | Outcome::Held(_)
         | Outcome::Extended { .. }
         | Outcome::Released(_)
@@ -47,6 +48,10 @@ pub(crate) fn from_memory(outcome: &Outcome, latest: Option<Timestamp>, again: b
         | Outcome::BarSet { .. }
         | Outcome::BarLifted { .. }
         | Outcome::Deleted
+        // A place is read, not asked for: whoever joins goes through the journal.
+        | Outcome::Waitlisted { .. }
+        | Outcome::Offered(_)
+        | Outcome::LeftWaitlist { .. }
         | Outcome::Won { .. }
         | Outcome::Cancelled { .. }
         | Outcome::Created { .. }

@@ -1,13 +1,19 @@
 //! Where a command enters: the only place that may answer without the journal.
 //!
 //! A node never grants from memory. It may repeat a yes or refuse while its state is fresh and at or
-//! past the position the caller brought; the table is `from_memory`. Waiting for seats: `in_line`.
+//! past the position the caller brought; the table is `from_memory`. Waiting for seats: `in_line`. Codes: `codes`.
 
+mod codes;
 mod in_line;
+mod many;
+
+pub use codes::{CodeAsk, CodeVerb, Unread};
+pub use many::{NotSubmitted, Ready, UnderWay};
 
 use crate::agreement::Agreement;
 use crate::answer::{Answer, Decided};
 use crate::clock::StoreClock;
+use crate::codes::CodeKeys;
 use crate::failure::Failure;
 use crate::from_memory::{When, from_memory};
 use crate::health::{Condition, Health};
@@ -17,7 +23,6 @@ use crate::replica::Replica;
 use crate::request::{Pending, Request};
 use crate::signals::Signals;
 use crate::slot::slot;
-use firstcome_core::command::{BadCommand, Encoded};
 use firstcome_core::limits::SERVICE_STEP_US;
 use firstcome_core::names::Position;
 use firstcome_core::{Command, Outcome, Refusal, State, Timestamp};
@@ -68,6 +73,8 @@ pub struct Intake {
     pub agreement: Arc<Agreement>,
     /// The nodes that send heartbeats, where several share the journal.
     pub(crate) membership: watch::Receiver<Option<Membership>>,
+    /// The keys that codes are made and kept with.
+    pub codes: Arc<CodeKeys>,
 }
 
 impl Intake {
@@ -171,22 +178,19 @@ impl Intake {
     ///
     /// Dropped while it waits, the command may or may not happen.
     pub async fn decide(&self, command: &Command<'_>) -> Result<Answer, Failure> {
-        // Encoded here, by whoever asks: the appender only joins bytes, and nothing waits that cannot be appended.
-        let encoded = Encoded::new(command).map_err(|bad| match bad {
-            BadCommand::TooLarge { bytes } => Failure::TooLarge(bytes),
-            BadCommand::Malformed(malformed) => Failure::Malformed(malformed.what),
-        })?;
-        if let Condition::Lost(failure, _) = self.health.condition() {
-            return Err(failure);
+        let answer = self.decide_once(command).await?;
+        if codes::needs_tag(command, &answer) {
+            // Its pool was made, or became one of codes, after this node looked. It has applied that by now.
+            return self.decide_once(command).await;
         }
-        if self.makes_results_beyond_the_outbox(command) {
-            return Err(Failure::OutboxFull);
+        Ok(answer)
+    }
+
+    async fn decide_once(&self, command: &Command<'_>) -> Result<Answer, Failure> {
+        match self.encode(command).await? {
+            Ready::Answered(answer) => Ok(answer),
+            Ready::Command(encoded) => self.enqueue(Request::Command(encoded)).await,
         }
-        if let Some(answer) = self.names_too_much(command) {
-            return Ok(answer);
-        }
-        self.check_level(encoded.level()).await?;
-        self.enqueue(Request::Command(encoded)).await
     }
 
     /// Lets time pass, whatever the node's condition.
@@ -376,8 +380,9 @@ impl Intake {
         })
     }
 
-    fn makes_results_beyond_the_outbox(&self, command: &Command<'_>) -> bool {
-        let full = |max| self.replica.look(State::unsettled) >= max;
+    /// Says whether a command makes results, and more of them wait for the ledger than may.
+    fn is_beyond_the_outbox(&self, state: &State, command: &Command<'_>) -> bool {
+        let full = |most| state.unsettled() >= most;
         command.makes_results() && self.limits.outbox.is_some_and(full)
     }
 }

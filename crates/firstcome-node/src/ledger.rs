@@ -29,6 +29,7 @@ pub use sqlite::{Reader, Sqlite};
 
 use crate::ledger::choice::Ledger as Named;
 use firstcome_core::campaign::ResultRow;
+use firstcome_core::codes::Use;
 use firstcome_core::outcome::By;
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -37,7 +38,7 @@ use std::fmt;
 use std::path::Path;
 
 /// The newest level of a space of which the tables have a place for everything that results say.
-pub const READS: u32 = 3;
+pub const READS: u32 = 4;
 
 /// The highest `version` in `meta` with which this build can use tables: what a build must know at least to use them.
 ///
@@ -71,11 +72,12 @@ pub struct Row {
     pub reason: Option<Box<str>>,
     /// The name of the key a claim was undone with or a unit moved, if there was one.
     pub who: Option<Box<str>>,
-    /// Which unit of a seated pool; of a move the new one.
+    /// Which unit of a seated pool; of a move the new one; of a mark on a code what was decided: `revoke`, `suspend`,
+    /// `restore`, `reissue`.
     pub unit: Option<Box<str>>,
-    /// The id of the hold it came from, if it came from one.
+    /// The id of the hold it came from, if it came from one; of a use of a code its reference.
     pub hold: Option<Box<str>>,
-    /// Of a move the old seat.
+    /// Of a move the old seat; of a mark on a whole import its id.
     pub moved_from: Option<Box<str>>,
 }
 
@@ -89,11 +91,21 @@ impl Row {
 impl From<ResultRow<'_>> for Row {
     fn from(result: ResultRow<'_>) -> Self {
         let moved_from = result.moved_from();
-        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved } = result;
+        let ResultRow { number, kind, campaign, pool, claim, unit, hold, moved, .. } = result;
+        let ResultRow { used, mark, unserved, .. } = result;
         // A claim's own result says how it was won, whatever became of it later.
         let cancel = claim.cancel.filter(|_| kind == Kind::Cancel);
         let reason = cancel.map(|c| &c.reason).or(moved.map(|moved| &moved.reason));
+        let why = unserved.map(|gone| gone.why.as_str().into());
+        let reason = reason.or(mark.map(|mark| &mark.reason));
         let who = cancel.map(|c| &c.who).or(moved.map(|moved| &moved.who));
+        let who = who.or(mark.map(|mark| &mark.who));
+        let decided = mark.map(|mark| mark.verdict.map_or("reissue", |verdict| verdict.as_str()));
+        let import = mark.map(|mark| &*mark.import).filter(|import| !import.is_empty());
+        // A redemption's own result says when it was, whatever became of it later.
+        let redeemed = |used: &Use| used.redeemed_at().filter(|_| kind == Kind::Redeemed);
+        let of_use = used.map(|used| redeemed(used).unwrap_or(used.at));
+        let at = of_use.or(mark.map(|mark| mark.at)).unwrap_or(claim.at);
         let some = |text: &str| (!text.is_empty()).then(|| text.into());
         Self {
             number,
@@ -102,13 +114,13 @@ impl From<ResultRow<'_>> for Row {
             pool: pool.into(),
             rank: claim.rank,
             subject: claim.subject.into(),
-            at: cancel.map_or(claim.at, |cancel| cancel.at),
+            at: cancel.map_or(at, |cancel| cancel.at),
             by: cancel.map(|cancel| cancel.by),
-            reason: reason.and_then(|reason| some(reason)),
+            reason: reason.and_then(|reason| some(reason)).or(why),
             who: who.and_then(|who| some(who)),
-            unit: unit.map(Into::into),
-            hold: hold.map(Into::into),
-            moved_from: moved_from.map(Into::into),
+            unit: unit.or(decided).map(Into::into),
+            hold: hold.or(used.map(|used| &*used.reference)).map(Into::into),
+            moved_from: moved_from.or(import).map(Into::into),
         }
     }
 }

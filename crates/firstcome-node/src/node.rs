@@ -5,9 +5,11 @@ use crate::appender::{Appender, Several};
 use crate::applier::Applier;
 use crate::batch::reject_all;
 use crate::clock::StoreClock;
+use crate::codes::CodeKeys;
 use crate::divergence::DivergenceCheck;
 use crate::follow::Follower;
 use crate::fork::Fork;
+use crate::gather::Gathering;
 use crate::heal::Healer;
 use crate::health::Health;
 use crate::heartbeat::Heartbeat;
@@ -56,6 +58,8 @@ pub struct Given {
     pub core: Option<Handle>,
     /// The settings that every server of the space should have alike: announced from the first heartbeat on.
     pub settings: BTreeMap<String, String>,
+    /// The keys that codes are made and kept with; none where there are no coded pools.
+    pub codes: Arc<CodeKeys>,
 }
 
 /// A running node.
@@ -162,6 +166,7 @@ impl Node {
             limits: given.limits,
             agreement: Arc::clone(&agreement),
             membership: membership.clone(),
+            codes: given.codes,
         });
         let panics = Panics::new(Arc::clone(&given.says));
         let (stopping, stop) = watch::channel(false);
@@ -209,7 +214,10 @@ impl Node {
         let says = Arc::clone(&given.says);
         let slow = SlowBatches::default();
         let next_append_at = asked;
-        let appender = Appender { applier, clock, several, next_append_at, slow, says };
+        // Nothing else runs on the core thread of a journal that this process alone writes.
+        let alone = given.core.is_some() && several.is_none();
+        let gathering = alone.then(Gathering::default);
+        let appender = Appender { applier, clock, several, next_append_at, gathering, slow, says };
         let abandoned = Arc::clone(&intake);
         let abandon = move || abandon(&abandoned);
         let core = given.core.as_ref();

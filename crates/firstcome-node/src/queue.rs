@@ -1,7 +1,8 @@
 //! Requests that wait for the appender: bounded in number and in bytes, in order of arrival.
 
-use crate::request::Pending;
+use crate::request::{Pending, Request};
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -12,6 +13,8 @@ use tokio::time::Instant;
 pub(crate) struct Queue {
     content: Mutex<Content>,
     arrival: Notify,
+    /// Requests were taken: see [`Queue::room_for_many`].
+    room: Notify,
     max: usize,
     max_bytes: usize,
 }
@@ -28,6 +31,9 @@ struct Content {
 /// How often a full queue is looked through for requests that nobody waits for: whoever is refused must not cost a walk
 /// through all of them.
 const CLEAR_EVERY: Duration = Duration::from_millis(100);
+
+/// Requests of callers that bring many have this part of the queue: a half. The other one is for those who bring one.
+pub(crate) const MANY_PART: usize = 2;
 
 impl Content {
     /// Drops the requests that nobody waits for any more, unless that was done a moment ago.
@@ -51,24 +57,37 @@ pub(crate) enum NotTaken {
 impl Queue {
     /// Makes a queue for so many requests, which together have so many bytes.
     pub(crate) fn new(max: usize, max_bytes: usize) -> Self {
-        Self { content: Mutex::default(), arrival: Notify::new(), max, max_bytes }
+        let (arrival, room) = (Notify::new(), Notify::new());
+        Self { content: Mutex::default(), arrival, room, max, max_bytes }
     }
 
     /// Adds a request, or says at once that there is no room.
     pub(crate) fn push(&self, pending: Pending) -> Result<(), NotTaken> {
+        self.push_into(1, pending).map_err(|(not, _)| not)
+    }
+
+    /// Adds one of many requests of one caller, or gives it back at once where they have their part of the queue.
+    pub(crate) fn push_of_many(&self, pending: Pending) -> Result<(), (NotTaken, Request)> {
+        self.push_into(MANY_PART, pending)
+    }
+
+    /// Adds a request where no more than this part of the queue is taken; an empty one takes any.
+    fn push_into(&self, part: usize, pending: Pending) -> Result<(), (NotTaken, Request)> {
         let size = pending.request.size();
         let mut content = self.lock();
         if content.closed {
-            return Err(NotTaken::Closed);
+            return Err((NotTaken::Closed, pending.request));
         }
         let is_full = |content: &Content| {
-            content.pending.len() >= self.max || content.bytes + size > self.max_bytes
+            let bytes = if content.pending.is_empty() { 1 } else { part };
+            content.pending.len() >= self.max.div_ceil(part)
+                || content.bytes + size > self.max_bytes / bytes
         };
         if is_full(&content) {
             content.drop_over(pending.since);
         }
         if is_full(&content) {
-            return Err(NotTaken::Full);
+            return Err((NotTaken::Full, pending.request));
         }
         content.bytes += size;
         content.pending.push_back(pending);
@@ -87,9 +106,33 @@ impl Queue {
             let size = pending.request.size();
             if let Err(pending) = take(pending) {
                 content.pending.push_front(pending);
-                return;
+                break;
             }
             content.bytes -= size;
+        }
+        drop(content);
+        self.room.notify_waiters();
+    }
+
+    /// Waits until one of many requests of one caller may be taken, or the queue is closed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it takes nothing.
+    pub(crate) async fn room_for_many(&self) {
+        loop {
+            let mut room = pin!(self.room.notified());
+            // From here on nothing that is taken is missed.
+            room.as_mut().enable();
+            {
+                let content = self.lock();
+                let (most, most_bytes) = (self.max.div_ceil(MANY_PART), self.max_bytes / MANY_PART);
+                let has_room = content.pending.len() < most && content.bytes < most_bytes;
+                if has_room || content.closed {
+                    return;
+                }
+            }
+            room.await;
         }
     }
 
@@ -117,6 +160,7 @@ impl Queue {
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.arrival.notify_one();
+        self.room.notify_waiters();
     }
 
     /// Says whether it is closed, and nobody waits for what is left in it.
@@ -137,7 +181,6 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Request;
     use crate::slot::{Waiting, slot};
     use firstcome_core::Command;
     use firstcome_core::command::Encoded;
@@ -161,6 +204,28 @@ mod tests {
         assert_eq!(queue.push(dan), Err(NotTaken::Full));
         queue.take_while(|_| Ok(()));
         assert_eq!(queue.lock().bytes, 0);
+    }
+
+    #[tokio::test]
+    async fn many_of_one_caller_leave_half_of_it_and_wait_for_room() {
+        let queue = Queue::new(4, 1 << 20);
+        let size = claim("c").0.request.size();
+        let (pending, _waits): (Vec<_>, Vec<_>) =
+            ["a", "b", "c", "d", "e"].map(claim).into_iter().unzip();
+        let mut pending = pending.into_iter();
+        let mut next = || pending.next().unwrap();
+        queue.push_of_many(next()).unwrap();
+        queue.push_of_many(next()).unwrap();
+        let (not, request) = queue.push_of_many(next()).unwrap_err();
+        assert_eq!((not, request.size()), (NotTaken::Full, size), "it comes back whole");
+        queue.push(next()).unwrap();
+        let mut room = pin!(queue.room_for_many());
+        assert!(futures_util::poll!(room.as_mut()).is_pending());
+        queue.take_while(|_| Ok(()));
+        room.await;
+        queue.push_of_many(next()).unwrap();
+        queue.close();
+        queue.room_for_many().await;
     }
 
     #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ use tokio::sync::{oneshot, watch};
 pub struct RuntimeThread {
     handle: Handle,
     stop: oneshot::Sender<()>,
-    ended: watch::Receiver<bool>,
+    ended: watch::Receiver<()>,
 }
 
 impl RuntimeThread {
@@ -25,7 +25,7 @@ impl RuntimeThread {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let handle = runtime.handle().clone();
         let (stop, stopped) = oneshot::channel::<()>();
-        let (end, ended) = watch::channel(false);
+        let (end, ended) = watch::channel(());
         std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             // Dropped last, after the runtime and its tasks: whoever waits for the end learns of it.
             let _end = end;
@@ -47,22 +47,40 @@ impl RuntimeThread {
         &self.handle
     }
 
+    /// Says whether it has ended: by itself it does so only if something panicked there outside of a task.
+    pub fn has_ended(&self) -> bool {
+        self.ended.has_changed().is_err()
+    }
+
+    /// Waits until it has ended.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub fn ended(&self) -> impl Future<Output = ()> + Send + 'static {
+        let mut ended = self.ended.clone();
+        // Nothing is ever sent: the sender's going is the signal.
+        async move { while ended.changed().await.is_ok() {} }
+    }
+
     /// Ends the thread and waits until it has ended; its tasks go no further than their next await.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: the thread ends all the same.
     pub async fn stop(self) {
-        let Self { handle: _, stop, mut ended } = self;
-        drop(stop);
-        // Nothing is ever sent: the sender's going is the signal.
-        drop(ended.wait_for(|ended| *ended).await);
+        let ended = self.ended();
+        drop(self.stop);
+        ended.await;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wakeups::Wakeups;
+    use std::sync::Arc;
+    use std::task::{Wake, Waker};
 
     #[tokio::test]
     async fn its_tasks_run_on_its_thread_and_are_gone_with_it() {
@@ -71,7 +89,28 @@ mod tests {
         let name = thread.handle().spawn(name).await.unwrap();
         assert_eq!(name.as_deref(), Some("of-a-test"));
         let left = thread.handle().spawn(std::future::pending::<()>());
+        assert!(!thread.has_ended());
         thread.stop().await;
         assert!(left.await.unwrap_err().is_cancelled());
+    }
+
+    /// A waker that panics where the thread wakes its tasks: outside of every task.
+    struct HasBug;
+
+    impl Wake for HasBug {
+        fn wake(self: Arc<Self>) {
+            panic!("a bug");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_panicked_is_known_to_have_ended() {
+        let thread = RuntimeThread::start("of-a-test").unwrap();
+        let mailbox = thread.handle().spawn(async { Mailbox::here() }).await.unwrap();
+        let mut wakeups = Wakeups::default();
+        wakeups.add(mailbox.as_ref(), Some(Waker::from(Arc::new(HasBug))));
+        wakeups.send();
+        thread.ended().await;
+        assert!(thread.has_ended());
     }
 }

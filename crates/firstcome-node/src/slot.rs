@@ -117,7 +117,8 @@ impl Waiting {
         }
     }
 
-    fn gives_up(self) -> Result<Answer, Failure> {
+    /// Gives the answer if there is one; else how far the command came says which failure it is.
+    pub(crate) fn gives_up(self) -> Result<Answer, Failure> {
         match std::mem::replace(&mut *self.0.lock(), Way::Over) {
             Way::Answered(answer) => answer,
             Way::Queued(_) => Err(not_taken()),

@@ -85,16 +85,25 @@ impl Panics {
     ) -> Task<T> {
         let panics = self.clone();
         Task::spawn_on(runtime, async move {
+            let mut lost = Lost(Some(|| {
+                last();
+                panics.add(name);
+            }));
             // Nothing of what panicked is used afterwards.
-            let panic = match AssertUnwindSafe(work).catch_unwind().await {
-                Ok(done) => return done,
-                Err(panic) => panic,
-            };
-            last();
-            panics.names.send_modify(|names| names.push(name));
-            panics.speaker.say(Event::TaskPanicked, &sentence(name));
-            resume_unwind(panic)
+            match AssertUnwindSafe(work).catch_unwind().await {
+                Ok(done) => done,
+                Err(panic) => {
+                    lost.tell();
+                    resume_unwind(panic)
+                }
+            }
         })
+    }
+
+    /// Adds a task, or a thread, that panicked.
+    pub fn add(&self, name: &'static str) {
+        self.names.send_modify(|names| names.push(name));
+        self.speaker.say(Event::TaskPanicked, &sentence(name));
     }
 
     /// Gives their names, the first one first.
@@ -111,6 +120,25 @@ impl Panics {
         let mut names = self.names.subscribe();
         // The sender lives in this struct.
         drop(names.wait_for(|names| names.contains(&name)).await);
+    }
+}
+
+/// Tells once that a task is lost: it panicked, or what its thread does beside its tasks did, and they go with it.
+struct Lost<F: FnOnce()>(Option<F>);
+
+impl<F: FnOnce()> Lost<F> {
+    fn tell(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell();
+        }
+    }
+}
+
+impl<F: FnOnce()> Drop for Lost<F> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.tell();
+        }
     }
 }
 
@@ -146,8 +174,11 @@ pub(crate) async fn stopped(stop: &mut watch::Receiver<bool>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runtime_thread::RuntimeThread;
+    use crate::wakeups::{Mailbox, Wakeups};
     use std::future::pending;
     use std::sync::Mutex;
+    use std::task::{Wake, Waker};
     use tokio::sync::oneshot;
 
     fn panics() -> (Panics, Arc<Mutex<Vec<String>>>) {
@@ -180,5 +211,27 @@ mod tests {
         let said = said.lock().unwrap();
         assert!(said[0].starts_with("task_panicked the task \"three\" panicked"), "{said:?}");
         assert_eq!(said.len(), 1);
+    }
+
+    /// A waker that panics where a thread wakes its tasks: outside of every task.
+    struct HasBug;
+
+    impl Wake for HasBug {
+        fn wake(self: Arc<Self>) {
+            panic!("a bug");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_task_whose_thread_panicked_is_named() {
+        let thread = RuntimeThread::start("of-a-test").unwrap();
+        let panics = Panics::new(crate::in_log());
+        let _task = panics.spawn_on(Some(thread.handle()), "appender", pending::<()>(), || {});
+        let mailbox = thread.handle().spawn(async { Mailbox::here() }).await.unwrap();
+        let mut wakeups = Wakeups::default();
+        wakeups.add(mailbox.as_ref(), Some(Waker::from(Arc::new(HasBug))));
+        wakeups.send();
+        panics.of("appender").await;
+        assert_eq!(panics.names(), ["appender"]);
     }
 }

@@ -52,6 +52,7 @@ mod hall;
 mod holding;
 mod levels;
 mod link;
+mod lists;
 mod memory;
 mod model;
 mod promises;

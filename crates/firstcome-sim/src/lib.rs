@@ -13,6 +13,7 @@ mod ledger;
 pub mod mistakes;
 mod network;
 mod nodes;
+pub mod order;
 mod people;
 pub mod plan;
 mod record;

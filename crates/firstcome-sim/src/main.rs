@@ -2,6 +2,7 @@
 
 mod args;
 mod batch;
+mod ranks;
 mod story;
 
 use anyhow::bail;
@@ -35,6 +36,10 @@ fn run(args: &Args) -> anyhow::Result<bool> {
             "this was built without `--cfg tokio_unstable`, so that no world could be repeated: \
              if RUSTFLAGS is set, add it there; .cargo/config.toml has it"
         );
+    }
+    if args.order {
+        ranks::print();
+        return Ok(true);
     }
     let mistake = match &args.mistake {
         None => None,

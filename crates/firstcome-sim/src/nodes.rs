@@ -167,6 +167,7 @@ impl Slots {
             }),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         let node = match Node::start(given, |_, _| {}).await {
             Ok(node) => node,

@@ -6,6 +6,7 @@
 mod bars;
 mod desks;
 mod draw;
+mod lists;
 mod refusals;
 mod scenarios;
 mod venues;

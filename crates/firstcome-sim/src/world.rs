@@ -52,18 +52,23 @@ pub struct WorldRun {
 ///
 /// The runtime cannot be built; or something in the world panics, which is a finding.
 pub fn run_world(plan: &Plan, mistake: Option<Mistake>, listener: Option<Listener>) -> WorldRun {
+    firstcome_inject::set(mistake);
+    let steps = run_steps(Arc::new(plan.clone()), mistake, listener);
+    let world_run = in_virtual_time(plan.seed, steps);
+    firstcome_inject::set(None);
+    world_run
+}
+
+/// Runs a world on a runtime of its own whose time and random numbers are the same for the same seed.
+pub(crate) fn in_virtual_time<T>(seed: u64, world: impl Future<Output = T>) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true);
     #[cfg(tokio_unstable)]
-    builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&plan.seed.to_le_bytes()));
-    fastrand::seed(plan.seed);
+    builder.rng_seed(tokio::runtime::RngSeed::from_bytes(&seed.to_le_bytes()));
+    fastrand::seed(seed);
     let runtime = builder.build().expect("a runtime without threads can be built");
-    firstcome_inject::set(mistake);
-    let world_run = runtime.block_on(run_steps(Arc::new(plan.clone()), mistake, listener));
-    firstcome_inject::set(None);
-    // What still waits there would wait for ever.
-    drop(runtime);
-    world_run
+    // What still waits there at the end would wait for ever: it is dropped with the runtime.
+    runtime.block_on(world)
 }
 
 async fn run_steps(
@@ -140,7 +145,7 @@ async fn run_steps(
     }
 }
 
-fn empty(durability: Durability, level: u32) -> History {
+pub(crate) fn empty(durability: Durability, level: u32) -> History {
     History {
         level,
         durability,

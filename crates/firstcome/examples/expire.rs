@@ -13,7 +13,7 @@ use firstcome_core::settings::{HoldSettings, HoldsEach, Opens, PoolSettings};
 use firstcome_core::{Command, Expect, Settings, SpaceId};
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
+use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::sqlite::{Options as StoreOptions, Sqlite};
 use firstcome_journal::{Clock, Journal};
@@ -72,6 +72,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         says: in_log(),
         core: None,
         settings: BTreeMap::new(),
+        codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await?;
     let pace = Pace {
@@ -93,6 +94,7 @@ async fn show(folder: &std::path::Path, holds: u32) -> anyhow::Result<()> {
         ledger: None,
         keys,
         guards: Guards::default(),
+        bulk: BulkRequests::default(),
         seat_maps: SeatMaps::default(),
         metrics,
         options: Options {

@@ -22,7 +22,7 @@ use firstcome_http::guard::peer::Proxies;
 use firstcome_http::guard::rate::{Limiter, Pace, Rate};
 use firstcome_http::limits::{KEPT_CONNECTIONS, MISSES, OPS_CONNECTIONS, REFUSALS};
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps};
+use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps};
 use firstcome_journal::folder::DataFolder;
 use firstcome_node::leader::{self, Leader};
 use firstcome_node::ledger::Ledger;
@@ -127,12 +127,14 @@ async fn serve(config: Config, json: bool) -> anyhow::Result<()> {
         says: firstcome_node::in_log(),
         core: Some(core.handle().clone()),
         settings: alike::settings(&config, &admin_key, head.space),
+        codes: Arc::default(),
     };
     let node = Node::start(given, progress()).await?;
     let election = store.election(&config, node.id).await?;
     let leader = Leader::start(&node, ledger.clone(), pace(&config), election, &counts);
 
     let app = Arc::new(App {
+        bulk: BulkRequests::default(),
         seat_maps: SeatMaps::default(),
         node,
         leader,

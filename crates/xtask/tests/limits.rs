@@ -11,6 +11,12 @@ const FILES: &[(&str, &[&str])] = &[
     ("firstcome-core/src/limits.rs", &[]),
     ("firstcome-node/src/wait_queue.rs", &[]),
     ("firstcome-node/src/intake.rs", &["*"]),
+    ("firstcome-node/src/queue.rs", &["*"]),
+    ("firstcome-http/src/bulk.rs", &["*"]),
+    ("firstcome-http/src/bulk_requests.rs", &[]),
+    ("firstcome-http/src/bulk/commands.rs", &["*"]),
+    ("firstcome-http/src/bulk/line.rs", &["*"]),
+    ("firstcome-http/src/bulk/lines.rs", &["*"]),
     ("firstcome-http/src/server.rs", &["*"]),
     ("firstcome-http/src/seats.rs", &["*"]),
     ("firstcome-http/src/bars.rs", &["*"]),
@@ -30,6 +36,7 @@ const FILES: &[(&str, &[&str])] = &[
 
 /// Constants called as limits are which clients cannot multiply: they are pauses, or about stores and other servers.
 const NOT_OF_CLIENTS: &[&str] = &[
+    "codes::TAG_MOST",
     "ticker::AT_MOST_EVERY",
     "divergence::AT_MOST_EVERY",
     "heal::OTHERS_AT_MOST",

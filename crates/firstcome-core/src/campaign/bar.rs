@@ -9,7 +9,7 @@ use crate::outcome::{Outcome, Refusal};
 use firstcome_inject::{Mistake, inject};
 
 impl Campaign {
-    /// Keeps a subject from anything more: its live holds end, what it has for good stays.
+    /// Keeps a subject from anything more: its live holds end, it leaves every waitlist, what it has for good stays.
     ///
     /// Asked again it is as it was the first time. Refuses with `too_many_bars`.
     pub(crate) fn bar(
@@ -27,6 +27,7 @@ impl Campaign {
         let at = context.at;
         let bar = Bar { subject: subject.into(), at, reason: reason.into(), who: who.into() };
         self.bars.add(bar);
+        self.leave_lists(subject);
         let live = self.holds.holder(subject).map_or(Vec::new(), |holder| holder.live.clone());
         if inject(Mistake::BarKeepsHolds) {
             return Outcome::BarSet { at, holds: 0 };
@@ -37,6 +38,7 @@ impl Campaign {
                 if take.fate == Fate::Held {
                     take.fate = Fate::Released;
                     self.pools[usize::from(take.pool)].give_back(take.unit);
+                    self.pools[usize::from(take.pool)].came_free();
                 }
             }
             self.end(context, *number);

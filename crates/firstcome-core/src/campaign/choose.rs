@@ -30,7 +30,7 @@ impl Campaign {
             return Err(Outcome::refused_for(Refusal::UnitTaken, names.collect()));
         }
         for (pool, unit, count) in &selection.quantities {
-            if self.pools[usize::from(*pool)].free(*unit) < *count {
+            if self.pools[usize::from(*pool)].free_to_all(*unit) < *count {
                 return Err(Refusal::SoldOut.into());
             }
         }
@@ -68,7 +68,7 @@ impl Campaign {
         let is_free = |pool, seat| {
             let standing = hall(pool).map(|hall| hall.standing(seat));
             standing.is_some_and(|standing| {
-                standing.is_free()
+                standing.is_free() && !self.pools[usize::from(pool)].is_promised()
                     || inject(Mistake::HoldTakenSeats) && matches!(standing, Standing::Held(_))
             })
         };
@@ -98,7 +98,7 @@ impl Campaign {
             let hall = self.pools[index].hall().expect("the best of a seated pool was asked for");
             // A look at the counts spares looking for what cannot be there.
             let counts = best.grade.map_or(hall.counts(), |grade| hall.grade_counts(grade));
-            if counts.left < best.count {
+            if counts.left < best.count || self.pools[index].is_promised() {
                 return Err(Refusal::SoldOut.into());
             }
             let seats = hall.best(&wanted).map_err(|why| match why {

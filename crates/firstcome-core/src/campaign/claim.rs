@@ -1,10 +1,11 @@
 //! Rules of claiming a unit of a counted pool, and of cancelling a claim.
 
+use super::codes::is_in_use;
 use super::select::Selection;
 use super::{Campaign, Phase};
 use crate::hold::UnitId;
 use crate::holds::Holder;
-use crate::outcome::{By, Outcome, Refusal};
+use crate::outcome::{By, CodeRefusal, Outcome, Refusal};
 use crate::pool::{Cancel, Claim, Pool};
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -15,7 +16,8 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `hold_required` (a seated pool), `already_won`, `barred`, `already_cancelled`, `not_admitted`, `paused`, `not_open`,
-    /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open.
+    /// `closed`, `limit_reached`, `sold_out`. A closed campaign is neither paused nor yet to open. What somebody on the
+    /// waitlist may have counts as sold.
     pub fn judge_claim(
         &self,
         at: Timestamp,
@@ -44,7 +46,8 @@ impl Campaign {
         } else if self.most(limit).is_some_and(|most| self.has_live_claims(subject, most)) {
             return Err(Refusal::LimitReached.into());
         }
-        if pool.left() == 0 || pool.ranks_left() == 0 {
+        let promised = pool.is_promised() && !inject(Mistake::ClaimPromisedUnits);
+        if pool.left() == 0 || pool.ranks_left() == 0 || promised {
             return Err(Refusal::SoldOut.into());
         }
         Ok(index)
@@ -62,7 +65,7 @@ impl Campaign {
     }
 
     /// Gives a subject's latest live claim in a pool, or else its latest.
-    fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
+    pub(super) fn latest_claim(&self, index: usize, subject: &str) -> Option<Claim<'_>> {
         let pool = &self.pools[index];
         let latest = pool.claim(pool.latest(subject)?)?;
         // Only a subject that holds units can have a live claim before a cancelled one.
@@ -84,11 +87,24 @@ impl Campaign {
     }
 
     /// Gives a subject a unit: it was judged that it may have one.
-    pub(crate) fn give(&mut self, index: usize, subject: &str, at: Timestamp) -> u32 {
+    pub(crate) fn give(
+        &mut self,
+        index: usize,
+        subject: &str,
+        at: Timestamp,
+        tag: Option<u64>,
+    ) -> u32 {
         if let Some(holder) = self.holds.find_holder_mut(subject) {
             holder.has.push((index as u16, UnitId::Counted));
         }
-        self.pools[index].give(subject, at)
+        // Who has a unit of a pool does not wait for one.
+        self.leave_list(index, subject);
+        self.pools[index].give(subject, at, tag)
+    }
+
+    /// Says whether a claim of a pool needs a tag: the pool's codes are generated.
+    pub fn needs_tag(&self, index: usize) -> bool {
+        self.pools.get(index).is_some_and(|pool| pool.codes().is_some() && !pool.has_stock())
     }
 
     /// Says whether a subject has this many live claims or more. It has at most one in each pool.
@@ -107,10 +123,10 @@ impl Campaign {
     /// Undoes a claim. Gives the outcome, and the index of the pool if something changed.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`, `no_such_claim`,
-    /// `cancelled` as it was the first time.
+    /// `cancelled` as it was the first time, `code_in_use`.
     pub(crate) fn cancel(
         &mut self,
-        at: Timestamp,
+        (at, service): (Timestamp, i64),
         pool: Option<&str>,
         subject: &str,
         rank: u32,
@@ -127,6 +143,9 @@ impl Campaign {
             Some(claim) => {
                 if let Some(cancel) = claim.cancel {
                     return (Outcome::Cancelled { by: cancel.by, at: cancel.at }, None);
+                }
+                if is_in_use(pool, rank, service) && !inject(Mistake::CancelUsedCode) {
+                    return (CodeRefusal::CodeInUse.into(), None);
                 }
             }
         }

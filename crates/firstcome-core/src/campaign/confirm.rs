@@ -86,7 +86,13 @@ impl Campaign {
         self.give_for_good(context, number, &which);
         let hold = self.holds.at_mut(number);
         hold.remember(step.id, content);
+        let offer = hold.offer.filter(|_| expired);
         hold.retaken |= expired;
+        if let Some(offer) = offer {
+            // It came too late and is taken all the same: nobody waits for what they have.
+            self.leave_list(usize::from(offer.pool), step.subject);
+        }
+        let hold = self.holds.at_mut(number);
         if hold.is_live() && hold.held() == 0 {
             self.end(context, number);
         }
@@ -94,7 +100,7 @@ impl Campaign {
         Ok(self.confirmed(hold, &which, hold.retaken))
     }
 
-    /// Says whether all units that expired are free and the subject may have them.
+    /// Says whether all units that expired are free, nobody on a waitlist is before the subject, and it may have them.
     fn can_retake(&self, hold: &Hold, which: &[usize]) -> bool {
         let takes: Vec<Allocation> = which
             .iter()
@@ -106,7 +112,13 @@ impl Campaign {
                 return true;
             }
             let wanted = takes.iter().filter(|t| (t.pool, t.unit) == (take.pool, take.unit));
-            self.pools[usize::from(take.pool)].free(take.unit) >= wanted.count() as u32
+            let pool = &self.pools[usize::from(take.pool)];
+            let free = if inject(Mistake::RetakeBeforeList) {
+                pool.free(take.unit)
+            } else {
+                pool.free_to_all(take.unit)
+            };
+            free >= wanted.count() as u32
         };
         takes.iter().all(free) && self.may_have_again(hold, &takes)
     }
@@ -221,6 +233,7 @@ impl Campaign {
             if take.fate == Fate::Held {
                 take.fate = Fate::Released;
                 self.pools[usize::from(take.pool)].give_back(take.unit);
+                self.pools[usize::from(take.pool)].came_free();
             }
         }
         hold.remember(step.id, content);

@@ -19,7 +19,7 @@ impl Campaign {
     /// Sets units aside for a subject until a deadline.
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`;
-    /// of an id that is known `id_reused` (other content), `already_held`, or how that hold ended
+    /// of an id that is known `id_reused` (other content; from level 4 on also an id that begins with `offer-`), `already_held`, or how that hold ended
     /// (`confirmed`, `refund_due`, `hold_expired`, `hold_released`); `barred`; `already_cancelled` (the subject cancelled in
     /// a picked pool, has no claim left there, and nobody may claim again), `not_admitted`, `paused`, `not_open`,
     /// `closed`; `already_held` (exactly the units that are named), `has_hold`; `not_seated`, `no_such_unit`,
@@ -62,6 +62,7 @@ impl Campaign {
             retaken: false,
             refunded_at: None,
             limit: request.limit,
+            offer: None,
         });
         Ok(Outcome::Held(self.holding(context, self.holds.at(number))))
     }
@@ -126,6 +127,9 @@ impl Campaign {
             }
             return Err(self.as_it_stands(context, known));
         }
+        if self.level >= 4 && request.id.starts_with(super::offers::OFFER) {
+            return Err(Refusal::IdReused.into());
+        }
         self.check_barred(request.subject)?;
         for pick in request.picks {
             self.check_claims_again(request.subject, self.pool_of(pick)?)?;
@@ -161,7 +165,7 @@ impl Campaign {
     ///
     /// The first answer that applies is given, in this order: `not_found` (the pool), `pool_required`,
     /// `no_such_hold`, `not_yours`; of a step's id that is known `id_reused` or `already_held`; `hold_expired`,
-    /// `hold_released`, `already_confirmed`; where something is added `barred`, `not_admitted`, `paused`, `not_open`,
+    /// `hold_released`, `already_confirmed`; `is_offer`; where something is added `barred`, `not_admitted`, `paused`, `not_open`,
     /// `closed`; `not_seated`, `no_such_unit`, `not_for_sale`, `too_many_units`, `limit_reached`, `unit_taken`,
     /// `sold_out`, `orphan_left`; `already_held` where nothing is left to change.
     pub(crate) fn change(
@@ -193,6 +197,9 @@ impl Campaign {
             return Ok(self.as_it_stands(context, hold));
         }
         self.check_live(hold)?;
+        if hold.is_offer() {
+            return Err(Refusal::IsOffer.into());
+        }
         if !add.is_empty() {
             self.admit(context.at, step.subject)?;
         }
@@ -240,6 +247,9 @@ impl Campaign {
                 return Err(outcome);
             }
         };
+        for take in &before {
+            self.pools[usize::from(take.pool)].came_free();
+        }
         let hold = self.holds.at_mut(number);
         hold.put(&chosen);
         hold.limit = limit.or(hold.limit);
@@ -295,16 +305,19 @@ impl Campaign {
     }
 
     /// Frees what a hold still has, because its time is over.
-    pub(crate) fn expire(&mut self, number: u32, service: i64) {
+    pub(crate) fn expire(&mut self, context: &mut ApplyContext<'_>, number: u32) {
+        let service = context.service;
         let hold = self.holds.at_mut(number);
         assert!(hold.deadline <= service, "no hold expires before its time");
         for take in &mut hold.takes {
             if take.fate == Fate::Held {
                 take.fate = Fate::Expired;
                 self.pools[usize::from(take.pool)].give_back(take.unit);
+                self.pools[usize::from(take.pool)].came_free();
             }
         }
         self.holds.end(number, service);
+        self.offer_ended(context, number);
     }
 
     /// Notes that nothing of a hold is held any more.
@@ -312,6 +325,7 @@ impl Campaign {
         let deadline = self.holds.at(number).deadline;
         assert!(context.deadlines.remove(&(deadline, self.number, number)), "a live hold is due");
         self.holds.end(number, context.service);
+        self.offer_ended(context, number);
     }
 
     /// Gives the hold a step is about.

@@ -1,6 +1,7 @@
 //! Reads a campaign: its holds, its results, and when seats become free.
 
-use super::{Campaign, Moved, ResultRow, Winner};
+use super::{Campaign, Moved};
+use crate::codes::{CodeMark, Use};
 use crate::command::{Command, Pick, Wanted};
 use crate::hall::{Standing, Unit};
 use crate::hold::Hold;
@@ -9,6 +10,58 @@ use crate::outcome::UnitName;
 use crate::pool::{Claim, Pool};
 use crate::results::{Kind, Record};
 use crate::settings::HoldSettings;
+use crate::time::Timestamp;
+use crate::waitlist::Unserved;
+
+/// One result with its content.
+#[derive(Clone, Debug)]
+pub struct ResultRow<'a> {
+    /// Its number: 1, 2, 3 over the whole shard.
+    pub number: u64,
+    /// What happened.
+    pub kind: Kind,
+    /// In which campaign.
+    pub campaign: &'a Campaign,
+    /// In which pool.
+    pub pool: &'a str,
+    /// To which claim. Of a refund due and of somebody unserved it is none: its rank is 0 and its time that of the result; so is
+    /// the time of a move, and its rank is 0 where the unit was only held.
+    pub claim: Claim<'a>,
+    /// Which unit it was of a seated pool, as of then; of a move the new one.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+    /// More about a move.
+    pub moved: Option<&'a Moved>,
+    /// Of somebody who left a waitlist without a unit, what they wanted and why they got none.
+    pub unserved: Option<&'a Unserved>,
+    /// Of a redemption and its rollback, the use of the code: its claim is that of the code.
+    pub used: Option<&'a Use>,
+    /// More about what an operator did to a code, or to an import: then the claim's rank is 0.
+    pub mark: Option<&'a CodeMark>,
+}
+
+/// A claim that stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Winner<'a> {
+    /// Its rank in its pool.
+    pub rank: u32,
+    /// Who has it.
+    pub subject: &'a str,
+    /// When it was won.
+    pub at: Timestamp,
+    /// The unit of a seated pool that the subject has now.
+    pub unit: Option<&'a str>,
+    /// The id of the hold it came from, if it came from one.
+    pub hold: Option<&'a str>,
+}
+
+impl<'a> ResultRow<'a> {
+    /// Gives the unit that became free by a move.
+    pub fn moved_from(&self) -> Option<&'a str> {
+        self.campaign.moved_from(self.moved?)
+    }
+}
 
 impl Campaign {
     /// Gives how units are held.
@@ -71,6 +124,9 @@ impl Campaign {
             unit,
             hold,
             moved: None,
+            unserved: None,
+            used: None,
+            mark: None,
         };
         Some(match kind {
             Kind::Claim | Kind::Cancel => {
@@ -79,7 +135,13 @@ impl Campaign {
                 // A claim shows the unit it was won with, a cancel the one that was given up.
                 let unit = match kind {
                     Kind::Cancel => pool.grants.unit(record.rank),
-                    Kind::Claim | Kind::RefundDue | Kind::Moved => grant.map(|grant| grant.unit),
+                    Kind::Claim
+                    | Kind::RefundDue
+                    | Kind::Moved
+                    | Kind::Redeemed
+                    | Kind::RolledBack
+                    | Kind::CodeMarked
+                    | Kind::Unserved => grant.map(|grant| grant.unit),
                 };
                 let unit = unit.and_then(|unit| pool.unit_name(unit));
                 row(claim, unit, grant.map(|grant| grant.hold))
@@ -96,6 +158,22 @@ impl Campaign {
                 let claim = Claim { rank, subject, at: moved.at, cancel: None };
                 let unit = pool.unit_name(moved.to);
                 ResultRow { moved: Some(moved), ..row(claim, unit, Some(&*moved.hold)) }
+            }
+            Kind::Unserved => {
+                let gone = self.unserved.get(record.rank)?;
+                let subject = &*gone.subject;
+                let claim = Claim { rank: 0, subject, at: gone.at, cancel: None };
+                ResultRow { unserved: Some(gone), ..row(claim, None, None) }
+            }
+            Kind::Redeemed | Kind::RolledBack => {
+                let used = pool.codes()?.uses.get(record.rank)?;
+                ResultRow { used: Some(used), ..row(pool.claim(used.rank)?, None, None) }
+            }
+            Kind::CodeMarked => {
+                let mark = pool.codes()?.marks.get(nth)?;
+                let of_import = Claim { rank: 0, subject: "", at: mark.at, cancel: None };
+                let claim = if mark.rank == 0 { of_import } else { pool.claim(mark.rank)? };
+                ResultRow { mark: Some(mark), ..row(claim, None, None) }
             }
         })
     }

@@ -9,6 +9,7 @@ use crate::hall::{
 };
 use crate::hold::{Allocation, Fate, UnitId};
 use crate::outcome::{Missing, Move, Outcome, Refusal, RefusedFor, UnitName};
+use crate::pool::Pool;
 use crate::results::Kind;
 use crate::time::Timestamp;
 use firstcome_inject::{Mistake, inject};
@@ -43,6 +44,7 @@ impl Campaign {
         let new_areas: Vec<_> = areas.iter().map(|(_, area)| **area).collect();
         match hall.add(&new_seats, &new_areas) {
             Ok(()) => {
+                self.pools[index].came_free();
                 Outcome::Imported { seats: new_seats.len() as u32, areas: new_areas.len() as u32 }
             }
             Err(mut bad) => {
@@ -96,7 +98,11 @@ impl Campaign {
             }
         }
         match self.pools[index].hall_mut().change(&seats) {
-            Ok(seats) => Outcome::SeatsChanged { seats },
+            Ok(seats) => {
+                // A seat of another grade may be one that somebody waits for.
+                self.pools[index].came_free();
+                Outcome::SeatsChanged { seats }
+            }
             Err(bad) => Outcome::RefusedFor(Box::new(RefusedFor {
                 refusal: Refusal::BadSeat,
                 hold: None,
@@ -177,6 +183,9 @@ impl Campaign {
             assert!(hall.shift(area, count, from, to), "it was looked whether there are enough");
             units += count;
         }
+        if !blocked {
+            self.pools.iter_mut().for_each(Pool::came_free);
+        }
         Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
     }
 
@@ -228,6 +237,7 @@ impl Campaign {
         }
         hall.set(old, Standing::Free);
         hall.set(new, standing);
+        self.pools[index].came_free();
         let (old, new) = ((index as u16, UnitId::Seat(old)), (index as u16, UnitId::Seat(new)));
         let moved = self.hand_over(context.at, standing, (old, new), (reason, who));
         let (subject, rank) = (moved.subject.clone(), moved.rank);

@@ -5,7 +5,7 @@ use crate::command::{BestPick, Pick, Wanted};
 use crate::hall::{Hall, Standing, Unit};
 use crate::hold::UnitId;
 use crate::limits::{BEST_PICKS, HOLD_UNITS};
-use crate::outcome::{Missing, Outcome, Refusal, UnitName};
+use crate::outcome::{CodeRefusal, Missing, Outcome, Refusal, UnitName};
 use std::collections::BTreeSet;
 
 /// What picks ask for.
@@ -25,6 +25,23 @@ impl Selection<'_> {
     /// One unit of a counted pool.
     pub(super) fn counted(pool: u16) -> Self {
         Self { quantities: vec![(pool, UnitId::Counted, 1)], ..Self::default() }
+    }
+
+    /// So many units of one pool, whichever.
+    pub(super) fn of_pool(pool: u16, count: u32) -> Self {
+        Self { quantities: vec![(pool, UnitId::Counted, count)], ..Self::default() }
+    }
+
+    /// These units of one pool.
+    pub(super) fn of_units(pool: u16, units: &[UnitId]) -> Self {
+        let mut selection = Self::default();
+        for unit in units {
+            match unit {
+                UnitId::Seat(seat) => selection.seats.push((pool, *seat)),
+                UnitId::Counted | UnitId::Area(_) => selection.add(pool, *unit, 1),
+            }
+        }
+        selection
     }
 
     /// Gives how many units that is of each pool.
@@ -81,7 +98,7 @@ impl Campaign {
     /// Gives what picks ask for.
     ///
     /// The first refusal that applies is given, in this order: `not_found` (the pool), `pool_required`,
-    /// `not_seated`, `no_such_unit` and `not_for_sale`, each naming every unit it is about.
+    /// `claim_required` (a coded pool), `not_seated`, `no_such_unit` and `not_for_sale`, each naming every unit it is about.
     pub(super) fn select<'a>(
         &self,
         picks: &[Pick<'a>],
@@ -113,6 +130,9 @@ impl Campaign {
         for pick in picks {
             let index = self.pool_of(pick)?;
             let (pool, index) = (&self.pools[index], index as u16);
+            if pool.codes().is_some() {
+                return Err(CodeRefusal::ClaimRequired.into());
+            }
             let missing = |unit: Option<&str>| UnitName {
                 pool: pool.name.clone(),
                 unit: unit.map(Into::into),

@@ -1,6 +1,7 @@
 //! The fields of a body and of each command in it, and writing a command.
 
 use super::pick::{Pick, picks_fields};
+use super::waiting::{JOIN, LEAVE, join_content};
 use super::{Command, Expect, Late, Mark, Order, Steer, Step};
 use crate::hall::{Chunk, SeatChange};
 use crate::settings::Settings;
@@ -39,12 +40,15 @@ pub(super) const CHANGE_SEATS: u32 = 26;
 pub(super) fn target_of<'a>(command: &Command<'a>) -> Option<(&'a str, Option<&'a str>)> {
     match command {
         Command::Claim { campaign, pool, .. } => Some((campaign, *pool)),
-        Command::Cancel { campaign, pool, .. } => Some((campaign, *pool)),
+        Command::Cancel { campaign, pool, .. }
+        | Command::Join { campaign, pool, .. }
+        | Command::Leave { campaign, pool, .. } => Some((campaign, *pool)),
         Command::Hold { campaign, .. } => Some((campaign, None)),
         Command::Change { step, .. }
         | Command::Extend { step, .. }
         | Command::Release { step, .. }
         | Command::Confirm { step, .. } => Some((step.campaign, None)),
+        Command::Code(code) => code.step().map(|step| (step.campaign, step.pool)),
         Command::Put { .. }
         | Command::Steer { .. }
         | Command::Seats { .. }
@@ -66,13 +70,18 @@ const FIRST_TARGET: u64 = 0;
 /// number.
 pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
     match command {
-        Command::Claim { subject, limit: Some(limit), .. } => {
+        Command::Claim { subject, limit, tag, .. } if limit.is_some() || tag.is_some() => {
             out.number(1, FIRST_TARGET);
             out.text(2, subject);
-            out.number(3, u64::from(*limit));
+            if let Some(limit) = limit {
+                out.number(3, u64::from(*limit));
+            }
+            if let Some(tag) = tag {
+                out.number(4, *tag);
+            }
             CLAIM_WITHIN
         }
-        Command::Claim { subject, limit: None, .. } => {
+        Command::Claim { subject, .. } => {
             out.varint(FIRST_TARGET);
             out.extend_from_slice(subject.as_bytes());
             CLAIM
@@ -148,6 +157,33 @@ pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
             bar_fields(out, (*campaign, *subject), "", *order);
             UNBAR
         }
+        Command::Join { subject, wish, limit, .. } => {
+            out.number(1, FIRST_TARGET);
+            if let Some(limit) = limit {
+                out.number(3, u64::from(*limit));
+            }
+            join_content(out, subject, wish);
+            JOIN
+        }
+        Command::Leave { subject, .. } => {
+            out.number(1, FIRST_TARGET);
+            out.text(2, subject);
+            LEAVE
+        }
+        Command::Code(code) => {
+            match (code.target(), code.order()) {
+                ((campaign, Some(pool)), Some(order)) => {
+                    pool_fields(out, campaign, pool);
+                    code.encode(out);
+                    order_fields(out, order);
+                }
+                _ => {
+                    out.number(1, FIRST_TARGET);
+                    code.encode(out);
+                }
+            }
+            code.field()
+        }
         Command::Raise { level, who } => {
             out.number(1, u64::from(*level));
             order_fields(out, Order { id: None, who });
@@ -164,6 +200,13 @@ pub(super) fn content(command: &Command<'_>, out: &mut Vec<u8>) -> u32 {
             SETTLED
         }
     }
+}
+
+fn pool_fields(out: &mut Vec<u8>, campaign: &str, pool: &str) {
+    out.nested(1, |out| {
+        out.text(1, campaign);
+        out.text(2, pool);
+    });
 }
 
 fn step_fields(out: &mut Vec<u8>, step: &Step<'_>) {
@@ -386,6 +429,21 @@ impl Command<'_> {
             Self::Unbar { campaign, subject, .. } => {
                 bar_fields(&mut bytes, (campaign, subject), "", Order::default());
                 UNBAR
+            }
+            Self::Join { subject, wish, .. } => {
+                join_content(&mut bytes, subject, wish);
+                JOIN
+            }
+            Self::Leave { subject, .. } => {
+                bytes.text(2, subject);
+                LEAVE
+            }
+            Self::Code(code) => {
+                if let ((campaign, Some(pool)), Some(_)) = (code.target(), code.order()) {
+                    pool_fields(&mut bytes, campaign, pool);
+                }
+                code.encode(&mut bytes);
+                code.field()
             }
             Self::Claim { .. }
             | Self::Cancel { .. }

@@ -10,7 +10,11 @@ impl Command<'_> {
             Self::Raise { level, .. } => *level,
             Self::Cancel { pool: None, .. } => 2,
             Self::ChangeSeats { .. } | Self::Bar { .. } | Self::Unbar { .. } => 3,
+            Self::Code(_) | Self::Claim { tag: Some(_), .. } => 4,
+            Self::Put { settings, .. } if settings.pools.iter().any(|p| p.codes.is_some()) => 4,
             Self::Steer { steer: Steer::Delete, .. } => 3,
+            Self::Join { .. } | Self::Leave { .. } => 4,
+            Self::Put { settings, .. } if settings.is_about_waitlists() => 4,
             Self::Cancel { pool: Some(_), .. }
             | Self::Claim { .. }
             | Self::Put { .. }
@@ -47,6 +51,9 @@ impl Command<'_> {
             | Self::ChangeSeats { .. }
             | Self::Bar { .. }
             | Self::Unbar { .. }
+            | Self::Join { .. }
+            | Self::Leave { .. }
+            | Self::Code(_)
             | Self::Raise { .. } => None,
         }
     }
@@ -60,9 +67,12 @@ impl Command<'_> {
     /// Says whether a yes to the command may make results, which are kept until a ledger has them.
     pub fn makes_results(&self) -> bool {
         match self {
-            Self::Claim { .. } | Self::Cancel { .. } | Self::Confirm { .. } | Self::Move { .. } => {
-                true
-            }
+            Self::Claim { .. }
+            | Self::Cancel { .. }
+            | Self::Confirm { .. }
+            | Self::Join { .. }
+            | Self::Move { .. } => true,
+            Self::Code(code) => code.makes_results(),
             Self::Put { .. }
             | Self::Steer { .. }
             | Self::Hold { .. }
@@ -74,6 +84,7 @@ impl Command<'_> {
             | Self::ChangeSeats { .. }
             | Self::Bar { .. }
             | Self::Unbar { .. }
+            | Self::Leave { .. }
             | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => false,
@@ -97,6 +108,9 @@ impl Command<'_> {
             | Self::ChangeSeats { .. }
             | Self::Bar { .. }
             | Self::Unbar { .. }
+            | Self::Join { .. }
+            | Self::Leave { .. }
+            | Self::Code(_)
             | Self::Raise { .. }
             | Self::Tick { .. }
             | Self::Settled { .. } => [&[], &[]],

@@ -1,13 +1,15 @@
 //! Reads the commands of a body.
 
+use super::codes::{self, DISCARD, RESERVE};
 use super::content::{
     BAR, CANCEL, CHANGE_SEATS, CHECKSUM, CLAIM, CLAIM_WITHIN, DURABLE, HOLD, LEVEL_FIELD, MOVE,
     NODE, NUMBER, PUT, RAISE, SETTLED, STEER, TARGET, TICK, UNBAR,
 };
-use super::field::{Target, at_least_one, bounded, name};
+use super::field::{Target, bounded, name};
 use super::order::order_field;
+use super::waiting::{JOIN, LEAVE};
 use super::{Command, Expect, Mark, Order, Steer};
-use super::{bars, holds};
+use super::{bars, holds, waiting};
 use crate::limits::{REASON_BYTES, WHO_BYTES};
 use crate::names::{NodeId, check_subject};
 use crate::outcome::By;
@@ -148,7 +150,9 @@ pub(super) fn command<'a>(
         SETTLED => settled(value)?,
         RAISE => raise(value)?,
         CHANGE_SEATS => holds::read(field, value, targets)?,
+        JOIN | LEAVE => waiting::read(field, value, targets)?,
         BAR | UNBAR => bars::read(field, value)?,
+        RESERVE..=DISCARD => codes::read(field, value, targets)?,
         HOLD..=MOVE => holds::read(field, value, targets)?,
         _ => return Err(value.wrong("an unknown command")),
     })
@@ -187,25 +191,24 @@ fn claim<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Ma
     };
     let subject = inside.text()?;
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
-    Ok(Command::Claim { campaign, pool, subject, limit: None })
+    Ok(Command::Claim { campaign, pool, subject, limit: None, tag: None })
 }
 
 fn claim_within<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {
-    let (mut target, mut subject, mut limit) = (None, "", None);
+    let (mut target, mut subject, mut limit, mut tag) = (None, "", None, None);
     value.nested()?.fields(|field, value| {
         match field {
             1 => target = usize::try_from(value.number()?).ok().and_then(|n| targets.get(n)),
             2 => subject = value.text()?,
-            3 => limit = Some(at_least_one(value)?),
-            _ => return Err(value.wrong("an unknown field of a claim")),
+            _ => return codes::limit_or_tag((&mut limit, &mut tag), field, value),
         }
         Ok(())
     })?;
-    let (Some((campaign, pool)), Some(_)) = (target.copied(), limit) else {
-        return Err(value.wrong("a claim without its target or its limit"));
+    let (Some((campaign, pool)), true) = (target.copied(), limit.is_some() || tag.is_some()) else {
+        return Err(value.wrong("a claim without its target, or without its limit and its tag"));
     };
     check_subject(subject).map_err(|_| value.wrong("a subject outside its bounds"))?;
-    Ok(Command::Claim { campaign, pool, subject, limit })
+    Ok(Command::Claim { campaign, pool, subject, limit, tag })
 }
 
 fn cancel<'a>(value: Value<'a>, targets: &[Target<'a>]) -> Result<Command<'a>, Malformed> {

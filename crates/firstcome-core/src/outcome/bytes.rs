@@ -1,6 +1,6 @@
 //! Writes outcomes for the digest, and reads those in snapshots.
 
-use super::{Clamped, Holding, Move, Outcome, UnitName};
+use super::{Clamped, CodeOutcome, Holding, Move, Outcome, UnitName};
 use crate::time::Timestamp;
 use crate::wire::{Malformed, Reader, Write};
 
@@ -103,7 +103,14 @@ impl Outcome {
             }
             Self::BarLifted { was_barred } => out.number(27, u64::from(*was_barred)),
             Self::Deleted => out.number(28, 0),
+            Self::Waitlisted { ahead, quantity, passed_over } => {
+                out.number(93, u64::from(*ahead));
+                out.number(48, u64::from(*quantity) << 1 | u64::from(*passed_over));
+            }
+            Self::Offered(holding) => holding.encode(94, out),
+            Self::LeftWaitlist { was_on } => out.number(95, u64::from(*was_on)),
             Self::SeatsChanged { seats } => out.number(29, u64::from(*seats)),
+            Self::Code(outcome) => outcome.encode(out),
             Self::RefusedFor(named) => {
                 out.number(named.refusal.code(), named.refusal.content());
                 if let Some(hold) = &named.hold {
@@ -124,6 +131,10 @@ impl Outcome {
     /// Bytes of another form, or an outcome that is not a yes to an operator.
     pub fn decode_kept(fields: Reader<'_>) -> Result<Self, Malformed> {
         let end = fields;
+        let first = Reader::clone(&fields).field()?;
+        if first.is_some_and(|(field, _)| super::codes::is_ours(field)) {
+            return CodeOutcome::decode_kept(fields).map(Self::from);
+        }
         let (mut read, mut clamped) = (None, Vec::new());
         fields.fields(|field, value| {
             match field {

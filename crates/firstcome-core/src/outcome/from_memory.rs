@@ -1,5 +1,6 @@
 //! Which refusals a node may answer from its own state, without the journal.
 
+use super::codes::CodeRefusal;
 use super::refusal::Refusal;
 use crate::time::Timestamp;
 
@@ -31,6 +32,7 @@ impl Refusal {
             Self::NotFound(_) | Self::PoolRequired | Self::NoSuchUnit => {
                 FromMemory::AfterCatchingUp
             }
+            Self::Code(refusal) => refusal.from_memory(),
             // What depends on the subject's own commands, what may have changed just now, and what no claim and no hold
             // is refused with.
             Self::AlreadyCancelled
@@ -60,7 +62,23 @@ impl Refusal {
             | Self::BadSeat
             | Self::Barred
             | Self::TooManyBars
-            | Self::HasResults => FromMemory::Never,
+            | Self::HasResults
+            | Self::NoWaitlist
+            | Self::WaitlistFull
+            | Self::TooManyWishes
+            | Self::IsOffer => FromMemory::Never,
+        }
+    }
+}
+
+impl CodeRefusal {
+    /// Says whether a step on a code may be refused with this from a node's state.
+    pub fn from_memory(self) -> FromMemory {
+        // A code this state does not know may just have been issued through another node.
+        if let Self::NoSuchCode | Self::NotIssued | Self::NotCoded = self {
+            FromMemory::AfterCatchingUp
+        } else {
+            FromMemory::Never
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Refusals: why the rules say no, with stable strings and numbers.
 
+use super::CodeRefusal;
 use crate::time::Timestamp;
 
 /// What was not found.
@@ -22,6 +23,8 @@ pub enum Fixed {
     UnitsReturn,
     /// A pool that would go, or become one of another kind.
     Pools,
+    /// Anything about waitlists, in a campaign made before there were any.
+    Waitlist = 28,
 }
 
 impl Fixed {
@@ -32,6 +35,7 @@ impl Fixed {
             Self::ClaimAgain => "claim_again",
             Self::UnitsReturn => "units_return",
             Self::Pools => "pools",
+            Self::Waitlist => "waitlist",
         }
     }
 }
@@ -119,11 +123,21 @@ pub enum Refusal {
     TooManyBars,
     /// The campaign has results: it can be archived, not deleted.
     HasResults,
+    /// The pool has no waitlist.
+    NoWaitlist,
+    /// As many wait for the pool as may.
+    WaitlistFull,
+    /// Those who wait want as many different things as they may.
+    TooManyWishes,
+    /// The hold is an offer, which is taken or left as it is.
+    IsOffer,
+    /// It is about codes.
+    Code(CodeRefusal),
 }
 
 impl Refusal {
-    /// Every refusal once, in no particular order; refusals with content stand with some content.
-    pub const ALL: [Self; 37] = [
+    /// Every refusal but those of [`CodeRefusal`] once, in no particular order; refusals with content stand with some content.
+    pub const ALL: [Self; 41] = [
         Self::NotFound(Missing::Campaign),
         Self::Archived,
         Self::PoolRequired,
@@ -161,6 +175,10 @@ impl Refusal {
         Self::BadSeat,
         Self::TooManyBars,
         Self::HasResults,
+        Self::NoWaitlist,
+        Self::WaitlistFull,
+        Self::TooManyWishes,
+        Self::IsOffer,
     ];
 
     /// Gives the stable string.
@@ -203,6 +221,11 @@ impl Refusal {
             Self::BadSeat => "bad_seat",
             Self::TooManyBars => "too_many_bars",
             Self::HasResults => "has_results",
+            Self::NoWaitlist => "no_waitlist",
+            Self::WaitlistFull => "waitlist_full",
+            Self::TooManyWishes => "too_many_wishes",
+            Self::IsOffer => "is_offer",
+            Self::Code(refusal) => refusal.as_str(),
         }
     }
 
@@ -246,6 +269,11 @@ impl Refusal {
             Self::Barred => 66,
             Self::TooManyBars => 67,
             Self::HasResults => 68,
+            Self::NoWaitlist => 96,
+            Self::WaitlistFull => 97,
+            Self::TooManyWishes => 98,
+            Self::IsOffer => 99,
+            Self::Code(refusal) => refusal.code(),
         }
     }
 
@@ -254,6 +282,7 @@ impl Refusal {
         match self {
             Self::VersionMismatch { version } => u64::from(version),
             Self::NotChangeable(fixed) => fixed as u64,
+            Self::Code(refusal) => refusal.content(),
             Self::NotFound(missing) => missing as u64,
             Self::NotOpen { opens_at } => opens_at.map_or(0, |at| at.as_micros() as u64),
             Self::Archived
@@ -288,7 +317,11 @@ impl Refusal {
             | Self::BadSeat
             | Self::Barred
             | Self::TooManyBars
-            | Self::HasResults => 0,
+            | Self::HasResults
+            | Self::NoWaitlist
+            | Self::WaitlistFull
+            | Self::TooManyWishes
+            | Self::IsOffer => 0,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The units of a pool: holding, giving back, confirming.
 
 use super::Pool;
+use crate::codes::Codes;
 use crate::hall::{Counts, Hall, Kind, Standing};
 use crate::hold::UnitId;
 use crate::settings::{PoolKind, PoolSettings};
@@ -11,12 +12,39 @@ impl Pool {
     /// Gives the settings as they stand.
     pub(crate) fn settings(&self) -> PoolSettings {
         let (name, limit) = (self.name.clone(), self.limit);
-        PoolSettings { name, capacity: self.capacity, kind: self.kind(), limit }
+        let waitlist = self.waitlist;
+        let codes = self.codes().map(|codes| Box::new(codes.settings.clone()));
+        let capacity = if self.has_stock() { 0 } else { self.capacity };
+        PoolSettings { name, capacity, kind: self.kind(), limit, waitlist, codes }
     }
 
     /// Says what its units are.
     pub fn kind(&self) -> PoolKind {
-        if self.hall.is_some() { PoolKind::Seated } else { PoolKind::Counted }
+        match (&self.hall, &self.codes) {
+            (Some(_), _) => PoolKind::Seated,
+            (None, Some(_)) => PoolKind::Coded,
+            (None, None) => PoolKind::Counted,
+        }
+    }
+
+    /// Gives the codes of a coded pool.
+    pub fn codes(&self) -> Option<&Codes> {
+        self.codes.as_deref()
+    }
+
+    pub(crate) fn codes_mut(&mut self) -> Option<&mut Codes> {
+        self.codes.as_deref_mut()
+    }
+
+    /// Gives how many imported codes are in stock, given or not.
+    pub(crate) fn stock_committed(&self) -> u32 {
+        let stock = self.codes().and_then(|codes| codes.stock.as_deref());
+        stock.map_or(0, |stock| stock.committed)
+    }
+
+    /// Says whether its units are imported codes.
+    pub(crate) fn has_stock(&self) -> bool {
+        self.codes().is_some_and(|codes| codes.stock.is_some())
     }
 
     /// Gives how many units one subject may have, held and live claims together, if that is limited.
@@ -83,6 +111,11 @@ impl Pool {
             (UnitId::Area(area), Some(hall)) => hall.area_counts(area).free,
             (UnitId::Seat(_) | UnitId::Area(_), None) => 0,
         }
+    }
+
+    /// Gives how many units like this one are free, and not for somebody who waits.
+    pub(crate) fn free_to_all(&self, unit: UnitId) -> u32 {
+        if self.is_promised() { 0 } else { self.free(unit) }
     }
 
     /// Sets a free unit aside for the hold of a number.

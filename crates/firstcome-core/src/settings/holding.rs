@@ -3,7 +3,7 @@
 use super::invalid::BadSettings;
 use crate::limits::{
     GRADE_LIMITS, HOLD_LEAST_US, HOLD_MAX_US, HOLD_MOST_US, HOLD_TTL_US, HOLDS_PER_HOUR,
-    HOLDS_PER_HOUR_MOST, UNIT_NAME_BYTES,
+    HOLDS_PER_HOUR_MOST, OFFER_US, UNIT_NAME_BYTES,
 };
 use crate::names::{BadName, check_text};
 use crate::wire::{Malformed, Value, Write};
@@ -52,6 +52,8 @@ pub struct HoldSettings {
     pub allow_orphans: bool,
     /// Limits for single grades: at most [`GRADE_LIMITS`].
     pub grades: Vec<GradeLimit>,
+    /// How long an offer to somebody on a waitlist lasts, in microseconds of service time: 1 s to 24 h. From level 4 on.
+    pub offer_us: i64,
 }
 
 impl Default for HoldSettings {
@@ -63,6 +65,7 @@ impl Default for HoldSettings {
             per_hour: HOLDS_PER_HOUR,
             allow_orphans: false,
             grades: Vec::new(),
+            offer_us: OFFER_US,
         }
     }
 }
@@ -73,6 +76,9 @@ impl HoldSettings {
         let bounds = HOLD_LEAST_US..=HOLD_MOST_US;
         if !bounds.contains(&ttl_us) || !bounds.contains(&max_us) || ttl_us > max_us {
             return Err(BadSettings::HoldTimes { ttl_us, max_us });
+        }
+        if !bounds.contains(&self.offer_us) {
+            return Err(BadSettings::OfferTime(self.offer_us));
         }
         if !(1..=HOLDS_PER_HOUR_MOST).contains(&self.per_hour) {
             return Err(BadSettings::HoldsPerHour(self.per_hour));
@@ -114,6 +120,9 @@ impl HoldSettings {
         if self.allow_orphans {
             out.number(13, 1);
         }
+        if self.offer_us != plain.offer_us {
+            out.signed(39, self.offer_us);
+        }
         for GradeLimit { grade, limit } in &self.grades {
             out.nested(14, |out| {
                 out.text(1, grade);
@@ -141,6 +150,7 @@ impl HoldSettings {
                 })?;
                 self.grades.push(read);
             }
+            39 => self.offer_us = value.signed()?,
             _ => return Err(value.wrong("an unknown field of settings")),
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! Why settings are refused.
 
-use crate::limits::{CAPACITY, GRADE_LIMITS, HOLDS_PER_HOUR_MOST, POOLS};
+use crate::limits::{CAPACITY, GRADE_LIMITS, HOLDS_PER_HOUR_MOST, POOLS, WAITLIST_MOST};
 use crate::names::BadName;
 
 /// Why settings are not acceptable.
@@ -41,6 +41,12 @@ pub enum BadSettings {
     /// A limit of 0 for one pool would let nobody have anything of it.
     #[error("limit of pool {0:?}: 0 would let nobody claim")]
     ZeroPoolLimit(Box<str>),
+    /// More may wait than [`WAITLIST_MOST`].
+    #[error("waitlist of pool {0:?}: at most {WAITLIST_MOST} can wait; 0 is no waitlist")]
+    Waitlist(Box<str>),
+    /// An offer of a time outside 1 s to 24 h.
+    #[error("offer_ttl: {0} us is outside 1 s to 24 h")]
+    OfferTime(i64),
     /// A capacity for a seated pool, which has as many units as seats are added.
     #[error("capacity of pool {0:?}: a seated pool has as many units as seats are added to it")]
     SeatedCapacity(Box<str>),
@@ -63,6 +69,14 @@ pub enum BadSettings {
     /// Two limits for the same grade, or a limit of 0.
     #[error("limits.grades: {0:?} has two limits, or one of 0")]
     GradeLimit(Box<str>),
+    /// Codes that are not acceptable.
+    #[error("pool {pool:?}: {what}")]
+    Codes {
+        /// The pool.
+        pool: Box<str>,
+        /// What is wrong, and what is acceptable.
+        what: &'static str,
+    },
     /// Too many grades with limits.
     #[error("limits.grades: {0} grades, at most {GRADE_LIMITS} are allowed")]
     TooManyGrades(usize),

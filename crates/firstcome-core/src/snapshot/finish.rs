@@ -1,19 +1,23 @@
 //! Checks a campaign after all its pieces were read, and derives what the pieces leave out.
 
 use crate::campaign::Campaign;
+use crate::codes::{Import, Word};
 use crate::hall::Standing;
 use crate::hold::{Fate, UnitId};
 use crate::pool::Pool;
 use crate::results::{Kind, Record};
 use crate::state::State;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Derives which units each subject has, and checks that claims, holds and seats agree.
 ///
 /// # Errors
 ///
 /// What does not fit together.
-pub(super) fn finish(campaign: &mut Campaign) -> Result<(), &'static str> {
+pub(super) fn finish(campaign: &mut Campaign, service: i64) -> Result<(), &'static str> {
+    for pool in &mut campaign.pools {
+        codes_fit(pool, service)?;
+    }
     let mut held = vec![0_u32; campaign.pools.len()];
     for take in campaign.holds.iter().flat_map(|hold| &hold.takes) {
         held[usize::from(take.pool)] += u32::from(take.fate == Fate::Held);
@@ -26,7 +30,8 @@ pub(super) fn finish(campaign: &mut Campaign) -> Result<(), &'static str> {
             }
             None | Some(_) => pool.counts(),
         };
-        if (counts.held, counts.confirmed) != (held[index], pool.owed(*units_return)) {
+        let owed = if pool.has_stock() { counts.confirmed } else { pool.owed(*units_return) };
+        if (counts.held, counts.confirmed) != (held[index], owed) {
             return Err("a pool whose free units are not what its claims and holds leave");
         }
         if !seats_fit(pool) {
@@ -64,7 +69,8 @@ pub(super) fn units_fit(state: &State) -> bool {
         let Some(pool) = campaign.pools.get(usize::from(record.pool)) else { return true };
         let nth = (record.rank as usize).wrapping_sub(1);
         match record.kind {
-            Kind::Claim | Kind::Cancel => true,
+            Kind::Claim | Kind::Cancel | Kind::Unserved => true,
+            Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked => pool.codes().is_some(),
             Kind::RefundDue => campaign.refunds.get(nth).is_none_or(|due| pool.has_unit(due.unit)),
             Kind::Moved => campaign.moves.get(nth).is_none_or(|moved| pool.has_unit(moved.to)),
         }
@@ -82,4 +88,82 @@ pub(super) fn results_fit(state: &State) -> bool {
     }
     let of = |number| kept.get(number).copied().unwrap_or(0);
     state.campaigns.iter().all(|(number, campaign)| campaign.unsettled == of(number))
+}
+
+/// Checks the codes of a pool after all pieces were read, and counts what they leave out.
+///
+/// # Errors
+///
+/// What does not fit together.
+fn codes_fit(pool: &mut Pool, service: i64) -> Result<(), &'static str> {
+    let last_rank = pool.last_rank();
+    let Some(codes) = pool.codes() else { return Ok(()) };
+    if codes.issued.len() != last_rank {
+        return Err("a coded pool with other codes than claims");
+    }
+    if let Some(stock) = codes.stock.as_deref() {
+        let all = (1..=last_rank).all(|rank| {
+            let word = codes.issued.get(rank).map(Word::number);
+            word.is_some_and(|unit| stock.rank(unit as u32) == Some(rank))
+        });
+        let known = |unit| stock.rank(unit).is_none_or(|rank| rank <= last_rank);
+        if !all || !(0..stock.len()).all(known) {
+            return Err("a code in stock that is not the one of its claim");
+        }
+        let withdrawn = |import: &&Import| import.revoked;
+        let gone = stock.imports.iter().filter(withdrawn);
+        let gone: u32 =
+            gone.map(|of| stock.free_among(of.first_unit, of.first_unit + of.added)).sum();
+        if (0..stock.next).any(|unit| stock.raw_rank(unit) == 0 && !stock.is_revoked(unit)) {
+            return Err("a free code before the next one");
+        }
+        if pool.taken != stock.committed - (stock.free_among(0, stock.committed) - gone) {
+            return Err("a stock whose free codes are not what was taken leaves");
+        }
+    }
+    let users: Vec<(u32, Box<str>)> = codes
+        .uses
+        .chunks
+        .values()
+        .flat_map(|chunk| chunk.iter())
+        .filter_map(|(number, known)| {
+            let holder = || pool.claim(known.rank).map(|claim| claim.subject);
+            Some((*number, known.user.as_deref().or_else(holder)?.into()))
+        })
+        .collect();
+    let Some(codes) = pool.codes_mut() else { return Ok(()) };
+    for (number, user) in users {
+        codes.uses.restore_count(number, &user, service);
+    }
+    Ok(())
+}
+
+/// Counts the live offers of every kind of wish, and checks that lists and holds agree.
+///
+/// # Errors
+///
+/// What does not fit together.
+pub(super) fn lists_fit(campaign: &mut Campaign) -> Result<(), &'static str> {
+    let Campaign { pools, holds, level, .. } = campaign;
+    let mut offered = BTreeSet::new();
+    for hold in holds.iter().filter(|hold| hold.is_live()) {
+        let Some(offer) = hold.offer else { continue };
+        let list = pools.get_mut(usize::from(offer.pool)).and_then(Pool::list_of);
+        let list = list.filter(|list| list.kind(offer.kind).is_some());
+        let Some(list) = list.filter(|list| list.find(&hold.subject).is_none()) else {
+            return Err("an offer that does not fit its waitlist");
+        };
+        if !offered.insert((offer.pool, &*hold.subject)) {
+            return Err("two offers of one pool to one subject");
+        }
+        list.add_offer(offer.kind);
+    }
+    for pool in pools {
+        let Some(list) = pool.list() else { continue };
+        let unused = list.kinds().any(|(_, kind, _)| kind.offers == 0 && kind.waiting.is_empty());
+        if *level < 4 || unused {
+            return Err("a waitlist that nobody is on, or of before there were any");
+        }
+    }
+    Ok(())
 }

@@ -1,18 +1,20 @@
 //! Writes a snapshot: takes the state apart into pieces.
 
-use super::{Manifest, bars, field, holds};
+use super::{Manifest, bars, codes, field, holds, waiting};
 use crate::bars::NeighbourBars;
 use crate::campaign::Campaign;
+use crate::codes::{Codes, IssuedRun, NeighbourUses, StockRun};
 use crate::grants::GrantRun;
 use crate::hall::Hall;
 use crate::hall::pieces::HallPart;
-use crate::holds::{NeighbourHolders, Neighbours};
+use crate::holds::{NeighbourHolders, Neighbours as NeighbourHolds};
 use crate::limits::PIECE_BYTES;
 use crate::names::PieceName;
 use crate::pool::{Note, Notes};
 use crate::results::Record;
 use crate::segment::Segment;
 use crate::state::{Named, State};
+use crate::waitlist::{Neighbours, Unserved, Waitlist};
 use crate::wire::Write;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -48,11 +50,26 @@ enum Part {
     },
     Holds {
         campaign: u32,
-        chunk: Arc<Neighbours>,
+        chunk: Arc<NeighbourHolds>,
     },
     Bars {
         campaign: u32,
         chunk: Arc<NeighbourBars>,
+    },
+    Waiters {
+        campaign: u32,
+        pool: u32,
+        part: Arc<Neighbours>,
+    },
+    Unserved {
+        campaign: u32,
+        first: u32,
+        part: Arc<Vec<Unserved>>,
+    },
+    Codes {
+        campaign: u32,
+        pool: u32,
+        part: CodesPart,
     },
     Results {
         run: Arc<Vec<Record>>,
@@ -60,11 +77,22 @@ enum Part {
     },
 }
 
+/// A part of the codes of a pool.
+enum CodesPart {
+    Stock(Arc<StockRun>),
+    Issued(Arc<IssuedRun>),
+    Uses(Arc<NeighbourUses>),
+    /// Fields that are written already.
+    Fields(u32, Vec<u8>),
+}
+
 /// What stands alone in a piece, because it never changes again.
 enum Sealed {
     Segment(Arc<Segment>),
     Seats(HallPart),
     Grants(Arc<GrantRun>),
+    Stock(Arc<StockRun>),
+    Issued(Arc<IssuedRun>),
 }
 
 impl Sealed {
@@ -73,7 +101,14 @@ impl Sealed {
             Part::Segment { segment, sealed: true, .. } => Some(Self::Segment(Arc::clone(segment))),
             Part::Hall { part, .. } if part.is_sealed() => Some(Self::Seats(part.clone())),
             Part::Grants { run, .. } if run.is_full() => Some(Self::Grants(Arc::clone(run))),
+            Part::Codes { part: CodesPart::Stock(run), .. } if run.is_full() => {
+                Some(Self::Stock(Arc::clone(run)))
+            }
+            Part::Codes { part: CodesPart::Issued(run), .. } if run.is_full() => {
+                Some(Self::Issued(Arc::clone(run)))
+            }
             Part::Fields(_)
+            | Part::Codes { .. }
             | Part::Segment { .. }
             | Part::Notes { .. }
             | Part::Hall { .. }
@@ -81,6 +116,8 @@ impl Sealed {
             | Part::Holders { .. }
             | Part::Holds { .. }
             | Part::Bars { .. }
+            | Part::Waiters { .. }
+            | Part::Unserved { .. }
             | Part::Results { .. } => None,
         }
     }
@@ -90,6 +127,8 @@ impl Sealed {
             Self::Segment(segment) => segment.stored.get().copied(),
             Self::Seats(part) => part.stored(),
             Self::Grants(run) => run.stored.get().copied(),
+            Self::Stock(run) => run.stored.get().copied(),
+            Self::Issued(run) => run.stored.get().copied(),
         }
     }
 }
@@ -122,6 +161,12 @@ impl Piece {
             Some(Sealed::Grants(run)) => {
                 run.stored.get_or_init(|| self.name);
             }
+            Some(Sealed::Stock(run)) => {
+                run.stored.get_or_init(|| self.name);
+            }
+            Some(Sealed::Issued(run)) => {
+                run.stored.get_or_init(|| self.name);
+            }
         }
     }
 }
@@ -152,6 +197,14 @@ impl State {
                 parts.extend(hall.map(|part| Part::Hall { campaign, pool: index, part }));
                 let runs = pool.grants.runs.iter().map(Arc::clone);
                 parts.extend(runs.map(|run| Part::Grants { campaign, pool: index, run }));
+                let waiters = pool.list().into_iter().flat_map(Waitlist::parts).map(Arc::clone);
+                parts.extend(waiters.map(|part| Part::Waiters { campaign, pool: index, part }));
+                let codes = pool.codes().map_or_else(Vec::new, code_parts);
+                parts.extend(codes.into_iter().map(|part| Part::Codes {
+                    campaign,
+                    pool: index,
+                    part,
+                }));
             }
             let number = campaign.number;
             let holders = campaign.holds.holders.values().map(Arc::clone);
@@ -160,6 +213,11 @@ impl State {
             parts.extend(holds.map(|chunk| Part::Holds { campaign: number, chunk }));
             let bars = campaign.bars.chunks.values().map(Arc::clone);
             parts.extend(bars.map(|chunk| Part::Bars { campaign: number, chunk }));
+            parts.extend(campaign.unserved.parts().map(|(first, part)| Part::Unserved {
+                campaign: number,
+                first,
+                part: Arc::clone(part),
+            }));
             for refund in &campaign.refunds {
                 let mut out = Vec::new();
                 out.nested(field::REFUND, |out| holds::refund_fields(out, number, refund));
@@ -223,6 +281,35 @@ impl State {
         };
         Frozen { manifest, parts, whole }
     }
+}
+
+/// Takes the codes of a pool apart: what others point at comes first.
+fn code_parts(of: &Codes) -> Vec<CodesPart> {
+    let written = |field, fill: &dyn Fn(&mut Vec<u8>)| {
+        let mut out = Vec::new();
+        fill(&mut out);
+        CodesPart::Fields(field, out)
+    };
+    let mut parts = Vec::new();
+    if let Some(stock) = of.stock.as_deref() {
+        parts.extend(stock.runs.iter().map(|run| CodesPart::Stock(Arc::clone(run))));
+        parts.push(written(codes::part::HEAD, &|out| codes::head_fields(out, stock)));
+        for import in &stock.imports {
+            parts.push(written(codes::part::IMPORT, &|out| codes::import_fields(out, import)));
+        }
+    }
+    parts.extend(of.issued.runs.iter().map(|run| CodesPart::Issued(Arc::clone(run))));
+    parts.extend(of.uses.chunks.values().map(|chunk| CodesPart::Uses(Arc::clone(chunk))));
+    for mark in &of.marks {
+        parts.push(written(codes::part::MARK, &|out| codes::mark_fields(out, mark)));
+    }
+    for (rank, tag) in &of.replaced {
+        parts.push(written(codes::part::REPLACED, &|out| {
+            out.varint(u64::from(*rank));
+            out.varint(*tag);
+        }));
+    }
+    parts
 }
 
 impl Frozen {
@@ -319,6 +406,38 @@ fn write_part(out: &mut Vec<u8>, part: &Part) {
                 out.nested(field::BAR, |out| bars::bar_fields(out, *campaign, *number, bar));
             }
         }
+        Part::Waiters { campaign, pool, part } => out.nested(field::WAITERS, |out| {
+            waiting::waiter_fields(out, (*campaign, *pool), part);
+        }),
+        Part::Unserved { campaign, first, part } => out.nested(field::UNSERVED, |out| {
+            waiting::unserved_fields(out, *campaign, *first, part);
+        }),
+        Part::Codes { campaign, pool, part } => {
+            let mut of_pool = |field, fill: &dyn Fn(&mut Vec<u8>)| {
+                out.nested(field::CODES, |out| {
+                    out.number(1, u64::from(*campaign));
+                    out.number(2, u64::from(*pool));
+                    out.nested(field, |out| fill(out));
+                });
+            };
+            match part {
+                CodesPart::Stock(run) => {
+                    of_pool(codes::part::STOCK, &|out| codes::stock_rows(out, run));
+                }
+                CodesPart::Issued(run) => {
+                    of_pool(codes::part::ISSUED, &|out| codes::issued_rows(out, run));
+                }
+                CodesPart::Uses(chunk) => {
+                    for (number, known) in chunk.iter() {
+                        let fill = |out: &mut Vec<u8>| codes::use_fields(out, *number, known);
+                        of_pool(codes::part::USE, &fill);
+                    }
+                }
+                CodesPart::Fields(field, fields) => {
+                    of_pool(*field, &|out| out.extend_from_slice(fields));
+                }
+            }
+        }
         Part::Results { run, skip } => out.nested(field::RESULTS, |out| {
             for record in &run[*skip..] {
                 out.varint(u64::from(record.campaign));
@@ -362,6 +481,9 @@ fn campaign_fields(out: &mut Vec<u8>, campaign: &Campaign) {
             out.number(2, u64::from(pool.last_rank()));
             if pool.held > 0 {
                 out.number(3, u64::from(pool.held));
+            }
+            if let Some(list) = pool.list() {
+                out.nested(28, |out| waiting::list_fields(out, list));
             }
         });
     }

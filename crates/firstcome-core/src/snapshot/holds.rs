@@ -1,6 +1,6 @@
 //! The parts of a snapshot about holds and seats, written and read.
 
-use super::{BEYOND, Restore, service_time};
+use super::{BEYOND, Restore, service_time, waiting};
 use crate::campaign::{Campaign, Moved, Refunded};
 use crate::grants::GrantRun;
 use crate::hall::Standing;
@@ -94,6 +94,9 @@ pub(super) fn hold_fields(out: &mut Vec<u8>, campaign: u32, hold: &Hold) {
     }
     if let Some(limit) = hold.limit {
         out.number(14, u64::from(limit));
+    }
+    if let Some(offer) = hold.offer {
+        out.nested(39, |out| waiting::offer_fields(out, offer));
     }
 }
 
@@ -237,6 +240,7 @@ impl Restore {
             holder: 0,
             refunded_at: None,
             limit: None,
+            offer: None,
         };
         value.nested()?.fields(|field, value| {
             match field {
@@ -254,6 +258,7 @@ impl Restore {
                 12 => hold.retaken = value.flag()?,
                 13 => hold.refunded_at = Some(value.time()?),
                 14 => hold.limit = Some(value.number32()?),
+                39 if of_space >= 4 => hold.offer = Some(waiting::read_offer(value)?),
                 _ => return Err(value.wrong("an unknown field of a hold")),
             }
             Ok(())

@@ -1,7 +1,7 @@
 //! Reads a snapshot: puts the state together from pieces.
 
-use super::finish::{finish, results_fit, units_fit};
-use super::{BadSnapshot, Manifest, counted, field, service_time};
+use super::finish::{finish, lists_fit, results_fit, units_fit};
+use super::{BadSnapshot, Manifest, counted, field, service_time, waiting};
 use crate::bars::Bars;
 use crate::campaign::{Campaign, Counted};
 use crate::dedup::{Answered, LastBatch};
@@ -14,6 +14,7 @@ use crate::segment::Segment;
 use crate::settings::{Opens, Settings};
 use crate::state::{Archived, Named, State};
 use crate::time::Timestamp;
+use crate::waitlist::UnservedLog;
 use crate::wire::{Malformed, Reader, Value};
 
 /// A state being put together from pieces.
@@ -93,7 +94,8 @@ impl Restore {
         }
         let mut state = self.state;
         for campaign in state.campaigns.values_mut() {
-            finish(campaign).map_err(BadSnapshot::Unfit)?;
+            finish(campaign, state.service).map_err(BadSnapshot::Unfit)?;
+            lists_fit(campaign).map_err(BadSnapshot::Unfit)?;
             let live = campaign.holds.iter().filter(|hold| hold.is_live());
             let due = live.map(|hold| (hold.deadline, campaign.number, hold.number));
             state.deadlines.extend(due);
@@ -123,7 +125,10 @@ impl Restore {
             field::HOLD => self.hold(value),
             field::REFUND => self.refund(value),
             field::MOVED => self.moved(value),
+            field::WAITERS if self.state.stamp.level >= 4 => self.waiters(value),
+            field::UNSERVED if self.state.stamp.level >= 4 => self.unserved(value),
             field::BAR if self.state.stamp.level >= 3 => self.bar(value),
+            field::CODES if self.state.stamp.level >= 4 => self.codes(value),
             _ => Err(value.wrong("an unknown part of a state")),
         }
     }
@@ -144,17 +149,18 @@ impl Restore {
                 7 => closed_at = Some(value.time()?),
                 8 => unsettled = value.number()?,
                 9 => {
-                    let (mut taken, mut last_rank, mut held) = (0, 0, 0);
+                    let (mut taken, mut last_rank, mut held, mut list) = (0, 0, 0, None);
                     value.nested()?.fields(|field, value| {
                         match field {
                             1 => taken = value.number32()?,
                             2 => last_rank = value.number32()?,
                             3 => held = value.number32()?,
+                            28 if of_space >= 4 => list = Some(value),
                             _ => return Err(value.wrong("an unknown field of a pool")),
                         }
                         Ok(())
                     })?;
-                    pools.push((taken, last_rank, held));
+                    pools.push((taken, last_rank, held, list));
                 }
                 10 => last_hold = value.number32()?,
                 11 => last_holder = value.number32()?,
@@ -199,15 +205,20 @@ impl Restore {
             holds: Holds::new(),
             refunds: Vec::new(),
             moves: Vec::new(),
+            unserved: UnservedLog::default(),
+            told: 0,
             counted: Counted::default(),
         };
         (campaign.holds.last, campaign.holds.last_holder) = (last_hold, last_holder);
         campaign.bars.last = last_bar;
-        for (index, (wanted, (taken, last_rank, held))) in
+        for (index, (wanted, (taken, last_rank, held, list))) in
             settings.pools.iter().zip(pools).enumerate()
         {
             let mut pool = Pool::new(wanted);
             (pool.taken, pool.held) = (taken, held);
+            if let Some(list) = list {
+                waiting::read_list(list, &mut pool)?;
+            }
             campaign.pools.push(pool);
             self.last_ranks.push((number, index, last_rank));
         }

@@ -40,6 +40,10 @@ impl Counts {
         self.waiting -= campaign.unsettled as usize;
     }
 
+    pub(super) fn touched(&self) -> &[u32] {
+        &self.touched
+    }
+
     pub(super) fn forget_deadline(&mut self) {
         self.gone_deadlines -= 1;
     }
@@ -83,6 +87,7 @@ impl State {
         self.counts.touched.extend(self.campaigns.keys());
         self.count_touched();
         self.counts.touched.clear();
+        self.note_all_lists();
     }
 
     /// Gives the numbers of the campaigns that the last entry was about, or in which time freed something.

@@ -154,10 +154,11 @@ impl State {
     ///
     /// That of a hold counts service time: it comes later if journal time jumps. Service time only goes on
     /// with entries, at most 15 s with each, so while there are live holds entries must not be far apart.
+    /// While waitlists are being served it is the time of the last entry: the next one goes on with it.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let campaigns = self.campaigns.values().filter_map(|c| c.next_deadline(self.at())).min();
         let expiry = self.next_expiry().filter(|_| !inject(Mistake::NoTickForHolds));
-        campaigns.into_iter().chain(expiry).min()
+        campaigns.into_iter().chain(expiry).chain(self.list_work()).min()
     }
 
     /// Gives when the next hold is over if journal time goes on without a break; none without live holds.

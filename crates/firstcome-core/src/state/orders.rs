@@ -4,7 +4,7 @@ use super::{Named, State};
 use crate::campaign::Campaign;
 use crate::command::{Command, Expect, Order, Steer};
 use crate::dedup::{Answered, Known};
-use crate::outcome::{Missing, Outcome, Refusal};
+use crate::outcome::{CodeRefusal, Missing, Outcome, Refusal};
 use crate::settings::Settings;
 use firstcome_inject::{Mistake, inject};
 
@@ -102,8 +102,13 @@ impl State {
         if campaign.closed_since(at).is_none() {
             return Refusal::NotClosed.into();
         }
-        if (campaign.unsettled > 0 || campaign.live_holds() > 0) && !drop_unsettled {
+        if (campaign.unsettled > 0 || campaign.live_holds() > 0 || campaign.waiters() > 0)
+            && !drop_unsettled
+        {
             return Refusal::Unsettled.into();
+        }
+        if campaign.has_valid_codes(at) && !drop_unsettled {
+            return CodeRefusal::CodesValid.into();
         }
         let number = campaign.number;
         self.archive(number)

@@ -39,6 +39,7 @@ impl State {
         let archived = Archived { at, title: gone.title.clone() };
         self.names.insert(gone.name.clone(), Named::Archived(archived));
         self.counts.forget(&gone);
+        self.forget_lists(number);
         let campaigns = &self.campaigns;
         self.remains.results.extend(self.results.forget(|number| campaigns.contains_key(&number)));
         self.remains.campaigns.push(gone);
@@ -50,6 +51,7 @@ impl State {
         let gone = self.campaigns.remove(&number).expect("it was just found");
         self.names.remove(&gone.name);
         self.counts.forget(&gone);
+        self.forget_lists(number);
         let campaigns = &self.campaigns;
         self.remains.results.extend(self.results.forget(|number| campaigns.contains_key(&number)));
         self.remains.campaigns.push(gone);

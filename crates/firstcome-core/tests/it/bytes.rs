@@ -2,7 +2,7 @@
 
 use crate::world::{SPACE, START, node};
 use firstcome_core::command::{
-    BadBody, BadCommand, Body, BodyWriter, Encoded, Mark, Order, Pick, Steer, Step,
+    BadBody, BadCommand, Body, BodyWriter, Encoded, Mark, Order, Pick, Steer, Step, Wish,
 };
 use firstcome_core::hall::{Price, SeatChange};
 use firstcome_core::limits::{BATCH_BYTES, BATCH_COMMANDS};
@@ -34,6 +34,9 @@ const SEAT: SeatChange<'static> = SeatChange {
     price: Some(Price { minor: -1, currency: *b"KRW" }),
 };
 
+const WISH: Wish<'static> =
+    Wish { quantity: 10, grade: Some("R"), channel: Some("web"), area: None, adjacent: true };
+
 /// Every kind of command, with everything it can carry and with as little as it may.
 fn commands() -> Vec<Command<'static>> {
     let (campaign, subject) = ("drop", "선착순");
@@ -50,8 +53,8 @@ fn commands() -> Vec<Command<'static>> {
     let mut commands = vec![
         Command::claim(campaign, None, subject),
         Command::claim(campaign, Some("main"), "x"),
-        Command::Claim { campaign, pool: None, subject, limit: Some(1) },
-        Command::Claim { campaign, pool: Some("main"), subject, limit: Some(u32::MAX) },
+        Command::Claim { campaign, pool: None, subject, limit: Some(1), tag: None },
+        Command::Claim { campaign, pool: Some("main"), subject, limit: Some(u32::MAX), tag: None },
         cancel(By::Subject, "", ""),
         cancel(By::Operator, "fraud", "ops"),
         Command::Cancel {
@@ -68,6 +71,9 @@ fn commands() -> Vec<Command<'static>> {
         Command::Bar { campaign, subject: "x", reason: "", order: Order::default() },
         Command::Unbar { campaign, subject, order },
         Command::ChangeSeats { campaign, pool: "main", seats: vec![SEAT], order },
+        Command::Join { campaign, pool: None, subject, wish: Wish::units(1), limit: None },
+        Command::Join { campaign, pool: Some("main"), subject, wish: WISH, limit: Some(4) },
+        Command::Leave { campaign, pool: Some("main"), subject },
         put(Opens::At(START), Expect::Anything, order),
         put(Opens::Now, Expect::Absent, Order::default()),
         put(Opens::Undecided, Expect::Version(0), order),
@@ -100,7 +106,7 @@ fn commands_read_back_as_they_were_written() {
 #[test]
 fn a_command_is_none_of_a_body_of_a_lower_level() {
     let newer: Vec<_> = commands().into_iter().filter(|command| command.level() > 1).collect();
-    assert!(newer.iter().map(Command::level).collect::<BTreeSet<_>>().contains(&3));
+    assert!(newer.iter().map(Command::level).collect::<BTreeSet<_>>().contains(&4));
     for command in &newer {
         let mut body = BodyWriter::at_level(command.level() - 1, node(3), 9, 4);
         assert!(body.push(command));
@@ -130,7 +136,7 @@ fn content_is_what_is_asked_not_who_asks() {
         commands().iter().map(|command| command.content(LEVEL)).collect();
     assert_eq!(
         seen.len(),
-        4 + 6 + 4 + 1,
+        4 + 6 + 4 + 3 + 1,
         "each put and each steer is its own, the others have none"
     );
 }
@@ -287,9 +293,9 @@ fn what_is_outside_its_bounds_is_refused_though_the_checksum_fits() {
         put(Settings { pools: Vec::new(), ..settings() }),
         put(Settings { limit: Some(0), ..settings() }),
         put(Settings { title: long.as_str().into(), ..settings() }),
-        Command::Claim { campaign: "drop", pool: None, subject: "ann", limit: Some(0) },
-        Command::Claim { campaign: "drop", pool: None, subject: "a\nb", limit: Some(1) },
-        Command::Claim { campaign: "Drop", pool: None, subject: "ann", limit: Some(1) },
+        Command::Claim { campaign: "drop", pool: None, subject: "ann", limit: Some(0), tag: None },
+        Command::Claim { campaign: "drop", pool: None, subject: "a\nb", limit: Some(1), tag: None },
+        Command::Claim { campaign: "Drop", pool: None, subject: "ann", limit: Some(1), tag: None },
         hold(Some(0)),
         change(Some(0)),
         Command::Bar { campaign: "drop", subject: "a\nb", reason: "", order: Order::default() },

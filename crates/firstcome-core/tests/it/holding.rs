@@ -38,6 +38,7 @@ pub(crate) fn setting(settings: &mut Settings, word: &str, rest: &str) -> bool {
     match (word, rest) {
         ("ttl", ttl) => settings.holding.ttl_us = micros(ttl),
         ("max", max) => settings.holding.max_us = micros(max),
+        ("offer", ttl) => settings.holding.offer_us = micros(ttl),
         ("many", "") => settings.holding.each = HoldsEach::Many,
         ("orphans", "") => settings.holding.allow_orphans = true,
         ("perhour", n) => settings.holding.per_hour = n.parse().unwrap(),
@@ -48,6 +49,12 @@ pub(crate) fn setting(settings: &mut Settings, word: &str, rest: &str) -> bool {
         }
         (pool, "seated") => settings.pools.push(PoolSettings::seated(pool)),
         (pool, rest) => {
+            let pool_of = |pool: &&mut PoolSettings| *pool.name == *word;
+            if let Some(most) = rest.strip_prefix("waits ") {
+                let pool = settings.pools.iter_mut().find(pool_of).unwrap();
+                pool.waitlist = Some(most.parse().unwrap());
+                return true;
+            }
             let Some(limit) = rest.strip_prefix("max ") else { return false };
             let pool = settings.pools.iter_mut().find(|p| *p.name == *pool).unwrap();
             pool.limit = Some(limit.parse().unwrap());
@@ -214,6 +221,7 @@ pub(crate) fn result(row: &ResultRow<'_>) -> String {
 pub(crate) fn look(state: &State, what: &str) -> String {
     let (what, rest) = cut(what);
     match what {
+        "place" => crate::waiting::place(state, rest),
         "units" => {
             let (campaign, pool) = target(rest);
             let pool = state.campaign(campaign).unwrap().pool(pool.unwrap()).unwrap();

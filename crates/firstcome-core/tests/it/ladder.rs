@@ -155,6 +155,7 @@ fn every_outcome_stands_in_a_script() {
         include_str!("bars.rs"),
         include_str!("deleting.rs"),
         include_str!("reseating.rs"),
+        include_str!("waitlists.rs"),
     ];
     for name in Refusal::ALL.iter().map(|refusal| refusal.as_str()).chain(Outcome::YES) {
         let told = |line: &str| {

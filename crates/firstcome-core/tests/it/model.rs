@@ -69,7 +69,7 @@ impl Model {
     fn run(&mut self, at: Timestamp, command: &Command<'_>) -> Answer {
         let content = command.content(1);
         match command {
-            Command::Claim { campaign, pool, subject, limit } => {
+            Command::Claim { campaign, pool, subject, limit, .. } => {
                 self.claim(at, campaign, *pool, subject, *limit)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
@@ -89,6 +89,9 @@ impl Model {
             | Command::Seats { .. }
             | Command::Block { .. }
             | Command::Move { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
+            | Command::Code(_)
             | Command::ChangeSeats { .. } => unreachable!("this model knows no holds"),
             Command::Bar { campaign, subject, order, .. } => {
                 self.once(*order, content, |m| m.bar(at, campaign, subject))

@@ -23,13 +23,21 @@
 //!      look results                           -> 1 claim ann 1, 2 cancel ann 1
 //!      look service                           -> 7s
 //!
+//! 1s   ann claims sale tag 7                  -> won 1            # more of codes in coding.rs
 //! 9s   ann holds h1 hall A1 A2                -> held A1 A2 until 69s  # more in holding.rs
+//! 9s   ann joins drop                          -> waitlisted 0 ahead for 1
+//! 9s   ann joins hall/main 2 grade=R channel=web adjacent within 4     # or area=GA
+//! 9s   ann leaves drop                         -> left_waitlist true
+//!      look place ann drop                     -> 0 ahead for 1, 0 missed    # or `offer-3`, or nobody
+//! 0s   op  puts drop: main 2; offer 60s; main waits 5                   # 5 may wait
 //! ```
 //!
 //! `again` lets subjects claim again, `gone` keeps cancelled units out of the pool.
 
+use crate::coding;
 use crate::holding;
 use crate::say::{shown_all, shown_time};
+use crate::waiting;
 use crate::world::{Gave, SECOND, START, World, node};
 use firstcome_core::command::{Mark, Order, Steer};
 use firstcome_core::outcome::By;
@@ -141,8 +149,9 @@ fn command(said: &str) -> Command<'_> {
     match verb {
         "claims" => {
             let (said, limit) = within(said);
+            let (said, tag) = coding::tag(said);
             let (campaign, pool) = target(said);
-            Command::Claim { campaign, pool, subject: who, limit }
+            Command::Claim { campaign, pool, subject: who, limit, tag }
         }
         "cancels" => cancel(who, said),
         "puts" => put(said, order),
@@ -167,8 +176,14 @@ fn command(said: &str) -> Command<'_> {
             let (subject, campaign) = cut(said);
             Command::Unbar { campaign, subject, order }
         }
+        "joins" => waiting::join(who, said),
+        "leaves" => {
+            let (campaign, pool) = target(said);
+            Command::Leave { campaign, pool, subject: who }
+        }
         "raises" => Command::Raise { level: said.parse().unwrap(), who },
         "passes" => Command::Tick { mark: Mark::default() },
+        verb if coding::knows(verb) => coding::command(verb, said, order),
         other => holding::command(who, other, said, order),
     }
 }
@@ -217,6 +232,7 @@ fn put<'a>(said: &'a str, order: Order<'a>) -> Command<'a> {
             ("again", "") => settings.claim_again = true,
             ("gone", "") => settings.units_return = false,
             (word, rest) if holding::setting(&mut settings, word, rest) => {}
+            (word, rest) if coding::setting(&mut settings, word, rest) => {}
             (pool, capacity) => {
                 let capacity = capacity.parse().unwrap();
                 settings.pools.push(PoolSettings::counted(pool, capacity));
@@ -235,11 +251,12 @@ fn look(world: &World, what: &str) -> String {
         "results" => {
             let row = |row: firstcome_core::campaign::ResultRow<'_>| {
                 let (kind, claim) = (row.kind.as_str(), &row.claim);
-                let unit = holding::result(&row);
+                let unit = holding::result(&row) + &coding::result(&row);
                 format!("{} {kind} {} {}{unit}", row.number, claim.subject, claim.rank)
             };
             state.results_after(0).map(row).collect::<Vec<_>>().join(", ")
         }
+        what if what.starts_with("code ") => coding::look(state, what),
         what if what.contains(' ') => holding::look(state, what),
         name => match state.campaign(name) {
             Err(refusal) => refusal.as_str().into(),

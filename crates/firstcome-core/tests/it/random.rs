@@ -81,7 +81,7 @@ fn command() -> impl Strategy<Value = Command<'static>> {
     let limit = prop_oneof![9 => Just(None), 1 => (1..4_u32).prop_map(Some)];
     let claim =
         (campaign(), maybe, subject(), limit).prop_map(|(campaign, pool, subject, limit)| {
-            Command::Claim { campaign, pool, subject, limit }
+            Command::Claim { campaign, pool, subject, limit, tag: None }
         });
     let by = prop_oneof![4 => Just(By::Subject), 1 => Just(By::Operator)];
     let some = prop_oneof![1 => Just(None), 4 => pool().prop_map(Some)];

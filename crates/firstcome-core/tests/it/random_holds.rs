@@ -296,6 +296,13 @@ fn random_holds_reach_every_answer() {
         "bar_set",
         "bar_lifted",
         "deleted",
+        "no_waitlist",
+        "waitlist_full",
+        "too_many_wishes",
+        "is_offer",
+        "waitlisted",
+        "offered",
+        "left_waitlist",
     ];
     wanted.retain(|name| !elsewhere.contains(name) && !reached.contains(name));
     assert_eq!(wanted, [""; 0], "reached {reached:?}");

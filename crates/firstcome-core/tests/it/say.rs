@@ -1,5 +1,6 @@
 //! Outcomes as scripts write them, with everything they carry.
 
+use crate::coding;
 use crate::world::{SECOND, START};
 use firstcome_core::outcome::UnitName;
 use firstcome_core::{Outcome, Refusal, Timestamp};
@@ -47,6 +48,7 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         Refusal::NotOpen { opens_at: Some(at) } => format!("{name} until {}", shown_time(*at)),
         Refusal::VersionMismatch { version } => format!("{name} {version}"),
         Refusal::NotChangeable(fixed) => format!("{name} {}", fixed.as_str()),
+        Refusal::Code(refusal) => format!("{name}{}", coding::refused(*refusal)),
         Refusal::NotOpen { opens_at: None }
         | Refusal::Archived
         | Refusal::PoolRequired
@@ -80,7 +82,11 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         | Refusal::BadSeat
         | Refusal::Barred
         | Refusal::TooManyBars
-        | Refusal::HasResults => name.into(),
+        | Refusal::HasResults
+        | Refusal::NoWaitlist
+        | Refusal::WaitlistFull
+        | Refusal::TooManyWishes
+        | Refusal::IsOffer => name.into(),
     };
     match outcome {
         Outcome::Won { rank, at } => {
@@ -105,6 +111,17 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         Outcome::BarLifted { was_barred } => format!("{name} {was_barred}"),
         Outcome::Deleted => name.into(),
         Outcome::Raised { level } => format!("{name} {level}"),
+        Outcome::Waitlisted { ahead, quantity, passed_over } => {
+            let over = if *passed_over { " passed over" } else { "" };
+            format!("{name} {ahead} ahead for {quantity}{over}")
+        }
+        Outcome::LeftWaitlist { was_on } => format!("{name} {was_on}"),
+        Outcome::Offered(held) => format!(
+            "{name} {}{} until {}",
+            held.hold,
+            units(&held.units),
+            shown_time(held.expires_at)
+        ),
         Outcome::Held(held) | Outcome::AlreadyHeld(held) => {
             format!("{name}{} until {}", units(&held.units), shown_time(held.expires_at))
         }
@@ -135,6 +152,7 @@ fn shown(outcome: &Outcome, now: Timestamp) -> String {
         Outcome::Moved(moved) => {
             format!("{name} {} to {} rank {}", moved.from, moved.to, moved.rank)
         }
+        Outcome::Code(outcome) => format!("{name}{}", coding::shown(outcome, now)),
         Outcome::Refused(refusal) => refused(refusal),
         Outcome::RefusedFor(named) => {
             let hold = named.hold.as_ref().map_or(String::new(), |hold| format!(" {hold}"));

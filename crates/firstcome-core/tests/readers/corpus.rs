@@ -3,15 +3,17 @@
 use firstcome_core::wire::Write;
 use std::sync::LazyLock;
 
-const JOURNALS: [&[u8]; 3] = [
+const JOURNALS: [&[u8]; 4] = [
     include_bytes!("../golden/level-1.journal"),
     include_bytes!("../golden/level-1-seats.journal"),
     include_bytes!("../golden/level-2.journal"),
+    include_bytes!("../golden/level-4-waitlists.journal"),
 ];
-const SNAPSHOTS: [&[u8]; 3] = [
+const SNAPSHOTS: [&[u8]; 4] = [
     include_bytes!("../golden/level-1.snapshot"),
     include_bytes!("../golden/level-1-seats.snapshot"),
     include_bytes!("../golden/level-2.snapshot"),
+    include_bytes!("../golden/level-4-waitlists.snapshot"),
 ];
 
 /// Bytes of a golden entry between the length of its body and the body: position, time, epoch.

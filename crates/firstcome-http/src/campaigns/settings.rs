@@ -51,6 +51,7 @@ pub(crate) fn settings(ask: CampaignRequest) -> Result<Settings, Problem> {
     };
     let grade = |(grade, limit): (String, u32)| GradeLimit { grade: grade.into(), limit };
     let holding = HoldSettings {
+        offer_us: plain.offer_us,
         ttl_us: ask.hold_ttl_ms.map_or(plain.ttl_us.min(max_us), micros),
         max_us,
         each,

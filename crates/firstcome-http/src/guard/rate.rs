@@ -215,6 +215,15 @@ impl Pace {
         self.state.check().map_err(|not| wait(&not, self.state.clock(), &self.refused))
     }
 
+    /// Lets one more through, or gives how long to wait: for who waits then, and is not turned away.
+    ///
+    /// # Errors
+    ///
+    /// As [`Limiter::check`].
+    pub fn turn(&self) -> Result<(), Duration> {
+        self.state.check().map_err(|not| not.wait_time_from(self.state.clock().now()))
+    }
+
     /// Gives the rate it limits to.
     pub fn rate(&self) -> Rate {
         self.rate

@@ -4,25 +4,14 @@ use super::view;
 use crate::answer::Code;
 use crate::app::App;
 use crate::clock_text;
-use crate::problem::{Answered, Problem, yes};
-use crate::respond::json;
+use crate::problem::{Problem, yes};
+use crate::respond::Yes;
 use axum::http::StatusCode;
 use firstcome_api::hold::{Ended, Held, HeldUnit};
 use firstcome_core::outcome::{Refund, UnitName};
-use firstcome_core::{Command, Outcome, State};
+use firstcome_core::{Outcome, State};
 use firstcome_node::{Answer, Failure};
 use serde_json::json;
-
-/// Has the journal decide a command on a hold.
-pub(super) async fn decide(
-    app: &App,
-    command: &Command<'_>,
-    campaign: &str,
-    subject: &str,
-) -> Answered {
-    let answer = app.node.intake.decide(command).await;
-    of_hold(app, answer, campaign, subject)
-}
 
 /// Gives the answer to a command on a hold.
 pub(super) fn of_hold(
@@ -30,7 +19,7 @@ pub(super) fn of_hold(
     answer: Result<Answer, Failure>,
     campaign: &str,
     subject: &str,
-) -> Answered {
+) -> Result<Yes, Problem> {
     let answer = yes(answer, campaign)?;
     let outcome = &answer.outcome;
     let look = |named: &[(&UnitName, Option<u32>)]| {
@@ -44,7 +33,7 @@ pub(super) fn of_hold(
     } else {
         None
     };
-    let response = if let Some((status, held)) = held {
+    let written = if let Some((status, held)) = held {
         let named: Vec<_> = held.units.iter().map(|name| (name, None)).collect();
         let held = Held {
             outcome: outcome.as_str().into(),
@@ -56,7 +45,7 @@ pub(super) fn of_hold(
             position: answer.position.to_string(),
             decided: answer.decided.as_str().into(),
         };
-        json(status, &held)
+        Yes::new(status, &held)
     } else {
         let ended = |hold, units, at, retaken, left| Ended {
             outcome: outcome.as_str().into(),
@@ -84,10 +73,10 @@ pub(super) fn of_hold(
         } else {
             unreachable!("a command on a hold is not answered with {}", outcome.as_str())
         };
-        json(StatusCode::OK, &ended)
+        Yes::new(StatusCode::OK, &ended)
     };
     app.metrics.decided(outcome);
-    Ok(response)
+    Ok(written)
 }
 
 /// Says that what was paid is to be given back.

@@ -6,9 +6,10 @@ use crate::answer::Code;
 use crate::app::App;
 use crate::bearer::Bearer;
 use crate::clock_text;
+use crate::early::{Early, Look};
 use crate::problem::{Answered, Problem, yes};
 use crate::request::{self, InPath, Query};
-use crate::respond::json;
+use crate::respond::Yes;
 use axum::body::Body;
 use axum::extract::{RawQuery, State as Extract};
 use axum::http::{HeaderMap, StatusCode};
@@ -20,71 +21,171 @@ use firstcome_core::command::{Late, Pick, Step};
 use firstcome_core::limits::HOLD_MOST_US;
 use firstcome_core::names::check_hold_id;
 use firstcome_core::{Command, Outcome, Refusal};
+use firstcome_node::{Answer, Failure};
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// A step on a hold, as far as every step is the same.
-struct StepRequest<'a, T> {
-    bearer: Bearer<'a>,
-    campaign: String,
-    hold: String,
-    subject: String,
+/// A step on a hold as it is asked for.
+#[derive(Debug)]
+pub(crate) struct StepAsk<'a> {
+    pub(crate) campaign: Cow<'a, str>,
+    pub(crate) hold: Cow<'a, str>,
+    pub(crate) subject: Cow<'a, str>,
     /// The step's own id.
-    id: Option<Box<str>>,
-    body: T,
+    pub(crate) id: Option<Box<str>>,
+    pub(crate) step: Wanted,
 }
 
-impl<T> StepRequest<'_, T> {
-    /// Gives the step as a command has it.
-    fn step(&self) -> Step<'_> {
-        let Self { campaign, hold, subject, id, .. } = self;
-        Step { campaign, hold, subject, id: id.as_deref() }
+/// Which step it is, with what it is about.
+#[derive(Debug)]
+pub(crate) enum Wanted {
+    Add(Vec<PickRequest>),
+    Drop(Vec<PickRequest>),
+    /// By so many milliseconds from now, if it says.
+    Extend(Option<i64>),
+    Confirm(Vec<PickRequest>, LateRequest),
+    Release(Vec<PickRequest>),
+}
+
+impl StepAsk<'_> {
+    pub(crate) async fn prepare(
+        &mut self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        look: Look,
+    ) -> Result<Early, Problem> {
+        let (campaign, subject) = (&*self.campaign, &*self.subject);
+        app.may_act(bearer, campaign, subject)?;
+        if let (Wanted::Confirm(..), Bearer::Subject(_)) = (&self.step, bearer) {
+            let detail = "whoever took the money confirms, with a key: a subject token cannot";
+            return Err(Problem::new(Code::Forbidden, detail));
+        }
+        check_hold_id(&self.hold)
+            .map_err(|_| bearer.told(Problem::refused(Refusal::NoSuchHold, campaign), campaign))?;
+        app.node.intake.reach(look.min).await.map_err(|failure| Problem::failed(&failure))?;
+        let Wanted::Add(add) = &self.step else {
+            // What is wrong with it is said now.
+            return self.command(None).map(|_| Early::Decide(None));
+        };
+        let add = picks::read(add, campaign)?;
+        app.eligible(campaign, super::one_pool(&add), subject).await.map(Early::Decide)
     }
 
-    /// Has the journal decide it.
-    async fn decide(&self, app: &App, command: &Command<'_>) -> Answered {
-        let decided = answer::decide(app, command, &self.campaign, &self.subject).await;
-        decided.map_err(|problem| {
-            let problem = self.bearer.told(problem, &self.campaign);
-            app.says_who_barred(problem, &self.bearer, &self.campaign, &self.subject)
+    pub(crate) fn command(&self, limit: Option<u32>) -> Result<Command<'_>, Problem> {
+        let Self { campaign, hold, subject, id, step: wanted } = self;
+        let step = Step { campaign, hold, subject, id: id.as_deref() };
+        Ok(match wanted {
+            Wanted::Add(add) => {
+                let (add, drop) = (picks::read(add, campaign)?, Vec::new());
+                Command::Change { step, add, drop, limit }
+            }
+            Wanted::Drop(drop) => {
+                let (add, drop) = (Vec::new(), some(drop, campaign)?);
+                if drop.is_empty() {
+                    let detail = "name the units to drop; release gives all of them back";
+                    return Err(Problem::invalid(detail));
+                }
+                Command::Change { step, add, drop, limit: None }
+            }
+            Wanted::Extend(ttl_ms) => {
+                let by_us = match *ttl_ms {
+                    None => None,
+                    Some(ms) if (1..=HOLD_MOST_US / 1_000).contains(&ms) => Some(ms * 1_000),
+                    Some(ms) => {
+                        let most = HOLD_MOST_US / 1_000;
+                        return Err(Problem::invalid(format!("ttl_ms is {ms}: 1 to {most}")));
+                    }
+                };
+                Command::Extend { step, by_us }
+            }
+            Wanted::Confirm(units, late) => {
+                let late = match late {
+                    LateRequest::Refuse => Late::Refuse,
+                    LateRequest::Retake => Late::Retake,
+                };
+                Command::Confirm { step, units: some(units, campaign)?, late }
+            }
+            Wanted::Release(units) => Command::Release { step, units: some(units, campaign)? },
         })
+    }
+
+    pub(crate) fn finish(
+        &self,
+        app: &App,
+        bearer: &Bearer<'_>,
+        answer: Result<Answer, Failure>,
+    ) -> Result<Yes, Problem> {
+        let (campaign, subject) = (&*self.campaign, &*self.subject);
+        let finished = match self.step {
+            Wanted::Extend(_) => self.extended(app, answer),
+            Wanted::Add(_) | Wanted::Drop(_) | Wanted::Confirm(..) | Wanted::Release(_) => {
+                answer::of_hold(app, answer, campaign, subject)
+            }
+        };
+        finished.map_err(|problem| {
+            let problem = bearer.told(problem, campaign);
+            app.says_who_barred(problem, bearer, campaign, subject)
+        })
+    }
+
+    fn extended(&self, app: &App, answer: Result<Answer, Failure>) -> Result<Yes, Problem> {
+        let answer = yes(answer, &self.campaign)?;
+        let Outcome::Extended { expires_at } = answer.outcome else {
+            unreachable!("an extension is not answered with {}", answer.outcome.as_str())
+        };
+        app.metrics.decided(&answer.outcome);
+        let extended = Extended {
+            outcome: answer.outcome.as_str().into(),
+            hold: (&*self.hold).into(),
+            campaign: (&*self.campaign).into(),
+            subject: (&*self.subject).into(),
+            expires_at: clock_text::rfc3339(expires_at),
+            position: answer.position.to_string(),
+            decided: answer.decided.as_str().into(),
+        };
+        Ok(Yes::new(StatusCode::OK, &extended))
     }
 }
 
 type TwoNames = InPath<(String, String)>;
 
 impl App {
-    /// Reads and accepts a step on a hold.
+    /// Answers a step on a hold: `read` gives its subject, and which step it is.
     async fn step<T: DeserializeOwned>(
         &self,
         (path, query): (TwoNames, Option<String>),
         headers: &HeaderMap,
         body: Body,
-        subject: fn(&T) -> Option<&str>,
-        may: impl Fn(&Bearer<'_>) -> Result<(), Problem>,
-    ) -> Result<StepRequest<'_, T>, Problem> {
-        let (campaign, hold) = request::path(path)?;
+        read: fn(T) -> (Option<String>, Wanted),
+    ) -> Answered {
+        let (campaign, hold): (String, String) = request::path(path)?;
         let bearer = self.bearer(headers, Role::Backend, &campaign)?;
         let bytes = request::body(&self.options, headers, body).await?;
-        let body: T = request::json(&bytes)?;
-        let subject = bearer.subject(subject(&body).map(Cow::from))?.into_owned();
-        self.may_act(&bearer, &campaign, &subject)?;
-        may(&bearer)?;
-        check_hold_id(&hold).map_err(|_| {
-            bearer.told(Problem::refused(Refusal::NoSuchHold, &campaign), &campaign)
-        })?;
+        let (subject, step) = read(request::json(&bytes)?);
+        let subject = bearer.subject(subject.map(Cow::from))?;
         let id = request::command_id(headers)?;
-        self.reach(&Query::parse(query.as_deref(), &[])?).await?;
-        Ok(StepRequest { bearer, campaign, hold, subject, id, body })
+        let min = Query::parse(query.as_deref(), &[])?.min_position()?;
+        let (campaign, hold) = (campaign.into(), hold.into());
+        let mut ask = StepAsk { campaign, hold, subject, id, step };
+        let answer = match ask.prepare(self, &bearer, Look { min, memory: true }).await? {
+            Early::Answered(answer) => answer,
+            Early::Decide(limit) => self.node.intake.decide(&ask.command(limit)?).await,
+        };
+        ask.finish(self, &bearer, answer).map(|yes| yes.response().map(Body::new))
     }
 }
 
-/// Puts what is named in either form into one; nothing named means all, where that may be.
-fn named(units: &mut Vec<String>, pool: &mut Option<String>, picks: &mut Vec<PickRequest>) {
+/// Gives what is named, in either form, as picks.
+pub(crate) fn named(
+    units: Vec<String>,
+    pool: Option<String>,
+    mut picks: Vec<PickRequest>,
+) -> Vec<PickRequest> {
     if !units.is_empty() {
-        picks.push(PickRequest::names(pool.take(), std::mem::take(units)));
+        picks.push(PickRequest::names(pool, units));
     }
+    picks
 }
 
 /// Accepts what is named of a hold, or nothing.
@@ -105,15 +206,11 @@ pub(crate) async fn add(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    let at = (path, query);
-    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
-    let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
-    named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let (campaign, subject) = (&asked.campaign, &asked.subject);
-    let add = picks::read(&asked.body.picks, campaign)?;
-    let limit = app.eligible(campaign, super::one_pool(&add), subject).await?;
-    let change = Command::Change { step: asked.step(), add, drop: Vec::new(), limit };
-    asked.decide(&app, &change).await
+    app.step((path, query), &headers, body, |asked: ChangeRequest| {
+        let ChangeRequest { subject, units, pool, picks } = asked;
+        (subject, Wanted::Add(named(units, pool, picks)))
+    })
+    .await
 }
 
 /// Releases units of a hold, and keeps the rest.
@@ -129,17 +226,11 @@ pub(crate) async fn drop(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    let at = (path, query);
-    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
-    let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
-    named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let campaign = &asked.campaign;
-    let drop = some(&asked.body.picks, campaign)?;
-    if drop.is_empty() {
-        return Err(Problem::invalid("name the units to drop; release gives all of them back"));
-    }
-    let change = Command::Change { step: asked.step(), add: Vec::new(), drop, limit: None };
-    asked.decide(&app, &change).await
+    app.step((path, query), &headers, body, |asked: ChangeRequest| {
+        let ChangeRequest { subject, units, pool, picks } = asked;
+        (subject, Wanted::Drop(named(units, pool, picks)))
+    })
+    .await
 }
 
 /// Moves the deadline of a hold to a later time.
@@ -154,34 +245,10 @@ pub(crate) async fn extend(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    let at = (path, query);
-    let subject: fn(&ExtendRequest) -> Option<&str> = |body| body.subject.as_deref();
-    let asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
-    let by_us = match asked.body.ttl_ms {
-        None => None,
-        Some(ms) if (1..=HOLD_MOST_US / 1_000).contains(&ms) => Some(ms * 1_000),
-        Some(ms) => {
-            let most = HOLD_MOST_US / 1_000;
-            return Err(Problem::invalid(format!("ttl_ms is {ms}: 1 to {most}")));
-        }
-    };
-    let extend = Command::Extend { step: asked.step(), by_us };
-    let answer = yes(app.node.intake.decide(&extend).await, &asked.campaign)
-        .map_err(|problem| asked.bearer.told(problem, &asked.campaign))?;
-    let Outcome::Extended { expires_at } = answer.outcome else {
-        unreachable!("an extension is not answered with {}", answer.outcome.as_str())
-    };
-    app.metrics.decided(&answer.outcome);
-    let extended = Extended {
-        outcome: answer.outcome.as_str().into(),
-        hold: asked.hold.into(),
-        campaign: asked.campaign.into(),
-        subject: asked.subject.into(),
-        expires_at: clock_text::rfc3339(expires_at),
-        position: answer.position.to_string(),
-        decided: answer.decided.as_str().into(),
-    };
-    Ok(json(StatusCode::OK, &extended))
+    app.step((path, query), &headers, body, |asked: ExtendRequest| {
+        (asked.subject, Wanted::Extend(asked.ttl_ms))
+    })
+    .await
 }
 
 /// Confirms units of a hold: they belong to the subject permanently.
@@ -199,25 +266,11 @@ pub(crate) async fn confirm(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    let at = (path, query);
-    let subject: fn(&ConfirmRequest) -> Option<&str> = |body| Some(&body.subject);
-    let may = |bearer: &Bearer<'_>| match bearer {
-        Bearer::Key(_) => Ok(()),
-        Bearer::Subject(_) => {
-            let detail = "whoever took the money confirms, with a key: a subject token cannot";
-            Err(Problem::new(Code::Forbidden, detail))
-        }
-    };
-    let mut asked = app.step(at, &headers, body, subject, may).await?;
-    let late = match asked.body.late {
-        LateRequest::Refuse => Late::Refuse,
-        LateRequest::Retake => Late::Retake,
-    };
-    named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let campaign = &asked.campaign;
-    let units = some(&asked.body.picks, campaign)?;
-    let confirm = Command::Confirm { step: asked.step(), units, late };
-    asked.decide(&app, &confirm).await
+    app.step((path, query), &headers, body, |asked: ConfirmRequest| {
+        let ConfirmRequest { subject, units, pool, picks, late } = asked;
+        (Some(subject), Wanted::Confirm(named(units, pool, picks), late))
+    })
+    .await
 }
 
 /// Releases units of a hold; all of them if none is named.
@@ -233,12 +286,9 @@ pub(crate) async fn release(
     headers: HeaderMap,
     body: Body,
 ) -> Answered {
-    let at = (path, query);
-    let subject: fn(&ChangeRequest) -> Option<&str> = |body| body.subject.as_deref();
-    let mut asked = app.step(at, &headers, body, subject, |_| Ok(())).await?;
-    named(&mut asked.body.units, &mut asked.body.pool, &mut asked.body.picks);
-    let campaign = &asked.campaign;
-    let units = some(&asked.body.picks, campaign)?;
-    let release = Command::Release { step: asked.step(), units };
-    asked.decide(&app, &release).await
+    app.step((path, query), &headers, body, |asked: ChangeRequest| {
+        let ChangeRequest { subject, units, pool, picks } = asked;
+        (subject, Wanted::Release(named(units, pool, picks)))
+    })
+    .await
 }

@@ -28,10 +28,11 @@ fn add_to(operation: &mut Value, examples: &Value) {
             parameter["example"] = example.clone();
         }
     }
-    if let Some(body) = examples.get("body")
-        && let Some(media) = operation.pointer_mut("/requestBody/content/application~1json")
-    {
-        media["example"] = body.clone();
+    if let Some(body) = examples.get("body") {
+        let content = operation.pointer_mut("/requestBody/content").and_then(Value::as_object_mut);
+        for media in content.into_iter().flat_map(Map::values_mut) {
+            media["example"] = body.clone();
+        }
     }
     for answer in examples["answers"].as_array().into_iter().flatten() {
         let status = answer["status"].to_string();

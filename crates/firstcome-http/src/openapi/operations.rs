@@ -116,6 +116,7 @@ const OPERATIONS: &[Operation] = &[
         &[(200, &["unblocked"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS]),
     operation(("post", "/v1/campaigns/{campaign}/pools/{pool}/move"), "move_seat", Key(Operator),
         &[(200, &["moved"])], &[BODY, POSITION, COMMAND, CAMPAIGN, ORDER, UNITS, TAKEN, NOT_HELD]),
+    operation(("post", "/v1/commands"), "execute_commands", Key(Backend), &[], &[LINES, POSITION]),
     operation(("get", "/v1/campaigns/{campaign}/results"), "list_results", Key(Read), &[], &[POSITION, CAMPAIGN, ACCEPT]),
     operation(("get", "/v1/campaigns/{campaign}/winners"), "list_winners", Key(Read), &[], &[POSITION, CAMPAIGN, POOL, ACCEPT]),
     operation(("get", "/v1/subjects/{subject}"), "show_subject", KeyOrToken(Read), &[], &[POSITION, SUBJECT]),

@@ -26,6 +26,8 @@ pub(super) const POSITION: Group = &[Code::StalePosition, Code::Unavailable, Cod
 /// Of a request with a body.
 pub(super) const BODY: Group =
     &[Code::InvalidRequest, Code::UnsupportedMediaType, Code::TooLarge, Code::Timeout];
+/// Of a request of many commands, before its lines are read.
+pub(super) const LINES: Group = &[Code::InvalidRequest, Code::UnsupportedMediaType, Code::Busy];
 /// Of a request that names a subject.
 pub(super) const SUBJECT: Group = &[Code::InvalidSubject];
 /// Of a command, which the journal decides.

@@ -66,6 +66,16 @@ pub(super) fn add(document: &mut Value) {
         "x-event-data": {"standing": reference("SeatEvent"), "reset": reference("SeatEvent"),
             "end": reference("SeatEventEnd")},
     });
+    let commands = &mut paths["/v1/commands"]["post"];
+    for (media, line, of) in [
+        ("/requestBody/content", "One CommandRequest per line.", "CommandRequest"),
+        ("/responses/200/content", "One CommandView per line, in the same order.", "CommandView"),
+    ] {
+        if let Some(content) = commands.pointer_mut(media) {
+            content["application/x-ndjson"] = text(line);
+            content["application/x-ndjson"]["x-line-data"] = reference(of);
+        }
+    }
     for (path, line) in
         [("results", "One ResultView per line."), ("winners", "One WinnerView per line.")]
     {

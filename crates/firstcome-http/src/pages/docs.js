@@ -15,7 +15,7 @@ function request(form) {
     else headers[field.name] = field.value;
   }
   const body = form.querySelector("textarea")?.value;
-  if (body) headers["content-type"] = "application/json";
+  if (body) headers["content-type"] = form.dataset.path === "/v1/commands" ? "application/x-ndjson" : "application/json";
   const rest = query.toString();
   return [path + (rest && `?${rest}`), { method: form.dataset.method, headers, body: body || undefined }];
 }

@@ -84,15 +84,21 @@ fn write_operation(
         body.push_str("</table>");
     }
     let media = &operation["requestBody"]["content"]["application/json"];
+    let lines = &operation["requestBody"]["content"]["application/x-ndjson"]["x-line-data"];
     if media.is_object() {
         body.push_str("<h4>Body</h4>");
         write_members(body, document, &media["schema"]);
+    } else if lines.is_object() {
+        body.push_str("<h4>Body</h4><p>NDJSON; each line has:</p>");
+        write_members(body, document, lines);
     }
     if let Some(also) = operation["requestBody"]["description"].as_str() {
         append(body, format_args!("<p>{}</p>", marked(also)));
     }
     answers(body, &operation["responses"]);
-    form(body, (&shown, path), &parameters, media);
+    let content = &operation["requestBody"]["content"];
+    let written = if media.is_object() { media } else { &content["application/x-ndjson"] };
+    form(body, (&shown, path), &parameters, written);
     body.push_str("</details>");
 }
 
@@ -230,7 +236,9 @@ fn form(body: &mut String, (method, path): (&str, &str), parameters: &[&Value], 
         );
     }
     if media.is_object() {
-        let example = media.get("example").map(pretty).unwrap_or_default();
+        let text =
+            |example: &Value| example.as_str().map_or_else(|| pretty(example), str::to_owned);
+        let example = media.get("example").map(text).unwrap_or_default();
         append(body, format_args!("<textarea aria-label=body>{}</textarea>", escaped(&example)));
     }
     append(body, format_args!("<button>Send {method}</button><pre hidden></pre></form>"));

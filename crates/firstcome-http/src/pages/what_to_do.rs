@@ -1,9 +1,15 @@
 //! What to do about each answer that is not a yes, for the page that explains it.
 
+mod codes;
+
 /// Gives what the one who got this outcome can do.
 pub(super) fn about(outcome: &str) -> &'static str {
-    let row = ROWS.iter().find(|(known, _)| *known == outcome);
+    let row = rows().find(|(known, _)| *known == outcome);
     row.map_or("Read `detail` in the answer.", |(_, cure)| cure)
+}
+
+fn rows() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    ROWS.iter().chain(codes::ROWS)
 }
 
 #[rustfmt::skip]
@@ -14,6 +20,10 @@ const ROWS: &[(&str, &str)] = &[
     ("already_cancelled",      "Tell the customer that the place was given back. The operator can allow a new claim with `claim_again` before the campaign opens."),
     ("barred",                 "Tell the customer to ask the shop. An operator can remove the bar: `DELETE …/bars/{subject}`."),
     ("too_many_bars",          "Remove bars that are not needed any more. `GET …/bars` lists them."),
+    ("no_waitlist",            "Claim or hold as usual. An operator can give the pool a waitlist if the campaign was made at level 4 or later."),
+    ("waitlist_full",          "Try again later: somebody may have left. An operator can raise `waitlist` of the pool."),
+    ("too_many_wishes",        "Wish for something that others wait for already: fewer kinds of quantity, price category and channel."),
+    ("is_offer",               "Confirm or release the offer. Hold other units with a hold of their own."),
     ("has_results",            "Close the campaign and archive it. Its name is never used again."),
     ("not_admitted",           "Tell the customer to ask the shop. An operator decided this."),
     ("paused",                 "Try again later. An operator resumes the campaign."),
@@ -83,7 +93,7 @@ mod tests {
 
     #[test]
     fn every_answer_that_is_not_a_yes_says_what_to_do() {
-        let known: Vec<&str> = ROWS.iter().map(|(outcome, _)| *outcome).collect();
+        let known: Vec<&str> = rows().map(|(outcome, _)| *outcome).collect();
         for code in Code::all() {
             let outcome = code.row().outcome;
             let rows = known.iter().filter(|known| **known == outcome).count();

@@ -2,8 +2,9 @@
 
 mod unit;
 
+use super::codes::GivenCodes;
 use super::orphan::Orphan;
-use firstcome_core::command::{Body, Command, Wanted};
+use firstcome_core::command::{Body, CodeCommand, Command, Wanted};
 use firstcome_core::hold::Fate;
 use firstcome_core::names::Position;
 use firstcome_core::outcome::Refusal;
@@ -33,6 +34,8 @@ pub(super) struct AbandonedBranch {
     bars: BTreeMap<(Box<str>, Box<str>), BTreeSet<bool>>,
     /// The campaigns that the lost entries made or changed, with the version they had.
     campaigns: BTreeMap<Box<str>, u32>,
+    /// The imported codes that they had.
+    pub(super) codes: GivenCodes,
     /// The state it had, where what was lost is not known.
     pub(super) whole: Option<State>,
     /// Entries too old to be brought: whether they ran cannot be told any more.
@@ -108,6 +111,7 @@ impl AbandonedBranch {
             units: BTreeMap::new(),
             bars: BTreeMap::new(),
             campaigns: BTreeMap::new(),
+            codes: GivenCodes::default(),
             whole: None,
             too_old: 0,
         };
@@ -123,8 +127,10 @@ impl AbandonedBranch {
 
     fn note(&mut self, command: &Command<'_>, ours: &State) {
         let (campaign, pool, subject) = match *command {
-            Command::Claim { campaign, pool, subject, limit: _ } => (campaign, pool, subject),
-            Command::Cancel { campaign, pool, subject, .. } => (campaign, pool, subject),
+            Command::Claim { campaign, pool, subject, .. }
+            | Command::Cancel { campaign, pool, subject, .. }
+            | Command::Join { campaign, pool, subject, .. }
+            | Command::Leave { campaign, pool, subject } => (campaign, pool, subject),
             Command::Confirm { step, .. } => {
                 self.note_hold(step.campaign, step.hold, ours);
                 // The units of a hold may be of any pool.
@@ -190,11 +196,18 @@ impl AbandonedBranch {
                 bars.insert(barred);
                 return;
             }
+            Command::Code(ref code) => {
+                let (campaign, pool) = code.target();
+                // It may have given the subject another code.
+                let CodeCommand::Reissue { subject, .. } = code else { return };
+                (campaign, pool, *subject)
+            }
             Command::Raise { .. } | Command::Tick { .. } | Command::Settled { .. } => return,
         };
         let found = ours.campaign(campaign);
         let only = || found.as_ref().ok()?.pools().first().map(|pool| pool.name());
         let Some(pool) = pool.or_else(only) else { return };
+        self.codes.note((campaign, pool), subject, ours);
         let (campaign, pool) = (campaign.into(), pool.into());
         let whose = Whose { campaign, pool, subject: subject.into() };
         if let Err(Refusal::Archived) = found {
@@ -232,6 +245,7 @@ impl AbandonedBranch {
             self.claimed.entry(whose).or_default().extend(claimed);
         }
         self.forgotten.extend(later.forgotten);
+        self.codes.extend(later.codes);
         for (name, had) in later.holds {
             self.holds.entry(name).or_default().extend(had);
         }
@@ -267,6 +281,9 @@ impl AbandonedBranch {
         }
         for (unit, stood) in &self.units {
             stood.iter().for_each(|stood| list.unit(unit, stood));
+        }
+        for ((campaign, pool), _, subject) in self.codes.changed_hands(now) {
+            list.code(campaign, pool, subject);
         }
         for ((campaign, subject), barred) in &self.bars {
             barred.iter().for_each(|was| list.bar(campaign, subject, *was));
@@ -421,6 +438,12 @@ impl List<'_> {
         let (campaign, pool, name) = unit;
         let now = stands.map_or_else(|| "is gone".to_owned(), |stands| format!("is {stands}"));
         self.lines.push_str(&format!("{campaign}/{pool} unit {name:?} {now}, it was {stood}\n"));
+    }
+
+    /// Says that a code is another's now, or nobody's, and suspended for that.
+    fn code(&mut self, campaign: &str, pool: &str, subject: &str) {
+        let what = "had an imported code that is not theirs any more: it is suspended";
+        self.lines.push_str(&format!("{campaign}/{pool} {subject:?} {what}\n"));
     }
 
     /// Says that a subject is barred, or is not, who was otherwise.

@@ -132,6 +132,8 @@ impl Settle {
                         if let Some(why) = self.moved(through, term, branch).await {
                             return End::Again(why);
                         }
+                        // A mark that failed is said again, even if no result ever follows.
+                        self.mark(through, term, branch).await;
                         continue;
                     }
                 }
@@ -324,7 +326,7 @@ impl Settle {
     /// Lets every replica drop what the ledger has.
     async fn mark(&self, through: u64, term: u64, branch: u64) {
         if self.intake.replica.look(State::settled) < through {
-            // If it fails now, the mark after the next transaction says it too.
+            // If it fails now, the next look says it again.
             drop(self.intake.settled(through, term, branch).await);
         }
     }

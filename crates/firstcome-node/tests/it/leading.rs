@@ -6,6 +6,7 @@ use crate::several::{Seat, store};
 use firstcome_core::SpaceId;
 #[cfg(feature = "redis")]
 use firstcome_core::command::{Command, Order, Steer};
+use firstcome_journal::faulty::{Call as Stored, Fault};
 use firstcome_node::Metrics;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};
 use firstcome_node::ledger::memory::{Call, Memory as Tables, Way, Work};
@@ -78,6 +79,24 @@ async fn a_leader_alone_whose_task_panicked_leads_again() {
     let said = one.said();
     assert_eq!(said.len(), 2, "{said:?}");
     assert!(said[0].starts_with("a task of the leader panicked"), "{said:?}");
+    leader.stop().await;
+}
+
+/// Nobody claims any more: no later transaction says it.
+#[tokio::test(start_paused = true)]
+async fn a_mark_of_what_the_ledger_has_that_failed_is_said_again() {
+    let store = store();
+    let one = Seat::at(&store).await;
+    let (tables, ledger) = Panics::times(0);
+    let leader = leads(&one, ledger, Election::Alone, &Arc::new(Metrics::default()));
+    one.opens("spring", 10).await;
+    one.claims("ann").await;
+    one.journal.fault(Stored::Append, 1, Fault::Refuse);
+    sleep(SECOND).await;
+    assert_eq!(tables.kept().results(0).count(), 1);
+    assert!(!is_settled(&one), "the first mark was not refused");
+    sleep(15 * SECOND).await;
+    assert!(is_settled(&one), "{:?}", leader.standing());
     leader.stop().await;
 }
 

@@ -43,6 +43,9 @@ async fn claims(store: &Memory) -> Vec<Vec<String>> {
             | Command::ChangeSeats { .. }
             | Command::Bar { .. }
             | Command::Unbar { .. }
+            | Command::Code(_)
+            | Command::Join { .. }
+            | Command::Leave { .. }
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => None,

@@ -75,6 +75,7 @@ impl Seat {
             }),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         Self { node, journal, said, counts }

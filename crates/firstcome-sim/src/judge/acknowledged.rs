@@ -89,10 +89,13 @@ impl<'h> Holds<'h> {
             | Command::ChangeSeats { .. }
             | Command::Bar { .. }
             | Command::Unbar { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
             | Command::Claim { .. }
             | Command::Cancel { .. }
             | Command::Put { .. }
             | Command::Steer { .. }
+            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => {

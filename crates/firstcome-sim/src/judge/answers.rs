@@ -144,7 +144,7 @@ pub(super) fn is_asked(asked: &Asked, command: &Command<'_>) -> bool {
     match (asked, command) {
         (
             Asked::Claim { campaign, pool, subject },
-            Command::Claim { campaign: c, pool: p, subject: s, limit: None },
+            Command::Claim { campaign: c, pool: p, subject: s, limit: None, .. },
         ) => campaign == c && pool.as_deref() == *p && subject == s,
         (
             Asked::Cancel { campaign, pool, subject, rank, operator },

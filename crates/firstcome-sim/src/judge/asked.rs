@@ -37,6 +37,9 @@ fn key_of_command<'a>(command: &Command<'a>) -> Option<Key<'a>> {
         | Command::ChangeSeats { campaign, .. }
         | Command::Bar { campaign, .. }
         | Command::Unbar { campaign, .. } => Some((6, campaign, "", 0)),
+        Command::Join { campaign, subject, .. } => Some((8, campaign, subject, 0)),
+        Command::Leave { campaign, subject, .. } => Some((9, campaign, subject, 0)),
+        Command::Code(code) => Some((8, code.target().0, "", 0)),
         Command::Raise { .. } => Some((7, "", "", 0)),
         Command::Tick { .. } | Command::Settled { .. } => None,
     }
@@ -185,6 +188,9 @@ fn is_same(one: &Command<'_>, other: &Command<'_>) -> bool {
             | Command::ChangeSeats { .. }
             | Command::Bar { .. }
             | Command::Unbar { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
+            | Command::Code(_)
             | Command::Raise { .. },
             other,
         ) => one == other,

@@ -4,11 +4,12 @@
 
 use super::hall::{Hall, Owner, Unit};
 use super::holding::{Hold, Made};
+use super::lists::Waiter;
 use super::wanted::Wanted;
 use firstcome_core::command::Steer;
 use firstcome_core::outcome::{By, Clamped, Fixed, Missing};
 use firstcome_core::results::Kind;
-use firstcome_core::settings::{Opens, PoolKind, PoolSettings};
+use firstcome_core::settings::{HoldSettings, Opens, PoolKind, PoolSettings};
 use firstcome_core::{Outcome, Refusal, Settings, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -106,6 +107,12 @@ pub(super) struct Campaign<'a> {
     pub(super) barred: BTreeSet<&'a str>,
     /// Who is barred, since when, and by which entry.
     pub(super) bars: BTreeMap<&'a str, (Timestamp, usize)>,
+    /// Its place in the order of creation.
+    pub(super) number: usize,
+    /// Who waits for a unit, the first one first.
+    pub(super) lists: Vec<Waiter<'a>>,
+    /// Pools in which something came free since their waiters were looked at, as in a pause.
+    pub(super) untried: BTreeSet<usize>,
     /// All holds there ever were, in the order they began.
     pub(super) holds: Vec<Hold<'a>>,
     /// The entry that made this version.
@@ -132,6 +139,9 @@ impl<'a> Campaign<'a> {
             archived: false,
             barred: BTreeSet::new(),
             bars: BTreeMap::new(),
+            number: 0,
+            lists: Vec::new(),
+            untried: BTreeSet::new(),
             holds: Vec::new(),
             entry,
         })
@@ -223,6 +233,7 @@ impl<'a> Campaign<'a> {
         pool_index: usize,
         subject: &'a str,
     ) -> u32 {
+        self.lists.retain(|waiter| (waiter.pool, waiter.subject) != (pool_index, subject));
         let (undone, unit, hold) = (None, Unit::Counted, None);
         self.pools[pool_index].push(Row { subject, at, entry, undone, unit, hold })
     }
@@ -251,6 +262,7 @@ impl<'a> Campaign<'a> {
         let (unit, hold) = (row.unit, row.hold);
         let name = pool.hall.as_ref().and_then(|hall| hall.name(unit));
         if self.settings.units_return {
+            self.untried.insert(pool_index);
             match (unit, &mut pool.hall) {
                 (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,
                 (Unit::Area(area), Some(hall)) => hall.areas[area].given -= 1,
@@ -278,6 +290,11 @@ impl<'a> Campaign<'a> {
         if asked == self.settings {
             return Ok(Outcome::Unchanged { version: self.version });
         }
+        let usual = HoldSettings::default().offer_us;
+        let listed = asked.pools.iter().any(|pool| pool.waitlist.is_some());
+        if self.level < 4 && (listed || asked.holding.offer_us != usual) {
+            return Err(Refusal::NotChangeable(Fixed::Waitlist));
+        }
         let but_the_title = Settings { title: asked.title.clone(), ..self.settings.clone() };
         if self.is_closed(at) && asked != but_the_title {
             return Err(Refusal::Closed);
@@ -293,10 +310,11 @@ impl<'a> Campaign<'a> {
         self.pools.truncate(kept);
         self.pools.extend(asked.pools[kept..].iter().map(Pool::new));
         let mut clamped = Vec::new();
-        for (wanted, pool) in asked.pools.iter_mut().zip(&self.pools) {
+        for (at, (wanted, pool)) in asked.pools.iter_mut().zip(&self.pools).enumerate() {
             if pool.hall.is_some() {
                 continue;
             }
+            self.untried.insert(at);
             let taken = pool.taken(asked.units_return);
             if wanted.capacity < taken {
                 wanted.capacity = taken;

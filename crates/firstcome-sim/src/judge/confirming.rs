@@ -61,6 +61,7 @@ impl<'a> Campaign<'a> {
             kept_out.map_err(no)?;
         }
         self.give_for_good(turn, at, &which, made);
+        self.is_late_and_served(at);
         let hold = &mut self.holds[at];
         hold.remember(step.id, asks(command));
         hold.live = hold.held() > 0;
@@ -81,7 +82,9 @@ impl<'a> Campaign<'a> {
                 None => again.counts.push((take.pool, take.unit, 1)),
             }
         }
-        let is_free = |(pool, unit, n): &(usize, Unit, u32)| self.free(*pool, *unit) >= *n;
+        let is_free = |(pool, unit, n): &(usize, Unit, u32)| {
+            self.free(*pool, *unit) >= *n && !self.has_somebody_first(*pool)
+        };
         again.counts.iter().all(is_free)
             && self.check_limits(hold.subject, &again, hold.limit).is_ok()
     }

@@ -39,7 +39,11 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
                 let standing = campaigns.entry(campaign).or_default();
                 standing.pools.entry(pool).or_default().areas.extend(areas.iter().copied());
             }
-            Event::Won(_) | Event::Undone(_) | Event::Refund(_) | Event::Moved(_) => {}
+            Event::Won(_)
+            | Event::Undone(_)
+            | Event::Refund(_)
+            | Event::Moved(_)
+            | Event::Unserved(_) => {}
         }
         let Some((kind, claimed)) = event.result() else { continue };
         if claimed.number != last_number + 1 {
@@ -52,7 +56,11 @@ pub(super) fn check<'d>(events: impl Iterator<Item = &'d Event<'d>>, wrong: &mut
             Kind::Claim => standing.won(claimed, wrong),
             Kind::Cancel => standing.undone(claimed, wrong),
             Kind::Moved => standing.moved(claimed, wrong),
-            Kind::RefundDue => {}
+            Kind::RefundDue
+            | Kind::Redeemed
+            | Kind::RolledBack
+            | Kind::CodeMarked
+            | Kind::Unserved => {}
         }
     }
 }

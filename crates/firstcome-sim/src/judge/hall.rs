@@ -98,6 +98,12 @@ impl<'a> Hall<'a> {
         }
     }
 
+    /// Says whether any seat or area is of a grade.
+    pub(super) fn has_grade(&self, grade: &str) -> bool {
+        let seats = self.seats.iter().any(|seat| seat.said.grade == grade);
+        seats || self.areas.iter().any(|area| area.said.grade == grade)
+    }
+
     pub(super) fn is_free(&self, seat: usize) -> bool {
         self.seats[seat].owner == Owner::Nobody
     }

@@ -2,6 +2,7 @@
 
 use super::campaign::Campaign;
 use super::hall::{Seat, Unit};
+use super::lists::Offer;
 use super::wanted::Wanted;
 use firstcome_core::command::Step;
 use firstcome_core::outcome::{Confirmation, Holding, RankedUnit, Refund, RefusedFor, UnitName};
@@ -38,9 +39,8 @@ pub(super) struct Hold<'a> {
     pub(super) id: &'a str,
     pub(super) subject: &'a str,
     pub(super) asked: Command<'a>,
-    /// Service time.
+    /// Service time, as is the deadline.
     pub(super) started: i64,
-    /// Service time.
     pub(super) deadline: i64,
     pub(super) live: bool,
     pub(super) steps: Vec<(&'a str, Command<'a>)>,
@@ -53,6 +53,8 @@ pub(super) struct Hold<'a> {
     pub(super) limit: Option<u32>,
     /// The entry that made it what it is.
     pub(super) entry: usize,
+    /// Of an offer to somebody on a waitlist, what it was for.
+    pub(super) offer: Option<Offer<'a>>,
 }
 
 impl Hold<'_> {
@@ -131,6 +133,9 @@ pub(super) fn asks<'a>(command: &Command<'a>) -> Command<'a> {
         | Command::ChangeSeats { .. }
         | Command::Bar { .. }
         | Command::Unbar { .. }
+        | Command::Join { .. }
+        | Command::Leave { .. }
+        | Command::Code(_)
         | Command::Raise { .. }
         | Command::Tick { .. }
         | Command::Settled { .. } => unreachable!("it has no id of a hold's own"),
@@ -224,6 +229,7 @@ impl<'a> Campaign<'a> {
             refunded_at: None,
             limit: *limit,
             entry: turn.entry,
+            offer: None,
         });
         Ok(turn.says(Outcome::Held(self.holding(turn, number))))
     }
@@ -244,6 +250,9 @@ impl<'a> Campaign<'a> {
                 return Err(turn.says(Refusal::IdReused));
             }
             return Err((self.as_it_stands(turn, known), self.holds[known].entry));
+        }
+        if self.level >= 4 && id.starts_with("offer-") {
+            return Err(turn.says(Refusal::IdReused));
         }
         self.check_barred(subject).map_err(|no| turn.says(no))?;
         for pick in picks {
@@ -273,8 +282,10 @@ impl<'a> Campaign<'a> {
         let wanted = wanted.map_err(no)?;
         wanted.check_size(0).map_err(no)?;
         self.check_limits(subject, &wanted, *limit).map_err(no)?;
-        let recent =
-            |hold: &&Hold<'_>| hold.subject == *subject && turn.service - hold.started < HOUR;
+        let recent = |hold: &&Hold<'_>| {
+            let theirs = hold.subject == *subject && hold.offer.is_none();
+            theirs && turn.service - hold.started < HOUR
+        };
         let recently = self.holds.iter().filter(recent).count();
         if recently >= self.settings.holding.per_hour as usize {
             return Err(turn.says(Refusal::TooManyHolds));
@@ -333,6 +344,9 @@ impl<'a> Campaign<'a> {
             return Ok((self.as_it_stands(turn, at), self.holds[at].entry));
         }
         self.check_live(at).map_err(no)?;
+        if self.holds[at].offer.is_some() {
+            return Err(turn.says(Refusal::IsOffer));
+        }
         if !add.is_empty() {
             self.check_admitted(turn.at, step.subject).map_err(no)?;
         }

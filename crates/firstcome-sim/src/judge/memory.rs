@@ -90,7 +90,12 @@ fn row(outcome: &Outcome, again: bool) -> Row {
             | Refusal::BadSeat
             | Refusal::Barred
             | Refusal::TooManyBars
-            | Refusal::HasResults => Row::Never,
+            | Refusal::Code(_)
+            | Refusal::HasResults
+            | Refusal::NoWaitlist
+            | Refusal::WaitlistFull
+            | Refusal::TooManyWishes
+            | Refusal::IsOffer => Row::Never,
         },
         Outcome::AlreadyHeld(_) => Row::Fresh,
         Outcome::RefusedFor(named) if named.refusal == Refusal::UnitTaken => Row::Taken,
@@ -108,6 +113,10 @@ fn row(outcome: &Outcome, again: bool) -> Row {
         | Outcome::BarSet { .. }
         | Outcome::BarLifted { .. }
         | Outcome::Deleted
+        | Outcome::Waitlisted { .. }
+        | Outcome::Offered(_)
+        | Outcome::LeftWaitlist { .. }
+        | Outcome::Code(_)
         | Outcome::RefusedFor(_)
         | Outcome::Won { .. }
         | Outcome::Cancelled { .. }

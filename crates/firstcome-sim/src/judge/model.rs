@@ -4,8 +4,10 @@
 
 #[cfg(test)]
 mod comparison;
+mod event;
 mod lookup;
 
+pub(super) use event::{Claimed, Decision, Event};
 pub(super) use lookup::Seen;
 
 use super::campaign::{Campaign, Undone};
@@ -23,62 +25,6 @@ const STEP: i64 = 15_000_000;
 /// service.
 const REMEMBERED: i64 = 3_600_000_000;
 const SWEPT_EVERY: i64 = 60_000_000;
-
-/// What a command came to.
-#[derive(Clone, Debug)]
-pub(super) struct Decision {
-    pub(super) outcome: Outcome,
-    /// The entry that made true what the outcome says; an index into the stored ones.
-    pub(super) origin: usize,
-}
-
-/// What an entry did.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Event<'a> {
-    /// A campaign stands under these terms from here on.
-    Terms { campaign: &'a str, settings: Box<Settings>, shut: bool },
-    /// A pool has areas of so many units.
-    Areas { campaign: &'a str, pool: &'a str, areas: Vec<(&'a str, u32)> },
-    /// A unit was given.
-    Won(Claimed<'a>),
-    /// A claim was undone.
-    Undone(Claimed<'a>),
-    /// A unit was paid for too late, and what was paid is to be given back.
-    Refund(Claimed<'a>),
-    /// A seat was exchanged for another.
-    Moved(Claimed<'a>),
-}
-
-impl<'a> Event<'a> {
-    /// Gives the result, if it is one, and of which kind.
-    pub(super) fn result(&self) -> Option<(Kind, &Claimed<'a>)> {
-        match self {
-            Self::Terms { .. } | Self::Areas { .. } => None,
-            Self::Won(claimed) => Some((Kind::Claim, claimed)),
-            Self::Undone(claimed) => Some((Kind::Cancel, claimed)),
-            Self::Refund(claimed) => Some((Kind::RefundDue, claimed)),
-            Self::Moved(claimed) => Some((Kind::Moved, claimed)),
-        }
-    }
-}
-
-/// A result: which claim of whom.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Claimed<'a> {
-    /// The result's number, over the whole journal.
-    pub(super) number: u64,
-    pub(super) campaign: &'a str,
-    pub(super) pool: Box<str>,
-    pub(super) rank: u32,
-    pub(super) subject: &'a str,
-    pub(super) at: Timestamp,
-    /// Which unit of a seated pool; of an exchange the new one.
-    pub(super) unit: Option<&'a str>,
-    /// The hold it came from.
-    pub(super) hold: Option<&'a str>,
-    /// Of an exchange the old unit.
-    pub(super) from: Option<&'a str>,
-}
 
 /// What all entries so far came to.
 #[derive(Clone, Debug, Default)]
@@ -99,6 +45,8 @@ pub(super) struct Model<'a> {
     entry: usize,
     /// That of the highest body so far.
     level: u32,
+    /// Campaigns there ever were.
+    made: usize,
 }
 
 impl<'a> Model<'a> {
@@ -118,10 +66,22 @@ impl<'a> Model<'a> {
         let copy = self.is_copy(name);
         let turn = self.turn(at);
         self.campaigns.values_mut().for_each(|campaign| campaign.expire(&turn));
+        let mut names: Vec<&'a str> = self.campaigns.keys().copied().collect();
+        names.sort_by_key(|name| self.campaigns[name].number);
+        for name in names {
+            self.serve(at, name, events);
+        }
         if copy {
             return None;
         }
-        Some(commands.iter().map(|command| self.run(at, command, events)).collect())
+        let run = |command: &Command<'a>| {
+            let decided = self.run(at, command, events);
+            if let Some(name) = command.campaign() {
+                self.serve(at, name, events);
+            }
+            decided
+        };
+        Some(commands.iter().map(run).collect())
     }
 
     /// Gives the level of the space.
@@ -154,7 +114,7 @@ impl<'a> Model<'a> {
         events: &mut Vec<Event<'a>>,
     ) -> Decision {
         let decided = match command {
-            Command::Claim { campaign, pool, subject, limit } => {
+            Command::Claim { campaign, pool, subject, limit, .. } => {
                 self.claim(at, (campaign, *pool, subject), *limit, events)
             }
             Command::Cancel { campaign, pool, subject, rank, by, .. } => {
@@ -173,6 +133,8 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. } => self.on_hold(at, command, events),
+            Command::Join { .. } | Command::Leave { .. } => self.on_list(at, command, events),
+            Command::Code(_) => unreachable!("no simulated world has codes"),
             Command::Raise { .. } => Ok(self.here(Outcome::Raised { level: self.level })),
             Command::Tick { .. } => Ok(self.here(Outcome::Ticked)),
             Command::Settled { through, .. } => self.settle(*through),
@@ -210,12 +172,44 @@ impl<'a> Model<'a> {
             | Command::ChangeSeats { .. }
             | Command::Bar { .. }
             | Command::Unbar { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
+            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is no command on a hold"),
         };
         self.note(at, name, made, events);
         let (Ok((outcome, origin)) | Err((outcome, origin))) = said;
+        Ok(Decision { outcome, origin })
+    }
+
+    /// Serves the waitlists of a campaign, once everything else was done.
+    fn serve(&mut self, at: Timestamp, name: &'a str, events: &mut Vec<Event<'a>>) {
+        let (turn, mut made) = (self.turn(at), Vec::new());
+        if let Ok(campaign) = self.find(name) {
+            campaign.serve_lists(&turn, &mut made);
+            self.note(at, name, made, events);
+        }
+    }
+
+    /// Runs a command on a waitlist.
+    fn on_list(
+        &mut self,
+        at: Timestamp,
+        command: &Command<'a>,
+        events: &mut Vec<Event<'a>>,
+    ) -> Result<Decision, Refusal> {
+        let (turn, mut made) = (self.turn(at), Vec::new());
+        let name = command.campaign().unwrap_or_default();
+        let campaign = self.find(name)?;
+        let decided = if let Command::Leave { pool, subject, .. } = command {
+            campaign.leave(&turn, *pool, subject)
+        } else {
+            campaign.join(&turn, command, &mut made)
+        };
+        let (Ok((outcome, origin)) | Err((outcome, origin))) = decided;
+        self.note(at, name, made, events);
         Ok(Decision { outcome, origin })
     }
 
@@ -241,6 +235,10 @@ impl<'a> Model<'a> {
                 Kind::Cancel => Event::Undone(claimed),
                 Kind::RefundDue => Event::Refund(claimed),
                 Kind::Moved => Event::Moved(claimed),
+                Kind::Unserved => Event::Unserved(claimed),
+                Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked => {
+                    unreachable!("no simulated world has codes")
+                }
             });
         }
     }
@@ -350,6 +348,9 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
+            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("no operator's command"),
@@ -402,6 +403,9 @@ impl<'a> Model<'a> {
             | Command::Extend { .. }
             | Command::Release { .. }
             | Command::Confirm { .. }
+            | Command::Join { .. }
+            | Command::Leave { .. }
+            | Command::Code(_)
             | Command::Raise { .. }
             | Command::Tick { .. }
             | Command::Settled { .. } => unreachable!("it is not about seats"),
@@ -441,7 +445,10 @@ impl<'a> Model<'a> {
         if let Expect::Version(_) = expect {
             return Err(Refusal::NotFound(Missing::Campaign));
         }
-        self.campaigns.insert(name, Campaign::create(entry, (at, self.level), asked.clone())?);
+        let mut campaign = Campaign::create(entry, (at, self.level), asked.clone())?;
+        self.made += 1;
+        campaign.number = self.made;
+        self.campaigns.insert(name, campaign);
         Ok(Outcome::Created { version: 1 })
     }
 
@@ -451,7 +458,8 @@ impl<'a> Model<'a> {
         let unsettled: Vec<u64> =
             unsettled.filter(|(_, of)| **of == name).map(|(number, _)| number).collect();
         if steer == Steer::Delete {
-            if self.results.contains(&name) && self.find(name).is_ok() {
+            let listed = self.find(name).is_ok_and(|campaign| campaign.is_anybody_listed());
+            if (self.results.contains(&name) || listed) && self.find(name).is_ok() {
                 return Err(Refusal::HasResults);
             }
             self.find(name)?;

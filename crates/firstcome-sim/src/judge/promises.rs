@@ -31,6 +31,7 @@ pub(super) fn check(
         Event::Won(_)
         | Event::Refund(_)
         | Event::Moved(_)
+        | Event::Unserved(_)
         | Event::Areas { .. }
         | Event::Terms { .. } => None,
     });
@@ -125,6 +126,7 @@ fn pool_of<'w>(replay: &'w Replay<'_>, heard: &Heard, subject: &str) -> Option<&
         | Event::Undone(_)
         | Event::Refund(_)
         | Event::Moved(_)
+        | Event::Unserved(_)
         | Event::Areas { .. }
         | Event::Terms { .. } => None,
     });

@@ -31,6 +31,7 @@ impl<'a> Campaign<'a> {
             return (Outcome::BarSet { at: *at, holds: 0 }, *entry);
         }
         self.bars.insert(subject, (turn.at, turn.entry));
+        self.lists.retain(|waiter| waiter.subject != subject);
         let mut holds = 0;
         for hold in 0..self.holds.len() {
             if !self.holds[hold].live || self.holds[hold].subject != subject {
@@ -123,6 +124,8 @@ impl<'a> Campaign<'a> {
             }
             changed += u32::from(seat.said != before);
         }
+        // A seat of another price category may be one that somebody waits for.
+        self.untried.insert(pool);
         Ok(Outcome::SeatsChanged { seats: changed })
     }
 }

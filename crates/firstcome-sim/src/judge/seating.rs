@@ -52,6 +52,7 @@ impl<'a> Campaign<'a> {
         }));
         let area = |said: &_| Area { said: *said, held: 0, given: 0, kept: 0 };
         hall.areas.extend(areas.into_iter().map(area));
+        self.untried.insert(pool);
         Ok(imported)
     }
 
@@ -97,6 +98,9 @@ impl<'a> Campaign<'a> {
             *kept = if blocked { *kept + count } else { *kept - count };
             units += count;
         }
+        if !blocked {
+            self.untried.extend(0..self.pools.len());
+        }
         Ok(if blocked { Outcome::Blocked { units } } else { Outcome::Unblocked { units } })
     }
 
@@ -138,6 +142,7 @@ impl<'a> Campaign<'a> {
         }
         hall.seats[old].owner = Owner::Nobody;
         hall.seats[new].owner = owner;
+        self.untried.insert(pool);
         let (old, new) = (Unit::Seat(old), Unit::Seat(new));
         let (hold, fate, rank) = match owner {
             Owner::Rank(rank) => {

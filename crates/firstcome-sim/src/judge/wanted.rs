@@ -345,6 +345,7 @@ impl<'a> Campaign<'a> {
 
     /// Gives a unit back that was set aside.
     pub(super) fn put_back(&mut self, pool: usize, unit: Unit) {
+        self.untried.insert(pool);
         let pool = &mut self.pools[pool];
         match (unit, &mut pool.hall) {
             (Unit::Seat(seat), Some(hall)) => hall.seats[seat].owner = Owner::Nobody,

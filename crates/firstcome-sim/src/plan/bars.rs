@@ -100,7 +100,7 @@ impl Plan {
         }
     }
 
-    fn wants(&mut self, random: &mut Rng, at: Duration, command: &Command<'_>) {
+    pub(super) fn wants(&mut self, random: &mut Rng, at: Duration, command: &Command<'_>) {
         let command = Encoded::new(command).expect("people ask for what a body can carry");
         self.ask(random, at, Want::On { command, wait: ms(0) });
     }

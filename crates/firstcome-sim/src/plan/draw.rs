@@ -56,6 +56,7 @@ impl Plan {
         plan.draw_refusals(&mut Rng::with_seed(seed ^ 0x10c6_0f00_0000_0000));
         plan.draw_bars(&mut Rng::with_seed(seed ^ 0xba25_0f00_0000_0000));
         plan.draw_level(&mut Rng::with_seed(seed ^ 0x1e7e_0f00_0000_0000));
+        plan.draw_lists(&mut Rng::with_seed(seed ^ 0x11e5_0f00_0000_0000));
         plan.draw_desks(&mut Rng::with_seed(seed ^ 0xde5c_0f00_0000_0000));
         plan.steps.sort_by_key(|step| step.at);
         plan

@@ -117,6 +117,7 @@ fn holding(random: &mut Rng) -> HoldSettings {
         per_hour: if random.u32(0..4) == 0 { random.u32(1..5) } else { 60 },
         allow_orphans: random.u32(0..3) == 0,
         grades: if random.u32(0..4) == 0 { vec![grade] } else { Vec::new() },
+        ..HoldSettings::default()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Durable claims in process against what the same SQLite can commit.
 
-use crate::table::{Budget, Table, median};
+use crate::processor;
+use crate::spread::{Spread, median};
+use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 use firstcome_core::command::{Expect, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};
@@ -18,6 +20,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const LENGTH: Duration = Duration::from_secs(2);
+/// The space of every journal in process.
+pub(crate) const SPACE: SpaceId = SpaceId([7; 16]);
 
 pub(crate) fn run(table: &mut Table) -> Result<()> {
     eprintln!("durable claims in process, embedded store");
@@ -34,9 +38,9 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
         }
         table.add(
             format!("embedded, {batch} at a time"),
-            format!("{:.0} k claims/s", median(ours) / 1e3),
-            format!("SQLite commits {:.0} k rows/s", median(raw) / 1e3),
-            median(ratios),
+            format!("{} k claims/s", Spread::thousands(ours).text(0)),
+            format!("SQLite commits {} k rows/s", Spread::thousands(raw).text(0)),
+            ratios,
             Budget::AtLeast(0.7),
         );
     }
@@ -67,13 +71,16 @@ fn commits(folder: &Path, batch: usize) -> Result<f64> {
 /// A node on the embedded store, and the campaigns it was given.
 pub(crate) struct Embedded {
     pub(crate) node: Node,
+    pub(crate) folder: DataFolder,
+    pub(crate) metrics: Arc<Metrics>,
     store: Sqlite,
 }
 
 impl Embedded {
     pub(crate) async fn start(folder: &Path) -> Result<Self> {
         let folder = DataFolder::take(folder.join("data"))?;
-        let store = Sqlite::open(&folder, Options::new(SpaceId([7; 16])))?;
+        let store = Sqlite::open(&folder, Options::new(SPACE))?;
+        let metrics = Arc::new(Metrics::default());
         let limits = Limits {
             queue: 16_384,
             queue_bytes: QUEUE_BYTES,
@@ -91,13 +98,14 @@ impl Embedded {
                 random
             }),
             limits,
-            metrics: Arc::new(Metrics::default()),
+            metrics: Arc::clone(&metrics),
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await?;
-        Ok(Self { node, store })
+        Ok(Self { node, folder, metrics, store })
     }
 
     pub(crate) async fn stop(self) -> Result<()> {
@@ -127,6 +135,13 @@ impl Embedded {
         Ok(())
     }
 
+    /// Claims for one subject; gives the outcome and the position it is as of.
+    pub(crate) async fn claim_one(&self, campaign: &str, subject: &str) -> Result<(Outcome, u64)> {
+        let answer = self.node.intake.claim(campaign, Some("main"), subject, None).await;
+        let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+        Ok((answer.outcome, answer.position.position))
+    }
+
     /// Claims for so many new subjects at once, in one task: what is measured is the node, not the
     /// scheduling of callers.
     pub(crate) async fn claim(
@@ -137,12 +152,12 @@ impl Embedded {
         callers: usize,
     ) -> Result<()> {
         let round = (first..first + callers).map(|n| {
-            let (subject, intake) = (format!("{group}-{n:08}"), &self.node.intake);
-            async move { intake.claim(campaign, Some("main"), &subject, None).await }
+            let subject = format!("{group}-{n:08}");
+            async move { self.claim_one(campaign, &subject).await }
         });
         for answer in join_all(round).await {
-            let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
-            ensure!(matches!(answer.outcome, Outcome::Won { .. }), "{:?}", answer.outcome);
+            let (outcome, _) = answer?;
+            ensure!(matches!(outcome, Outcome::Won { .. }), "{outcome:?}");
         }
         Ok(())
     }
@@ -192,7 +207,7 @@ pub(crate) fn growth(table: &mut Table) -> Result<()> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let (few, many) = runtime.block_on(async {
             let embedded = Embedded::start(folder.path()).await?;
-            let before = cpu_us()?;
+            let before = processor::own()?;
             for campaign in 0..MEASURED / SMALL {
                 let campaign = format!("small-{campaign}");
                 embedded.open(&campaign, SMALL as u32).await?;
@@ -200,16 +215,16 @@ pub(crate) fn growth(table: &mut Table) -> Result<()> {
                     embedded.claim(&campaign, "s", first, CALLERS).await?;
                 }
             }
-            let few = (cpu_us()? - before) / MEASURED as f64;
+            let few = (processor::own()? - before) / MEASURED as f64;
             embedded.open("large", (LARGE + MEASURED) as u32).await?;
             for first in (0..LARGE).step_by(CALLERS) {
                 embedded.claim("large", "s", first, CALLERS).await?;
             }
-            let before = cpu_us()?;
+            let before = processor::own()?;
             for first in (LARGE..LARGE + MEASURED).step_by(CALLERS) {
                 embedded.claim("large", "s", first, CALLERS).await?;
             }
-            let many = (cpu_us()? - before) / MEASURED as f64;
+            let many = (processor::own()? - before) / MEASURED as f64;
             embedded.stop().await?;
             anyhow::Ok((few, many))
         })?;
@@ -225,12 +240,4 @@ pub(crate) fn growth(table: &mut Table) -> Result<()> {
         Budget::AtMost(1.3),
     );
     Ok(())
-}
-
-/// Gives the processor time this process used so far, in microseconds.
-pub(crate) fn cpu_us() -> Result<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-    // USER_HZ, the unit of these fields, is 100 on Linux.
-    Ok((fields[11].parse::<f64>()? + fields[12].parse::<f64>()?) * 10_000.0)
 }

@@ -1,180 +1,161 @@
-//! Claims over HTTP against bare axum.
+//! Claims over HTTP against bare servers, and against what teams write by hand.
 
-use crate::Plan;
-use crate::loader::{self, Phase};
-use crate::table::{Budget, Table, median};
-use anyhow::{Context, Result, ensure};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+mod contender;
+mod figures;
+mod open;
+
+use crate::anchors::{Anchor, Running};
+use crate::plan::Plan;
+use crate::server::{Server, create};
+use crate::table::{Budget, Table};
+use anyhow::Result;
+use contender::{Contender, Record};
+pub(crate) use figures::{Figures, ratios};
 
 pub(crate) const CONNECTIONS: usize = 64;
-pub(crate) const KEY: &str = "bench-key-0123456789";
+/// Connections of the closed loops.
+const CLOSED: [usize; 3] = [1, CONNECTIONS, 256];
+/// Places of the campaign that is never sold out.
+const PLENTY: usize = 100_000_000;
 
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: String,
-}
-
-impl Server {
-    pub(crate) fn start(mut command: Command) -> Result<Self> {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let out = child.stdout.take().context("no stdout")?;
-        let mut line = String::new();
-        BufReader::new(out).read_line(&mut line)?;
-        let address =
-            line.trim().strip_prefix("listening on http://").context("no address")?.to_owned();
-        Ok(Self { child, address })
-    }
-
-    /// Starts bare axum.
-    pub(crate) fn bare() -> Result<Self> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("--bare");
-        Self::start(command)
-    }
-
-    /// Starts a server with a folder for its journal and its ledger.
-    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
-        command.env("FIRSTCOME_ADMIN_KEY", KEY);
-        Self::start(command)
-    }
-
-    /// The same, with subject tokens.
-    pub(crate) fn with_tokens(folder: &Path) -> Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
-        command.env("FIRSTCOME_ADMIN_KEY", KEY);
-        command.env("FIRSTCOME_TOKEN_SECRET", "a-secret-that-has-thirty-two-bytes");
-        Self::start(command)
-    }
-
-    /// Starts a server on a Redis, with more words for its command line.
-    #[cfg(feature = "redis")]
-    pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--store", url]).args(more);
-        command.env("FIRSTCOME_ADMIN_KEY", KEY);
-        Self::start(command)
-    }
-
-    /// Gives the processor time used so far, in microseconds.
-    pub(crate) fn cpu_us(&self) -> Result<f64> {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
-        let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;
-        // USER_HZ, the unit of these fields, is 100 on Linux.
-        Ok(ticks * 10_000.0)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.child.kill());
-        drop(self.child.wait());
-    }
-}
-
-fn own(number: usize) -> usize {
-    number
-}
-
-fn few(number: usize) -> usize {
-    number % 1000
-}
-
-/// What the rounds of one row came to.
+/// The figures of all servers over all rounds.
 #[derive(Default)]
-pub(crate) struct Figures {
-    rate: Vec<f64>,
-    cpu: Vec<f64>,
-    p50: Vec<f64>,
-    p99: Vec<f64>,
-}
-
-impl Figures {
-    pub(crate) fn add(&mut self, phase: &Phase, cpu: f64) {
-        self.rate.push(phase.per_second);
-        self.cpu.push(cpu);
-        self.p50.push(phase.p50.as_secs_f64() * 1e3);
-        self.p99.push(phase.p99.as_secs_f64() * 1e3);
-    }
-
-    pub(crate) fn text(&self) -> String {
-        format!(
-            "{:.1} k/s, p50 {:.2} ms, p99 {:.1} ms, {:.1} us CPU",
-            median(self.rate.clone()) / 1e3,
-            median(self.p50.clone()),
-            median(self.p99.clone()),
-            median(self.cpu.clone()),
-        )
-    }
+struct Rounds {
+    ours: Record,
+    repeated: Figures,
+    sold_out: Figures,
+    anchors: Vec<(Anchor, Record)>,
+    crossed: open::Crossed,
 }
 
 pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
-    eprintln!("claims over HTTP, {CONNECTIONS} connections, {} rounds", plan.rounds);
-    let (mut bare, mut accepted) = (Figures::default(), Figures::default());
-    let (mut repeated, mut sold_out) = (Figures::default(), Figures::default());
-    let (mut accepted_ratio, mut repeated_ratio, mut sold_out_ratio) = (vec![], vec![], vec![]);
-    for _ in 0..plan.rounds {
-        let yardstick = measure(&Server::bare()?, plan.requests, own, 201, &mut bare)?;
+    eprintln!("claims over HTTP, {CLOSED:?} connections and an open loop, {} rounds", plan.rounds);
+    let anchors = Anchor::ALL.iter().map(|anchor| (*anchor, Record::default())).collect();
+    let mut rounds = Rounds { anchors, ..Rounds::default() };
+    for round in 1..=plan.rounds {
+        eprintln!("  round {round}");
+        rounds.measure(plan)?;
+    }
+    // Those whose server program is missing have no figures.
+    rounds.anchors.retain(|(_, record)| !record.closed.is_empty());
+    rounds.add_closed(table);
+    if plan.wants("http", "open") {
+        rounds.add_open(table);
+    }
+    Ok(())
+}
+
+impl Rounds {
+    fn measure(&mut self, plan: &Plan) -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let mut sqlite = None;
+        for (anchor, record) in &mut self.anchors {
+            let Some(mut contender) = contender::start(*anchor, folder.path())? else { continue };
+            // A row that everybody waits for is ten times slower than the others.
+            let requests = if anchor.is_slow() { plan.requests / 10 } else { plan.requests };
+            closed_and_open(&mut contender, record, requests, plan)?;
+            if *anchor == Anchor::Sqlite {
+                sqlite = Some((contender, record.peaks.last().copied().unwrap_or(0.0)));
+            }
+        }
+        self.measure_ours(plan, sqlite)
+    }
+
+    /// Measures our server, and then the SQLite peer at our rate.
+    fn measure_ours(&mut self, plan: &Plan, sqlite: Option<(Contender, f64)>) -> Result<()> {
         let folder = tempfile::tempdir()?;
         let server = Server::in_folder(folder.path())?;
-        create(&server.address, plan.requests)?;
-        let rate = measure(&server, plan.requests, own, 201, &mut accepted)?;
-        accepted_ratio.push(rate / yardstick);
-        let rate = measure(&server, plan.requests, few, 200, &mut repeated)?;
-        repeated_ratio.push(rate / yardstick);
-        // Subjects nobody has seen, after the last unit is gone.
-        let rate = measure(&server, plan.requests, |n| n + 50_000_000, 409, &mut sold_out)?;
-        sold_out_ratio.push(rate / yardstick);
+        create(&server.address, "bench", PLENTY)?;
+        create(&server.address, "small", plan.requests)?;
+        let mut ours = Contender::new(Running::alone(server), "bench");
+        closed_and_open(&mut ours, &mut self.ours, plan.requests, plan)?;
+        let Some((mut peer, peer_peak)) = sqlite.filter(|_| plan.wants("http", "open")) else {
+            return self.measure_refusals(ours, plan);
+        };
+        let peak = self.ours.peaks.last().copied().unwrap_or(0.0);
+        self.crossed.ours.measure(&mut ours, peer_peak * open::TWO_THIRDS, plan)?;
+        self.measure_refusals(ours, plan)?;
+        self.crossed.peer.measure(&mut peer, peak * open::TWO_THIRDS, plan)
     }
-    let against = format!("bare axum {}", bare.text());
-    let least = |least| Budget::AtLeast(least);
-    table.add("HTTP, accepted", accepted.text(), &against, median(accepted_ratio), least(0.85));
-    table.add("HTTP, repeated", repeated.text(), &against, median(repeated_ratio), least(1.0));
-    table.add("HTTP, sold out", sold_out.text(), &against, median(sold_out_ratio), least(1.0));
-    Ok(())
+
+    /// Measures claims that change nothing, in a campaign that is sold out.
+    fn measure_refusals(&mut self, ours: Contender, plan: &Plan) -> Result<()> {
+        let (connections, requests) = (CONNECTIONS, plan.requests);
+        let mut small = Contender::new(ours.running, "small");
+        small.accepted(connections, requests, &mut Figures::default())?;
+        let few = requests.min(1_000);
+        small.closed(connections, requests, move |n| n % few, 200, &mut self.repeated)?;
+        // Subjects nobody has seen, after the last unit is gone.
+        small.closed(connections, requests, |n| n + 50_000_000, 409, &mut self.sold_out)?;
+        Ok(())
+    }
+
+    fn add_closed(&self, table: &mut Table) {
+        let of = |anchor| self.anchors.iter().find(|(known, _)| *known == anchor);
+        let Some((_, bare)) = of(Anchor::Bare) else { return };
+        for connections in CLOSED {
+            let (ours, bare) = (&self.ours.closed[&connections], &bare.closed[&connections]);
+            let with_budget =
+                |budget| if connections == CONNECTIONS { budget } else { Budget::None };
+            let (text, against) = (ours.text(), format!("bare axum {}", bare.text()));
+            let rate = ratios(&ours.rate, &bare.rate);
+            let (what, budget) = (format!("HTTP, accepted, {connections}"), Budget::AtLeast(0.85));
+            table.add(what, &text, &against, rate, with_budget(budget));
+            let cpu = ratios(&ours.cpu, &bare.cpu);
+            let what = format!("HTTP, accepted, {connections}, server CPU");
+            table.add(what, &text, &against, cpu, with_budget(Budget::AtMost(1.3)));
+            for (anchor, record) in &self.anchors {
+                let peer = &record.closed[&connections];
+                if *anchor == Anchor::Sqlite {
+                    let what = format!("HTTP, accepted, {connections}, against the SQLite peer");
+                    let against = format!("{} {}", anchor.name(), peer.text());
+                    let budget = with_budget(Budget::AtLeast(1.2));
+                    table.add(what, &text, against, ratios(&ours.rate, &peer.rate), budget);
+                }
+                if *anchor != Anchor::Bare {
+                    let what = format!("{}, {connections}", anchor.name());
+                    let rate = ratios(&peer.rate, &bare.rate);
+                    table.add(what, peer.text(), &against, rate, Budget::None);
+                }
+            }
+        }
+        let bare = &bare.closed[&CONNECTIONS];
+        let against = format!("bare axum {}", bare.text());
+        for (what, figures) in [("repeated", &self.repeated), ("sold out", &self.sold_out)] {
+            let what = format!("HTTP, {what}, {CONNECTIONS}");
+            let rate = ratios(&figures.rate, &bare.rate);
+            table.add(what, figures.text(), &against, rate, Budget::AtLeast(1.1));
+        }
+    }
+
+    fn add_open(&self, table: &mut Table) {
+        open::add("ours", &self.ours, table);
+        for (anchor, record) in &self.anchors {
+            open::add(anchor.name(), record, table);
+            if *anchor == Anchor::Sqlite {
+                self.crossed.add(&self.ours, record, anchor.name(), table);
+            }
+        }
+    }
 }
 
-fn measure(
-    server: &Server,
+/// Measures the acceptance of new subjects: closed loops first, which give the peak, then open ones.
+fn closed_and_open(
+    contender: &mut Contender,
+    record: &mut Record,
     requests: usize,
-    subject: fn(usize) -> usize,
-    status: u16,
-    figures: &mut Figures,
-) -> Result<f64> {
-    let before = server.cpu_us()?;
-    let phase = loader::claims(&[&server.address], KEY, CONNECTIONS, requests, subject)?;
-    ensure!(
-        phase.statuses.get(&status) == Some(&requests),
-        "expected {requests} answers {status}, got {:?}",
-        phase.statuses
-    );
-    figures.add(&phase, (server.cpu_us()? - before) / requests as f64);
-    Ok(phase.per_second)
-}
-
-/// Creates the campaign with exactly as many places as there are requests.
-pub(crate) fn create(address: &str, places: usize) -> Result<()> {
-    let body = format!(r#"{{"opens_at":"now","pools":[{{"name":"main","capacity":{places}}}]}}"#);
-    let answer = tell(address, "PUT", "/v1/campaigns/bench", &body)?;
-    ensure!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    plan: &Plan,
+) -> Result<()> {
+    let mut peak = 0.0_f64;
+    for connections in CLOSED {
+        // One connection alone waits for each answer.
+        let requests = if connections == 1 { requests / 10 } else { requests };
+        let figures = record.closed.entry(connections).or_default();
+        peak = peak.max(contender.accepted(connections, requests.max(100), figures)?);
+    }
+    record.peaks.push(peak);
+    if plan.wants("http", "open") {
+        record.open.measure(contender, peak, plan)?;
+    }
     Ok(())
-}
-
-/// Sends a request with a body of JSON on a connection of its own; gives the whole answer.
-pub(crate) fn tell(address: &str, method: &str, path: &str, body: &str) -> Result<String> {
-    let mut stream = std::net::TcpStream::connect(address)?;
-    write!(
-        stream,
-        "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\n\
-         connection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    )?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer)?;
-    Ok(answer)
 }

@@ -1,6 +1,7 @@
 //! Settling into the ledgers against what the same databases insert in bulk.
 
-use crate::table::{Budget, Table, median};
+use crate::spread::Spread;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use firstcome_core::results::Kind;
 use firstcome_core::{SpaceId, Timestamp};
@@ -59,9 +60,9 @@ fn add(
 ) {
     table.add(
         format!("settle into {ledger}, {BATCH} at a time"),
-        format!("{:.0} k results/s", median(ours) / 1e3),
-        format!("{against} {:.0} k/s", median(raw) / 1e3),
-        median(ratios),
+        format!("{} k results/s", Spread::thousands(ours).text(0)),
+        format!("{against} {} k/s", Spread::thousands(raw).text(0)),
+        ratios,
         Budget::AtLeast(0.5),
     );
 }

@@ -1,6 +1,11 @@
-//! Sends requests on keep-alive connections, each as soon as the one before it is answered.
+//! Sends requests on keep-alive connections: each as soon as the one before it is answered (closed loop), or when
+//! it is due, whatever the answers do (open loop).
 
+mod open;
+
+use crate::server::KEY;
 use anyhow::{Context, Result, bail};
+pub(crate) use open::{Load, Opened, open};
 use std::cell::Cell;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -21,16 +26,18 @@ pub(crate) struct Phase {
 /// Sends `requests` claims on `connections` connections, spread over the servers; `subject` names the n-th one's.
 pub(crate) fn claims(
     addresses: &[&str],
-    key: &str,
+    campaign: &'static str,
     connections: usize,
     requests: usize,
-    subject: fn(usize) -> usize,
+    subject: impl Fn(usize) -> usize + 'static,
 ) -> Result<Phase> {
-    let key = key.to_owned();
-    turns(addresses, connections, requests, move |number| {
-        let body = format!("{{\"subject\":\"s-{:08}\"}}", subject(number));
-        vec![post("/v1/campaigns/bench/claims", &key, &body)]
-    })
+    turns(addresses, connections, requests, move |number| vec![claim(campaign, subject(number))])
+}
+
+/// Gives the bytes of a claim for the subject of this number.
+fn claim(campaign: &str, subject: usize) -> String {
+    let body = format!("{{\"subject\":\"s-{subject:08}\"}}");
+    post(&format!("/v1/campaigns/{campaign}/claims"), KEY, &body)
 }
 
 /// Gives a request's bytes.
@@ -54,12 +61,7 @@ pub(crate) fn turns(
     let local = LocalSet::new();
     let course = Rc::new(Course { next: Cell::new(0), turns, turn: Box::new(turn) });
     let (answers, took) = local.block_on(&runtime, async {
-        let mut streams = Vec::new();
-        for place in 0..connections {
-            let stream = TcpStream::connect(addresses[place % addresses.len()]).await?;
-            stream.set_nodelay(true)?;
-            streams.push(stream);
-        }
+        let streams = connect(addresses, connections).await?;
         let begun = Instant::now();
         let tasks = streams
             .into_iter()
@@ -87,6 +89,17 @@ pub(crate) fn turns(
         p99: at(0.99),
         statuses,
     })
+}
+
+/// Opens so many connections, spread over the servers.
+async fn connect(addresses: &[&str], connections: usize) -> Result<Vec<TcpStream>> {
+    let mut streams = Vec::with_capacity(connections);
+    for place in 0..connections {
+        let stream = TcpStream::connect(addresses[place % addresses.len()]).await?;
+        stream.set_nodelay(true)?;
+        streams.push(stream);
+    }
+    Ok(streams)
 }
 
 /// What all connections do together.

@@ -15,7 +15,7 @@ mod server;
 mod shedlock;
 mod turns;
 
-use crate::Plan;
+use crate::plan::Plan;
 use crate::table::Table;
 use anyhow::Result;
 use redisson::Redisson;

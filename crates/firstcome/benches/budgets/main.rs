@@ -2,9 +2,12 @@
 //!
 //! `cargo xtask bench` prints one table and writes `bench.json`; `docs/BENCHMARKS.md` says how to read it.
 
-mod bare;
+mod anchors;
+mod arrivals;
+mod bulk;
 mod embedded;
 mod http;
+mod large;
 #[cfg(feature = "postgres")]
 mod ledger;
 mod loader;
@@ -12,106 +15,100 @@ mod loader;
 mod locks;
 #[cfg(feature = "redis")]
 mod nodes;
+mod plan;
+mod processor;
+mod quiet;
+#[cfg(feature = "redis")]
+mod redis_server;
 mod rules;
 mod seats;
+mod server;
+mod spread;
 mod table;
 mod worst;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow, bail};
+use plan::Plan;
+use std::process::ExitCode;
 use table::Table;
 
-const USAGE: &str = "\
-usage: cargo xtask bench [--only http|embedded|ledger|rules|worst|seats|locks|databases|nodes] [--rounds N] [--requests N] [--json FILE]
-
-  --only PART     run one part; of nodes also one piece: nodes/costs, /waits, /memory, /sold-out, /idle,
-                  /trouble, /http; of locks: locks/redis, /shedlock;
-                  of seats: seats/holds, /watchers, /best
-  --rounds N      rounds of the parts about HTTP, seats and nodes, the median counts (3)
-  --requests N    requests of each HTTP phase (100000)
-  --json FILE     where the figures go (bench.json)
-";
-
-/// What was asked for.
-pub(crate) struct Plan {
-    only: Option<String>,
-    pub(crate) rounds: usize,
-    pub(crate) requests: usize,
-    json: String,
-}
-
-impl Plan {
-    /// Says whether a piece of a part is wanted: all, the part, or just that piece.
-    pub(crate) fn wants(&self, part: &str, piece: &str) -> bool {
-        let Some(only) = &self.only else { return true };
-        only == part
-            || only.strip_prefix(part).is_some_and(|rest| rest.strip_prefix('/') == Some(piece))
-    }
-}
-
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
     let mut args = std::env::args().skip(1);
-    let mut plan = Plan {
-        only: None,
-        rounds: 3,
-        requests: 100_000,
-        json: concat!(env!("CARGO_MANIFEST_DIR"), "/../../bench.json").into(),
-    };
+    let mut plan = Plan::default();
     while let Some(arg) = args.next() {
-        let mut value = || args.next().ok_or_else(|| anyhow::anyhow!("{arg} wants a value"));
-        match arg.as_str() {
+        let mut value = || args.next().ok_or_else(|| anyhow!("{arg} wants a value"));
+        let done = match arg.as_str() {
             // Cargo adds this to every benchmark it runs.
-            "--bench" => {}
-            "--bare" => return bare::serve(),
-            "--seat-memory" => return seats::print_memory(),
-            "--state-memory" => return rules::print_memory(value()?.parse()?),
+            "--bench" => continue,
+            // What this program starts itself with, for what must be a process of its own.
+            "--serve" => anchors::serve(&value()?, args.next().as_deref()),
+            "--seat-memory" => seats::print_memory(),
+            "--state-memory" => rules::print_memory(value()?.parse()?),
             #[cfg(feature = "redis")]
-            "--take-turns" => return locks::take_turns(&value()?),
-            "--only" => plan.only = Some(value()?),
-            "--rounds" => plan.rounds = value()?.parse()?,
-            "--requests" => plan.requests = value()?.parse()?,
-            "--json" => plan.json = value()?,
+            "--take-turns" => locks::take_turns(&value()?),
+            "--quiet-check" => return quiet::check_alone(),
             "--help" | "-h" => {
-                print!("{USAGE}");
-                return Ok(());
+                print!("{}", plan::USAGE);
+                Ok(())
             }
-            other => anyhow::bail!("there is no option {other}\n\n{USAGE}"),
-        }
+            option => {
+                if plan.take(option, value)? {
+                    continue;
+                }
+                bail!("there is no option {option}\n\n{}", plan::USAGE)
+            }
+        };
+        return done.map(|()| ExitCode::SUCCESS);
     }
-    let wanted = |part: &str| plan.only.as_deref().is_none_or(|only| only == part);
+    let quiet = quiet::Watch::begin()?;
     let mut table = Table::default();
-    if wanted("rules") {
-        rules::run(&mut table)?;
+    let measured = measure(&plan, &mut table);
+    let quiet = quiet.end()?;
+    println!("{}", quiet.line());
+    table.print();
+    table.write(&plan.json, &quiet)?;
+    eprintln!("figures written to {}", plan.json);
+    // What was measured before something failed is worth seeing.
+    measured.map(|()| ExitCode::SUCCESS)
+}
+
+fn measure(plan: &Plan, table: &mut Table) -> Result<()> {
+    if plan.wants_part("rules") {
+        rules::run(table)?;
     }
-    if wanted("worst") {
-        worst::run(&mut table)?;
+    if plan.wants_part("worst") {
+        worst::run(table)?;
     }
-    if wanted("embedded") {
-        embedded::run(&mut table)?;
+    if plan.wants_part("embedded") {
+        embedded::run(table)?;
     }
     #[cfg(feature = "postgres")]
-    if wanted("ledger") {
-        ledger::run(&mut table)?;
+    if plan.wants_part("ledger") {
+        ledger::run(table)?;
     }
-    if wanted("http") {
-        http::run(&plan, &mut table)?;
+    if plan.wants("http", "closed") || plan.wants("http", "open") {
+        http::run(plan, table)?;
     }
-    if plan.only.as_deref().is_none_or(|only| only.starts_with("seats")) {
-        seats::run(&plan, &mut table)?;
+    if plan.wants("http", "bulk") {
+        bulk::run(plan, table)?;
+    }
+    if plan.wants_part("seats") {
+        seats::run(plan, table)?;
+    }
+    if plan.wants_part("large") {
+        large::run(plan, table)?;
     }
     #[cfg(feature = "redis")]
-    if plan.only.as_deref().is_none_or(|only| only.starts_with("locks")) {
-        locks::run(&plan, &mut table)?;
+    if plan.wants_part("locks") {
+        locks::run(plan, table)?;
     }
     #[cfg(all(feature = "redis", feature = "postgres", feature = "mysql"))]
-    if wanted("databases") {
-        locks::run_on_databases(&mut table)?;
+    if plan.wants_part("databases") {
+        locks::run_on_databases(table)?;
     }
     #[cfg(feature = "redis")]
-    if plan.only.as_deref().is_none_or(|only| only.starts_with("nodes")) {
-        nodes::run(&plan, &mut table)?;
+    if plan.wants_part("nodes") {
+        nodes::run(plan, table)?;
     }
-    table.print();
-    table.write(&plan.json)?;
-    eprintln!("figures written to {}", plan.json);
     Ok(())
 }

@@ -1,19 +1,20 @@
 //! What many nodes cost the Redis they share.
 
-mod arrivals;
 mod by_script;
 mod flood;
 mod idle;
 mod light;
 mod memory;
+mod order;
 mod seat;
 mod servers;
 mod sold_out;
-mod store;
 mod trouble;
 
-use crate::Plan;
-use crate::table::{Budget, Table, median};
+use crate::plan::Plan;
+use crate::redis_server::Store;
+use crate::spread::Spread;
+use crate::table::{Budget, Table};
 use anyhow::Result;
 use flood::{Flood, Taker};
 
@@ -40,7 +41,7 @@ fn taker(nodes: usize, a_second: u32) -> Taker {
 }
 
 pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
-    if store::Store::start().is_none() {
+    if Store::start().is_none() {
         return Ok(());
     }
     if plan.wants("nodes", "costs") {
@@ -48,6 +49,9 @@ pub(crate) fn run(plan: &Plan, table: &mut Table) -> Result<()> {
     }
     if plan.wants("nodes", "waits") {
         waits(plan, table)?;
+    }
+    if plan.wants("nodes", "order") {
+        order::run(plan, table)?;
     }
     if plan.wants("nodes", "memory") {
         memory::run(table)?;
@@ -78,7 +82,7 @@ fn costs(plan: &Plan, table: &mut Table) -> Result<()> {
             script.push(flood::run(Taker::Script, nodes, f64::from(a_second))?);
         }
         let ratios = ours.iter().zip(&script).map(|(o, s)| o.each.cpu_us / s.each.cpu_us);
-        let ratio = median(ratios.collect());
+        let ratio = Spread::from(ratios.collect::<Vec<_>>());
         let light = if taker == Taker::Nodes { "" } else { ", followers decode only" };
         let (ours, script) = (middle(ours), middle(script));
         table.add(
@@ -118,12 +122,13 @@ fn waits(plan: &Plan, table: &mut Table) -> Result<()> {
             with.push(flood::run(Taker::Light { paced: true }, nodes, 10_000.0)?.p50);
             without.push(flood::run(Taker::Light { paced: false }, nodes, 10_000.0)?.p50);
         }
-        let added = with.iter().zip(&without).map(|(with, without)| with - without).collect();
+        let added: Vec<f64> =
+            with.iter().zip(&without).map(|(with, without)| with - without).collect();
         table.add(
             format!("p50 added by pacing, {nodes} nodes, 10 k/s, followers decode only"),
-            format!("{:.2} ms", median(with)),
-            format!("{:.2} ms without pauses", median(without)),
-            median(added),
+            format!("{} ms", Spread::from(with).text(2)),
+            format!("{} ms without pauses", Spread::from(without).text(2)),
+            added,
             budget,
         );
     }

@@ -1,6 +1,7 @@
 //! What a claim costs the rules: time as a campaign grows, and memory.
 
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use firstcome_core::command::{Body, BodyWriter, Command, Expect, Order};
 use firstcome_core::settings::{HoldSettings, Opens, PoolSettings};

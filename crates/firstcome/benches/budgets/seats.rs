@@ -6,10 +6,11 @@ mod best;
 mod house;
 mod watchers;
 
-use crate::Plan;
-use crate::http::{CONNECTIONS, Figures, KEY, Server};
+use crate::http::{CONNECTIONS, Figures};
 use crate::loader::{self, post};
-use crate::table::{Budget, Table, median};
+use crate::plan::Plan;
+use crate::server::{KEY, Server};
+use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 pub(crate) use best::print_memory;
 use house::House;
@@ -49,9 +50,9 @@ fn holds(plan: &Plan, table: &mut Table) -> Result<()> {
     let against = |bare: &Figures| format!("bare axum {}", bare.text());
     let least = Budget::AtLeast(0.7);
     let (what, bare) = ("HTTP, two-seat holds", against(&bare_held));
-    table.add(what, held.text(), bare, median(held_ratio), least);
+    table.add(what, held.text(), bare, held_ratio, least);
     let (what, bare) = ("HTTP, two-seat hold + confirm", against(&bare_paid));
-    table.add(what, paid.text(), bare, median(paid_ratio), least);
+    table.add(what, paid.text(), bare, paid_ratio, least);
     Ok(())
 }
 
@@ -74,7 +75,7 @@ fn measure(
     let statuses: Vec<(u16, usize)> = phase.statuses.clone().into_iter().collect();
     ensure!(statuses == expected, "expected {expected:?}, got {statuses:?}");
     let requests = if pays { turns * 2 } else { turns };
-    figures.add(&phase, (server.cpu_us()? - before) / requests as f64);
+    figures.add(&phase, (server.cpu_us()? - before) / requests as f64, None);
     Ok(phase.per_second)
 }
 

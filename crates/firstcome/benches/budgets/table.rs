@@ -1,5 +1,7 @@
 //! The figures: printed for people, written for scripts.
 
+use crate::quiet::Quiet;
+use crate::spread::Spread;
 use anyhow::Result;
 use serde_json::{Value, json};
 
@@ -16,7 +18,7 @@ struct Row {
     what: String,
     ours: String,
     against: String,
-    ratio: f64,
+    ratio: Spread,
     budget: Budget,
 }
 
@@ -29,11 +31,11 @@ impl Table {
         what: impl Into<String>,
         ours: impl Into<String>,
         against: impl Into<String>,
-        ratio: f64,
+        ratio: impl Into<Spread>,
         budget: Budget,
     ) {
-        let row =
-            Row { what: what.into(), ours: ours.into(), against: against.into(), ratio, budget };
+        let (what, ours, against) = (what.into(), ours.into(), against.into());
+        let row = Row { what, ours, against, ratio: ratio.into(), budget };
         eprintln!("  {}: {} against {}", row.what, row.ours, row.against);
         self.0.push(row);
     }
@@ -45,7 +47,7 @@ impl Table {
                 row.what.clone(),
                 row.ours.clone(),
                 row.against.clone(),
-                format!("{:.2}", row.ratio),
+                row.ratio.text(2),
                 budget(row.budget),
                 verdict(row).to_owned(),
             ]
@@ -60,40 +62,40 @@ impl Table {
         }
     }
 
-    pub(crate) fn write(&self, file: &str) -> Result<()> {
+    pub(crate) fn write(&self, file: &str, quiet: &Quiet) -> Result<()> {
         let rows: Vec<Value> = self
             .0
             .iter()
             .map(|row| {
                 json!({
                     "what": row.what, "ours": row.ours, "against": row.against,
-                    "ratio": row.ratio, "budget": budget(row.budget), "kept": verdict(row) != "MISSED",
+                    "ratio": row.ratio.json(), "budget": budget(row.budget), "kept": verdict(row) != "MISSED",
                 })
             })
             .collect();
-        std::fs::write(file, serde_json::to_string_pretty(&json!({"figures": rows}))?)?;
+        let all = json!({"machine": quiet.json(), "figures": rows});
+        std::fs::write(file, serde_json::to_string_pretty(&all)?)?;
         Ok(())
     }
 }
 
 fn budget(budget: Budget) -> String {
     match budget {
-        Budget::AtLeast(least) => format!(">= {least}"),
-        Budget::AtMost(most) => format!("<= {most}"),
+        Budget::AtLeast(least) => format!(">= {}", thousandths(least)),
+        Budget::AtMost(most) => format!("<= {}", thousandths(most)),
         Budget::None => "-".to_owned(),
     }
 }
 
+fn thousandths(figure: f64) -> f64 {
+    (figure * 1e3).round() / 1e3
+}
+
 fn verdict(row: &Row) -> &'static str {
     match row.budget {
-        Budget::AtLeast(least) if row.ratio < least => "MISSED",
-        Budget::AtMost(most) if row.ratio > most => "MISSED",
+        Budget::AtLeast(least) if row.ratio.median() < least => "MISSED",
+        Budget::AtMost(most) if row.ratio.median() > most => "MISSED",
         Budget::AtLeast(_) | Budget::AtMost(_) => "kept",
         Budget::None => "",
     }
-}
-
-pub(crate) fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
 }

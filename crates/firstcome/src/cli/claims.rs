@@ -1,5 +1,10 @@
 //! `claim` and `cancel`: what a back end does, by hand.
 
+mod file;
+mod subjects;
+
+use std::path::PathBuf;
+
 use clap::Args;
 
 use super::complaint::{Complaint, Exit};
@@ -13,14 +18,24 @@ use firstcome_client::{Ask, CancelAsk, Cancelled, Claim, Client, SubjectClaims, 
 #[command(after_help = "\
 The identity of a claim is its campaign, pool and subject: a repeated claim is safe and prints the same rank.
 
+A file has a header `subject[,pool][,ref]`, or one subject on each line. A wrong line is reported before anything is sent. The \
+lines are claimed in their order, many in one request; each answer is a line of CSV on stdout, or with --json a line of JSON. \
+What has no answer is sent again, and printed when it has one. Exit codes: 0 all are won, 1 some are refused, 3 some have no \
+answer and nothing changed by them, 4 some may have happened. Run it again to finish it.
+
 Examples:
   firstcome claim spring ann
-  firstcome claim gig ann --pool balcony --json")]
+  firstcome claim gig ann --pool balcony --json
+  firstcome claim spring --file subjects.csv")]
 pub(super) struct ClaimArgs {
     /// The campaign.
     campaign: String,
     /// The subject: a user id or another name of one person, 1 to 255 bytes.
-    subject: String,
+    #[arg(required_unless_present = "file", conflicts_with = "file")]
+    subject: Option<String>,
+    /// Claim for each line of this file; `-` is stdin.
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
     /// The pool; may be left out if there is only one.
     #[arg(long, value_name = "NAME")]
     pool: Option<String>,
@@ -70,7 +85,12 @@ pub(super) struct CancelArgs {
 }
 
 pub(super) async fn claim(args: ClaimArgs, json: bool) -> Result<Exit, Complaint> {
-    let ask = Ask::claim(&args.campaign, &args.subject, args.pool.as_deref());
+    let (campaign, pool) = (args.campaign.as_str(), args.pool.as_deref());
+    if let Some(file) = &args.file {
+        return file::claim(args.server.client()?, (campaign, pool), file, json).await;
+    }
+    let subject = args.subject.as_deref().unwrap_or_default();
+    let ask = Ask::claim(campaign, subject, pool);
     let (won, raw) = yes(args.server.client()?.ask::<Won>(ask).await?)?;
     if json {
         out::json(&raw);

@@ -25,6 +25,26 @@ impl Status {
         Self { meter, said: Duration::ZERO }
     }
 
+    /// As [`Self::new`], with a bar of so many steps.
+    pub(super) fn of(total: u64) -> Self {
+        let meter = std::io::stderr().is_terminal().then(|| bar(total));
+        Self { meter, said: Duration::ZERO }
+    }
+
+    /// Shows a line and how many steps were made.
+    pub(super) fn show_at(&mut self, steps: u64, elapsed: Duration, line: impl FnOnce() -> String) {
+        // A terminal is drawn a few times a second, however often this is called.
+        if let Some(meter) = &self.meter {
+            meter.set_position(steps);
+        }
+        if elapsed >= self.said + SHOWN_EVERY {
+            if self.meter.is_some() {
+                self.said = elapsed;
+            }
+            self.show(elapsed, line);
+        }
+    }
+
     /// Shows a line, so long after the beginning.
     pub(super) fn show(&mut self, elapsed: Duration, line: impl FnOnce() -> String) {
         let timed = || format!("{:>5.1} s  {}", elapsed.as_secs_f64(), line());
@@ -53,6 +73,17 @@ impl Status {
     }
 }
 
+/// How often a line with a bar is written anew.
+const SHOWN_EVERY: Duration = Duration::from_millis(100);
+
+fn bar(total: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {wide_msg}");
+    let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+    let plain = !terminal::speaks_unicode();
+    let style = if plain { style.progress_chars("##.") } else { style };
+    ProgressBar::new(total).with_style(style)
+}
+
 /// Shows how a load test is going.
 pub(super) struct LoadProgress {
     meter: Option<ProgressBar>,
@@ -67,13 +98,7 @@ pub(super) struct LoadProgress {
 impl LoadProgress {
     /// For this number of requests; with the number of places it shows how many are left.
     pub(super) fn new(total: u64, places: Option<u64>) -> Self {
-        let meter = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("{bar:30} {wide_msg}");
-            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-            let plain = !terminal::speaks_unicode();
-            let style = if plain { style.progress_chars("##.") } else { style };
-            ProgressBar::new(total).with_style(style)
-        });
+        let meter = std::io::stderr().is_terminal().then(|| bar(total));
         let last = (Duration::ZERO, 0);
         Self { meter, total, places, said: Instant::now(), last, per_second: 0.0, was_out: None }
     }

@@ -1,4 +1,6 @@
-//! An entry as people and scripts read it.
+//! An entry as people and scripts read it. No code stands in it, nor anything one could be made from.
+
+mod codes;
 
 use firstcome_core::Settings;
 use firstcome_core::command::{BadBody, Command, Expect, Late, Order, Pick, Steer, Step, Wanted};
@@ -31,7 +33,7 @@ pub fn to_json(entry: &Entry) -> Result<Value, BadBody> {
 
 fn command(command: &Command<'_>) -> Value {
     match command {
-        Command::Claim { campaign, pool, subject, limit } => json!({
+        Command::Claim { campaign, pool, subject, limit, tag: _ } => json!({
             "command": "claim", "campaign": campaign, "pool": pool, "subject": subject,
             "limit": limit,
         }),
@@ -107,6 +109,7 @@ fn command(command: &Command<'_>) -> Value {
                 "seats": seats.iter().map(seat).collect::<Vec<_>>(), "id": order.id, "who": order.who,
             })
         }
+        Command::Code(code) => codes::text(code),
         Command::Bar { campaign, subject, reason, order } => json!({
             "command": "bar", "campaign": campaign, "subject": subject, "reason": reason,
             "id": order.id, "who": order.who,
@@ -114,6 +117,14 @@ fn command(command: &Command<'_>) -> Value {
         Command::Unbar { campaign, subject, order } => json!({
             "command": "unbar", "campaign": campaign, "subject": subject, "id": order.id,
             "who": order.who,
+        }),
+        Command::Join { campaign, pool, subject, wish, limit } => json!({
+            "command": "join", "campaign": campaign, "pool": pool, "subject": subject,
+            "quantity": wish.quantity, "grade": wish.grade, "channel": wish.channel,
+            "area": wish.area, "adjacent": wish.adjacent, "limit": limit,
+        }),
+        Command::Leave { campaign, pool, subject } => json!({
+            "command": "leave", "campaign": campaign, "pool": pool, "subject": subject,
         }),
         Command::Raise { level, who } => json!({ "command": "raise", "level": level, "who": who }),
         Command::Tick { mark } => json!({
@@ -176,8 +187,15 @@ fn settings(settings: &Settings) -> Value {
         .pools
         .iter()
         .map(|pool| {
-            let PoolSettings { name, capacity, kind, limit } = pool;
-            json!({"name": name, "kind": kind.as_str(), "capacity": capacity, "limit": limit})
+            let PoolSettings { name, capacity, kind, limit, waitlist, codes: of_codes } = pool;
+            let mut value = json!({
+                "name": name, "kind": kind.as_str(), "capacity": capacity, "limit": limit,
+                "waitlist": waitlist,
+            });
+            if let Some(of_codes) = of_codes {
+                value["codes"] = codes::settings(of_codes);
+            }
+            value
         })
         .collect();
     let holding = &settings.holding;
@@ -193,6 +211,7 @@ fn settings(settings: &Settings) -> Value {
         "pools": pools,
         "hold_ttl_us": holding.ttl_us,
         "hold_max_us": holding.max_us,
+        "offer_us": holding.offer_us,
         "holds": holding.each.as_str(),
         "holds_per_hour": holding.per_hour,
         "allow_orphans": holding.allow_orphans,

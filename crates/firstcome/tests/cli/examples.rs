@@ -69,7 +69,11 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("campaign archive", Before::Closed, &[(0, "archived campaign spring")]),
     // Nothing has the mistyped name here.
     ("campaign delete", Before::Server, &[(1, "not_found")]),
-    ("claim", Before::Server, &[(0, "ann already has rank 1"), (0, "\"pool\":\"balcony\"")]),
+    (
+        "claim",
+        Before::Server,
+        &[(0, "ann already has rank 1"), (0, "\"pool\":\"balcony\""), (0, "2,,dan,main,won,3,")],
+    ),
     (
         "cancel",
         Before::Server,
@@ -126,7 +130,7 @@ const VERBS: &[(&str, Before, &[Ends])] = &[
     ("journal export", Before::Store, &[(0, ""), (0, "")]),
     // The entry can be applied, so it is not skipped.
     ("journal skip", Before::Stopped, &[(1, "entry 4"), (1, "entry 4")]),
-    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 3 already")]),
+    ("journal raise-level", Before::Stopped, &[(0, "the space is at level 4 already")]),
     ("settle status", Before::Server, &[(0, "settled  ")]),
     ("settle rebuild", Before::Stopped, &[(0, "the ledger had results up to "), (0, " written")]),
     ("settle set-aside", Before::Stopped, &[(0, "the ledger is now called ")]),
@@ -177,6 +181,7 @@ impl Stage {
         std::fs::write(scene.path().join("firstcome.toml"), "queue = 512\n").unwrap();
         let summer = r#"{"opens_at": "now", "pools": [{"name": "main", "capacity": 5}]}"#;
         std::fs::write(scene.path().join("summer.json"), summer).unwrap();
+        std::fs::write(scene.path().join("subjects.csv"), "subject\ndan\n").unwrap();
         let seats: String = (1..=20).map(|n| format!("A{n},L,1,{n},0,R,9000,EUR,\n")).collect();
         let hall = format!("{HALL}{seats}lawn,,,,,S,3000,EUR,40\n");
         std::fs::write(scene.path().join("hall.csv"), hall).unwrap();

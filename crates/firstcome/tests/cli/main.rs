@@ -7,6 +7,7 @@ mod campaigns;
 mod cancels;
 mod configuration;
 mod examples;
+mod files;
 mod first_hour;
 mod floods;
 mod help;

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops there")]
 
 mod campaigns;
+mod commands;
 mod faults;
 mod outcomes;
 mod seats;

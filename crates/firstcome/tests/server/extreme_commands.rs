@@ -120,6 +120,7 @@ fn settings() -> BoxedStrategy<Settings> {
                 per_hour,
                 allow_orphans,
                 grades,
+                offer_us: plain().holding.offer_us,
             },
         ),
     ];
@@ -233,7 +234,13 @@ fn mark() -> impl Strategy<Value = Mark> {
 /// Draws a command, with something extreme in one or the other of its fields.
 pub(crate) fn command() -> BoxedStrategy<Command<'static>> {
     let claim = (campaign(), maybe(pool()), subject(), maybe(number())).prop_map(
-        |(campaign, pool, subject, limit)| Command::Claim { campaign, pool, subject, limit },
+        |(campaign, pool, subject, limit)| Command::Claim {
+            campaign,
+            pool,
+            subject,
+            limit,
+            tag: None,
+        },
     );
     let by = prop_oneof![4 => Just(By::Subject), 1 => Just(By::Operator)];
     let texts = (of(&["", "fraud"]), of(&["ops"]));

@@ -50,6 +50,7 @@ impl OnDisk {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         Self { node: Node::start(given, |_, _| {}).await.unwrap(), journal }
     }
@@ -86,7 +87,7 @@ impl OnDisk {
     /// Asks for a command: whatever the rules say, they say something, or nothing of it gets into the journal.
     async fn ask(&self, command: &Command<'_>) {
         let intake = &self.node.intake;
-        let said = if let Command::Claim { campaign, pool, subject, limit: None } = command {
+        let said = if let Command::Claim { campaign, pool, subject, limit: None, .. } = command {
             intake.claim(campaign, *pool, subject, None).await
         } else if let Command::Hold { .. } = command {
             intake.hold(command, None).await

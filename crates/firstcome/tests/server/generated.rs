@@ -183,7 +183,9 @@ fn request(method: &str, path: &str, operation: &'static Value) -> BoxedStrategy
             .boxed();
     }
     for (kind, media) in operation["requestBody"]["content"].as_object().into_iter().flatten() {
-        let (kind, schema) = (kind.clone(), &media["schema"]);
+        // Of lines, one.
+        let schema = media.get("x-line-data").unwrap_or(&media["schema"]);
+        let kind = kind.clone();
         let document = of_schema(schema, DEPTH).prop_map(|document| document.to_string());
         let body = proptest::prop_oneof![20 => document, 1 => odd_text(), 1 => Just(String::new())];
         // Of several media types the last one that is drawn counts.

@@ -15,7 +15,7 @@ use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::guard::rate::Pace;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, SeatMaps};
+use firstcome_http::{App, BulkRequests, Key, Keys, Options, SeatMaps};
 use firstcome_journal::faulty::Faulty;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::{Clock, Journal};
@@ -130,6 +130,7 @@ impl Inside {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await.unwrap();
         let pace = leader::Pace {
@@ -172,6 +173,7 @@ impl Inside {
             ledger,
             keys,
             guards,
+            bulk: BulkRequests::default(),
             seat_maps,
             metrics,
             options,

@@ -7,7 +7,7 @@ use firstcome_api::key::Role;
 use firstcome_core::SpaceId;
 use firstcome_http::guard::Guards;
 use firstcome_http::metrics::Metrics;
-use firstcome_http::{App, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
+use firstcome_http::{App, BulkRequests, Key, Keys, Options, Runtimes, SeatMaps, Serves, server};
 use firstcome_journal::folder::DataFolder;
 use firstcome_journal::memory::Memory;
 use firstcome_journal::sqlite::{self, Sqlite};
@@ -200,6 +200,7 @@ async fn serves_from_memory_and_writes_behind() {
         says: firstcome_node::in_log(),
         core: None,
         settings: BTreeMap::new(),
+        codes: std::sync::Arc::default(),
     };
     let node = Node::start(given, |_, _| {}).await.unwrap();
     let pace = Pace {
@@ -233,6 +234,7 @@ async fn serves_from_memory_and_writes_behind() {
         ledger: None,
         keys,
         guards,
+        bulk: BulkRequests::default(),
         seat_maps,
         metrics,
         options,

@@ -6,6 +6,8 @@
 mod bad_input;
 mod bad_luck;
 mod bars;
+mod bulk;
+mod bulk_clients;
 mod buyers;
 mod crowds;
 mod deleting;

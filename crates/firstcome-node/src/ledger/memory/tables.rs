@@ -114,7 +114,15 @@ impl Tables {
             (Kind::Moved, Entry::Occupied(mut claim)) if claim.get().subject == row.subject => {
                 claim.get_mut().unit = row.unit.clone();
             }
-            (Kind::Moved | Kind::RefundDue, Entry::Occupied(_) | Entry::Vacant(_)) => {
+            (Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked, Entry::Occupied(claim))
+                if claim.get().subject == row.subject => {}
+            (Kind::Redeemed | Kind::RolledBack | Kind::CodeMarked, _) => {
+                return Err("there is no such claim whose code it is about".to_owned());
+            }
+            (
+                Kind::Moved | Kind::RefundDue | Kind::Unserved,
+                Entry::Occupied(_) | Entry::Vacant(_),
+            ) => {
                 return Err("there is no such claim to move".to_owned());
             }
         }
@@ -137,7 +145,11 @@ impl Tables {
                     claim.unit = row.moved_from.clone();
                 }
             }
-            Kind::RefundDue => {}
+            Kind::RefundDue
+            | Kind::Redeemed
+            | Kind::RolledBack
+            | Kind::CodeMarked
+            | Kind::Unserved => {}
         }
     }
 

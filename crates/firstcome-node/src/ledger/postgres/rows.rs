@@ -71,7 +71,12 @@ impl<'a> Columns<'a> {
                     columns.cancelled.push(row);
                 }
                 Kind::Moved if row.rank > 0 => columns.moved.push(row),
-                Kind::Moved | Kind::RefundDue => {}
+                Kind::Moved
+                | Kind::RefundDue
+                | Kind::Redeemed
+                | Kind::RolledBack
+                | Kind::CodeMarked
+                | Kind::Unserved => {}
             }
         }
         columns

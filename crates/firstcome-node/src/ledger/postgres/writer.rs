@@ -181,7 +181,15 @@ fn why(kind: Option<Kind>) -> &'static str {
     match kind {
         Some(Kind::Cancel) => "there is no such claim to cancel",
         Some(Kind::Moved) => "there is no such claim to move",
-        Some(Kind::Claim | Kind::RefundDue) | None => "its rank was claimed before",
+        Some(
+            Kind::Claim
+            | Kind::RefundDue
+            | Kind::Redeemed
+            | Kind::RolledBack
+            | Kind::CodeMarked
+            | Kind::Unserved,
+        )
+        | None => "its rank was claimed before",
     }
 }
 

@@ -200,7 +200,12 @@ impl<'a> Insert<'a> {
                 Ok(self.moved.execute((unit, campaign, pool, rank, subject))? == 1)
             }
             // Nothing of a claim changes.
-            Kind::Moved | Kind::RefundDue => Ok(true),
+            Kind::Moved
+            | Kind::RefundDue
+            | Kind::Redeemed
+            | Kind::RolledBack
+            | Kind::CodeMarked
+            | Kind::Unserved => Ok(true),
         }
     }
 }

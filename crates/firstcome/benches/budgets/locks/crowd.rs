@@ -2,7 +2,8 @@
 
 use super::redisson::Redisson;
 use super::server::Server;
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::Result;
 use firstcome_lock::Locks;
 use std::time::Instant;
@@ -63,9 +64,9 @@ pub(crate) async fn run(
     if java.is_some() {
         let ratios = ours.cpu.iter().zip(&theirs.cpu).map(|(ours, theirs)| ours / theirs);
         let against = format!("Redisson {}", theirs.text());
-        table.add(what, ours.text(), against, median(ratios.collect()), Budget::AtMost(0.3));
+        table.add(what, ours.text(), against, ratios.collect::<Vec<_>>(), Budget::AtMost(0.3));
     } else {
-        table.add(what, ours.text(), "-", median(ours.cpu.clone()), Budget::None);
+        table.add(what, ours.text(), "-", ours.cpu.clone(), Budget::None);
     }
     locks.close().await;
     Ok(())

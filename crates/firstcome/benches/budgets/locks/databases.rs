@@ -1,7 +1,8 @@
 //! Locks in databases: against raw updates of one row, taking turns, at rest, and after a leader was killed.
 
 use super::part;
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::Result;
 use firstcome_lock::{Election, Locks};
 use firstcome_store::{mysql, postgres, sqlite};
@@ -127,13 +128,7 @@ async fn pairs(name: &str, url: &str, place: &Place, table: &mut Table) -> Resul
     }
     let against = format!("two raw updates {:.0} us", median(raw));
     let ours = format!("{:.0} us", median(ours));
-    table.add(
-        format!("{name}: lock + release"),
-        ours,
-        against,
-        median(ratios),
-        Budget::AtMost(1.3),
-    );
+    table.add(format!("{name}: lock + release"), ours, against, ratios, Budget::AtMost(1.3));
     locks.close().await;
     Ok(())
 }

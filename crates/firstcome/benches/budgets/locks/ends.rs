@@ -3,7 +3,8 @@
 use super::part;
 use super::redisson::{Java, Redisson};
 use super::server::Server;
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::Result;
 use firstcome_lock::{Lease, Locks};
 use firstcome_store::{Command, Options, Redis};

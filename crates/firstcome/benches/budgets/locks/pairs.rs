@@ -2,7 +2,8 @@
 
 use super::redisson::Redisson;
 use super::server::Server;
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 use firstcome_lock::{Lock, Locks};
 use firstcome_store::{Command, Options, Redis, Reply, Script};
@@ -48,9 +49,10 @@ pub(crate) async fn run(
     let figures = take(&redis, &locks).await?;
     let against = format!("two round trips {:.0} us", median(figures.bare.clone()));
     let mut add = |what: &str, pairs: &[f64], budget| {
-        let ratios = pairs.iter().zip(&figures.bare).map(|(pair, bare)| pair / bare).collect();
+        let ratios = pairs.iter().zip(&figures.bare).map(|(pair, bare)| pair / bare);
+        let ratios: Vec<f64> = ratios.collect();
         let ours = format!("{:.0} us", median(pairs.to_vec()));
-        table.add(what, ours, &against, median(ratios), budget);
+        table.add(what, ours, &against, ratios, budget);
     };
     add("lock + release, one task", &figures.released, Budget::AtMost(1.25));
     add("lock + drop, one task", &figures.dropped, Budget::AtMost(1.25));
@@ -65,13 +67,7 @@ pub(crate) async fn run(
         }
         let ours = format!("{:.0} us", median(pairs));
         let against = "two round trips of its own";
-        table.add(
-            "Redisson: lock + unlock, one thread",
-            ours,
-            against,
-            median(ratios),
-            Budget::None,
-        );
+        table.add("Redisson: lock + unlock, one thread", ours, against, ratios, Budget::None);
     }
     locks.close().await;
     redis.close().await;

@@ -1,6 +1,7 @@
 //! Locks in ShedLock's table against real ShedLock on the same PostgreSQL, one task against one thread, in turns.
 
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use firstcome_shedlock::ShedLock;
 use firstcome_testbed::{Postgres, PostgresSettings};
@@ -34,7 +35,7 @@ pub(crate) async fn run(table: &mut Table) -> Result<()> {
             format!("ShedLock's table, lock + unlock, one task, {commits}"),
             format!("{:.0} pairs/s", rate(rust_us)),
             format!("ShedLock {:.0} pairs/s", rate(java_us)),
-            median(ratios),
+            ratios,
             if fsync { Budget::None } else { Budget::AtLeast(2.0) },
         );
         ours.close().await;

@@ -3,7 +3,8 @@
 use super::redisson::{Java, Redisson};
 use super::server::Server;
 use super::{ROUNDS, part};
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result, ensure};
 use firstcome_lock::{Lock, Locks};
 use std::process::Stdio;

@@ -1,7 +1,8 @@
 //! The yardstick: a Lua script for each claim, as a competent team writes it.
 
-use super::arrivals::{Arrival, Lane};
-use super::store::Store;
+use crate::anchors::CLAIM;
+use crate::arrivals::{Arrival, Lane};
+use crate::redis_server::Store;
 use anyhow::{Context, Result, ensure};
 use std::collections::VecDeque;
 use std::io::Write;
@@ -9,17 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-
-/// Gives the rank; the negative one to who had it already; 0 when all are gone.
-///
-/// Three calls for whoever wins. It knows no time and keeps no order to replay.
-const CLAIM: &str = "\
-local rank = redis.call('HGET', KEYS[1], ARGV[1])
-if rank then return -rank end
-rank = redis.call('INCR', KEYS[2])
-if rank > tonumber(ARGV[2]) then redis.call('DECR', KEYS[2]) return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], rank)
-return rank";
 
 /// Sends each arrival's claim on the connection its server shares: what waits leaves in one write,
 /// and answers are read as they come, as a client that multiplexes does.

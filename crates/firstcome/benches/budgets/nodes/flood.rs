@@ -1,15 +1,11 @@
 //! What an accepted claim costs the store in an open flood over several nodes.
 
-use super::arrivals::{self, Lane};
 use super::by_script;
 use super::light;
-use super::seat::{self, Seat};
-use super::store::{Store, Work};
+use super::seat;
+use crate::arrivals::{self, Lane};
+use crate::redis_server::{Store, Work};
 use anyhow::{Context, Result, ensure};
-use firstcome_core::Outcome;
-use futures_util::FutureExt;
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -67,17 +63,38 @@ pub(crate) fn run(taker: Taker, nodes: usize, a_second: f64) -> Result<Flood> {
     runtime.block_on(flood(&store, taker, nodes, a_second))
 }
 
+/// The same with nodes as they are; gives each claim's rank and the time when it arrived at its node.
+pub(crate) fn ranks(nodes: usize, a_second: f64) -> Result<Vec<(u32, Duration)>> {
+    let store = Store::start().context("redis-server is not installed")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let lanes: Vec<Arc<Lane>> = (0..nodes).map(|_| Arc::new(Lane::with_ranks())).collect();
+    runtime.block_on(flood_lanes(&store, Taker::Nodes, &lanes, a_second))?;
+    Ok(arrivals::ranks(&lanes))
+}
+
 async fn flood(store: &Store, taker: Taker, nodes: usize, a_second: f64) -> Result<Flood> {
     let lanes: Vec<Arc<Lane>> = (0..nodes).map(|_| Arc::default()).collect();
+    flood_lanes(store, taker, &lanes, a_second).await
+}
+
+async fn flood_lanes(
+    store: &Store,
+    taker: Taker,
+    lanes: &[Arc<Lane>],
+    a_second: f64,
+) -> Result<Flood> {
     let mut seats = Vec::new();
     let mut serving: JoinSet<Result<()>> = JoinSet::new();
     match taker {
         Taker::Nodes => {
-            seats = seat::seats(&store.url(), nodes, u32::MAX - 1).await?;
-            for (seat, lane) in seats.iter().zip(&lanes) {
+            seats = seat::seats(&store.url(), lanes.len(), u32::MAX - 1).await?;
+            for (seat, lane) in seats.iter().zip(lanes) {
                 // One task for all who wait: what a task may do before it has to let others run would
                 // have each of them looked at again and again.
-                serving.spawn(unconstrained(serve(Arc::clone(seat), Arc::clone(lane))));
+                let (seat, lane) = (Arc::clone(seat), Arc::clone(lane));
+                serving.spawn(unconstrained(async move {
+                    arrivals::serve(lane, |number| seat.claim(number)).await
+                }));
             }
         }
         Taker::Light { paced } => {
@@ -87,12 +104,12 @@ async fn flood(store: &Store, taker: Taker, nodes: usize, a_second: f64) -> Resu
             }
         }
         Taker::Script => {
-            for lane in &lanes {
+            for lane in lanes {
                 serving.spawn(by_script::serve(store.port(), Arc::clone(lane)));
             }
         }
     }
-    let arriving = arrivals::begin(&lanes, a_second, WARM + LENGTH);
+    let arriving = arrivals::begin(lanes, a_second, WARM + LENGTH);
     tokio::time::sleep(WARM).await;
     let count = || lanes.iter().map(|lane| lane.accepted.load(Ordering::Relaxed)).sum::<u64>();
     let appends = || lanes.iter().map(|lane| lane.appends.load(Ordering::Relaxed));
@@ -125,48 +142,9 @@ async fn flood(store: &Store, taker: Taker, nodes: usize, a_second: f64) -> Resu
             written: work.written / claims,
             memory: work.memory / claims,
         },
-        p50: arrivals::wait_ms(&lanes, 0.5),
-        p99: arrivals::wait_ms(&lanes, 0.99),
+        p50: arrivals::wait_ms(lanes, 0.5),
+        p99: arrivals::wait_ms(lanes, 0.99),
         appends: appended,
         waits: lanes.iter().map(|lane| lane.wait_ms(0.5)).collect(),
     })
-}
-
-/// Claims at a node for each arrival, and waits for nobody.
-async fn serve(seat: Arc<Seat>, lane: Arc<Lane>) -> Result<()> {
-    let mut open = FuturesUnordered::new();
-    let (mut arriving, mut last) = (true, 0);
-    while arriving || !open.is_empty() {
-        tokio::select! {
-            arrivals = lane.arrivals(), if arriving => match arrivals {
-                Some(arrivals) => for arrival in arrivals {
-                    let seat = &seat;
-                    open.push(async move { (arrival.at, seat.claim(arrival.number).await) });
-                },
-                None => arriving = false,
-            },
-            Some(first) = open.next(), if !open.is_empty() => {
-                // Those answered together are noted together.
-                let mut answered = vec![first];
-                while let Some(Some(more)) = open.next().now_or_never() {
-                    answered.push(more);
-                }
-                let mut times = Vec::with_capacity(answered.len());
-                for (at, answer) in answered {
-                    let (outcome, position) = answer?;
-                    if !matches!(outcome, Outcome::Won { .. }) {
-                        lane.others.fetch_add(1, Ordering::Relaxed);
-                        continue;
-                    }
-                    times.push(at);
-                    if position != last {
-                        last = position;
-                        lane.appends.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                lane.answered(times.into_iter());
-            }
-        }
-    }
-    Ok(())
 }

@@ -1,7 +1,7 @@
 //! What servers cost the store while nobody asks for anything.
 
-use super::store::Store;
-use crate::http::Server;
+use crate::redis_server::Store;
+use crate::server::Server;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use std::thread::sleep;

@@ -4,8 +4,8 @@
 //! it none. What a node asks of the store does not depend on what it does with the entries: append,
 //! read back, pause are those of a node.
 
-use super::arrivals::Lane;
 use super::seat::CAMPAIGN;
+use crate::arrivals::Lane;
 use anyhow::Result;
 use firstcome_core::command::{BodyWriter, Command};
 use firstcome_core::names::NodeId;

@@ -2,7 +2,7 @@
 
 use super::by_script;
 use super::seat;
-use super::store::Store;
+use crate::redis_server::Store;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};

@@ -48,6 +48,7 @@ impl Seat {
             says: firstcome_node::in_log(),
             core: None,
             settings: BTreeMap::new(),
+            codes: std::sync::Arc::default(),
         };
         let node = Node::start(given, |_, _| {}).await?;
         Ok(Self { node, redis, metrics })

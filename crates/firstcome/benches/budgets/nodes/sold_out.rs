@@ -1,7 +1,7 @@
 //! What claims that can win nothing any more cost the store.
 
 use super::seat;
-use super::store::Store;
+use crate::redis_server::Store;
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result, ensure};
 use firstcome_core::{Outcome, Refusal};

@@ -1,9 +1,10 @@
 //! How long a change of leader takes, and how long until a tail the store lost is back.
 
 use super::seat::{self, Seat};
-use super::store::Store;
-use crate::http::Server;
-use crate::table::{Budget, Table, median};
+use crate::redis_server::Store;
+use crate::server::Server;
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result, ensure};
 use firstcome_lock::Locks;
 use firstcome_node::leader::{Election, Leader, Pace, SettleDelay};

@@ -3,7 +3,8 @@
 #[path = "../../../../firstcome-core/examples/hall/house.rs"]
 mod halls;
 
-use crate::table::{Budget, Table, median};
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Context, Result};
 use halls::{KINDS, KindOfHouse, MOST, RULES, ask, house, resident, sell_half};
 

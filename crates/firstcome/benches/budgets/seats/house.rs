@@ -1,6 +1,6 @@
 //! A house of rows of fifty, as it is put into a server.
 
-use crate::http::tell;
+use crate::server::tell;
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 

@@ -4,8 +4,8 @@
 //! moment it was due until a watcher has its event, for every change and every watcher.
 
 use super::house::House;
-use crate::http::{KEY, Server, tell};
 use crate::loader;
+use crate::server::{KEY, Server, tell};
 use crate::table::{Budget, Table};
 use anyhow::{Context, Result, bail, ensure};
 use firstcome_http::limits;

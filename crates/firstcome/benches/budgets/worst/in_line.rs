@@ -1,7 +1,9 @@
 //! What people in line for seats cost those who claim elsewhere.
 
-use crate::embedded::{Embedded, cpu_us};
-use crate::table::{Budget, Table, median};
+use crate::embedded::Embedded;
+use crate::processor;
+use crate::spread::median;
+use crate::table::{Budget, Table};
 use anyhow::{Result, ensure};
 use firstcome_core::Command;
 use firstcome_core::command::{Expect, Order, Pick};
@@ -65,12 +67,12 @@ pub(crate) fn run(table: &mut Table) -> Result<()> {
 
 /// Processor time of a claim, in microseconds.
 async fn costs(embedded: &Embedded, first: &mut usize) -> Result<f64> {
-    let before = cpu_us()?;
+    let before = processor::own()?;
     for _ in 0..CLAIMS {
         embedded.claim("bench", "s", *first, 1).await?;
         *first += 1;
     }
-    Ok((cpu_us()? - before) / CLAIMS as f64)
+    Ok((processor::own()? - before) / CLAIMS as f64)
 }
 
 /// Opens a hall of one seat, which somebody has.

@@ -1,5 +1,8 @@
-//! Arrivals on a schedule, whatever the answers: an open flood over several nodes.
+//! Arrivals on a schedule, whatever the answers: an open load on one or several servers.
 
+mod serve;
+
+pub(crate) use serve::serve;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,7 +22,7 @@ pub(crate) struct Arrival {
     pub(crate) at: Instant,
 }
 
-/// What arrives at one node, and what becomes of it.
+/// What arrives at one server, and what becomes of it.
 #[derive(Debug, Default)]
 pub(crate) struct Lane {
     waiting: Mutex<Vec<Arrival>>,
@@ -32,17 +35,33 @@ pub(crate) struct Lane {
     pub(crate) others: AtomicU64,
     pub(crate) appends: AtomicU64,
     waits: Mutex<Vec<u32>>,
+    /// Ranks with the time when their claim arrived at the server, if they are wanted.
+    ranks: Option<Mutex<Vec<(u32, Instant)>>>,
 }
 
 impl Lane {
+    /// A lane that notes the rank of each claim.
+    pub(crate) fn with_ranks() -> Self {
+        Self { ranks: Some(Mutex::default()), ..Self::default() }
+    }
+
+    /// Notes that the claim that arrived at its server then has this rank.
+    pub(crate) fn ranked(&self, rank: u32, arrived: Instant) {
+        if let Some(ranks) = &self.ranks {
+            lock(ranks).push((rank, arrived));
+        }
+    }
+
     /// Gives what arrived, waiting for it; none once nothing arrives any more.
     pub(crate) async fn arrivals(&self) -> Option<Vec<Arrival>> {
         loop {
+            // Looked at first: what arrives before the end is taken after this.
+            let over = self.is_over();
             let arrived = std::mem::take(&mut *lock(&self.waiting));
             if !arrived.is_empty() {
                 return Some(arrived);
             }
-            if self.over.load(Ordering::Acquire) {
+            if over {
                 return None;
             }
             self.news.notified().await;
@@ -60,6 +79,10 @@ impl Lane {
     pub(crate) fn end(&self) {
         self.over.store(true, Ordering::Release);
         self.news.notify_one();
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// Notes that those who arrived at these moments have their yes.
@@ -89,6 +112,19 @@ pub(crate) fn wait_ms(lanes: &[Arc<Lane>], share: f64) -> f64 {
     quantile(&mut all, share)
 }
 
+/// Gives all ranks, with the time from the first arrival until their claim arrived at its server.
+pub(crate) fn ranks(lanes: &[Arc<Lane>]) -> Vec<(u32, Duration)> {
+    let all: Vec<_> = lanes
+        .iter()
+        .filter_map(|lane| lane.ranks.as_ref())
+        .flat_map(|ranks| lock(ranks).clone())
+        .collect();
+    let first = all.iter().map(|(_, arrived)| *arrived).min();
+    all.into_iter()
+        .map(|(rank, arrived)| (rank, first.map_or(Duration::ZERO, |first| arrived - first)))
+        .collect()
+}
+
 fn quantile(waits: &mut [u32], share: f64) -> f64 {
     if waits.is_empty() {
         return f64::NAN;
@@ -101,9 +137,10 @@ fn lock<T>(inside: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     inside.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Begins to let people arrive, so many a second, each at a node drawn by chance; ends by itself.
+/// Begins to let people arrive, so many a second, each at a server drawn by chance; ends by itself, or when all lanes
+/// have ended.
 ///
-/// They come one by one, independently of each other, from a thread of its own: neither a slow node
+/// They come one by one, independently of each other, from a thread of its own: neither a slow server
 /// nor a slow store makes them come later.
 pub(crate) fn begin(
     lanes: &[Arc<Lane>],
@@ -115,7 +152,7 @@ pub(crate) fn begin(
         let mut random = fastrand::Rng::with_seed(7);
         let mut due: Vec<Vec<Arrival>> = lanes.iter().map(|_| Vec::new()).collect();
         let (begun, mut next, mut number) = (Instant::now(), 0.0_f64, 0);
-        while next < length.as_secs_f64() {
+        while next < length.as_secs_f64() && !lanes.iter().all(|lane| lane.is_over()) {
             let now = begun.elapsed().as_secs_f64().min(length.as_secs_f64());
             while next <= now {
                 let at = begun + Duration::from_secs_f64(next);

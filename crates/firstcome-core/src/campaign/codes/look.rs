@@ -1,0 +1,186 @@
+//! Reads codes: how one stands, whose it is, and what happened to it.
+
+use super::Campaign;
+use crate::codes::{CodeKey, CodeMark, CodeUnit, Codes, Found, Use};
+use crate::outcome::{CodeRefusal, Refusal};
+use crate::time::Timestamp;
+
+/// How an issued code stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeStatus {
+    /// It can be reserved and redeemed.
+    Issued,
+    /// What is left of it is reserved.
+    Reserved,
+    /// Every use is redeemed.
+    Redeemed,
+    /// It is not valid any more.
+    Expired,
+    /// It does not count until somebody decides.
+    Suspended,
+    /// It does not count any more: revoked, replaced, or its claim was cancelled.
+    Revoked,
+}
+
+impl CodeStatus {
+    /// Gives the stable string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Issued => "issued",
+            Self::Reserved => "reserved",
+            Self::Redeemed => "redeemed",
+            Self::Expired => "expired",
+            Self::Suspended => "suspended",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// An issued code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeView<'a> {
+    /// Its pool.
+    pub pool: &'a str,
+    /// The rank of its claim.
+    pub rank: u32,
+    /// Whose it is.
+    pub subject: &'a str,
+    /// Its issue number: 1, and one more each time it was replaced.
+    pub issue: u16,
+    /// What the code that counts now is made from.
+    pub unit: CodeUnit<'a>,
+    /// When it was first issued.
+    pub issued_at: Timestamp,
+    /// The moment from which on it cannot be redeemed, if there is one.
+    pub expires_at: Option<Timestamp>,
+    /// How it stands.
+    pub status: CodeStatus,
+    /// How many times it can be redeemed.
+    pub uses: u32,
+    /// How many of them are gone.
+    pub used: u32,
+    /// How many of them are reserved.
+    pub reserved: u32,
+}
+
+impl Campaign {
+    /// Gives the code that a key is of, as of a moment and a service time. A code that was replaced stands as revoked.
+    ///
+    /// # Errors
+    ///
+    /// `not_found` (the pool), `pool_required`, `not_coded`, `no_such_code`, `not_issued`, in this order.
+    pub fn code(
+        &self,
+        pool: Option<&str>,
+        code: CodeKey,
+        now: (Timestamp, i64),
+    ) -> Result<CodeView<'_>, Refusal> {
+        let index = self.pool_named(pool)?;
+        let codes = self.pools[index].codes().ok_or(CodeRefusal::NotCoded)?;
+        match codes.find(code) {
+            Found::No => Err(CodeRefusal::NoSuchCode.into()),
+            Found::InStock { .. } => Err(CodeRefusal::NotIssued.into()),
+            Found::Issued { rank, replaced } => {
+                let view = self.code_at(index, rank, now).ok_or(CodeRefusal::NoSuchCode)?;
+                let status = if replaced { CodeStatus::Revoked } else { view.status };
+                Ok(CodeView { status, ..view })
+            }
+        }
+    }
+
+    /// Says whether a pool, by its index, knows a code: issued, replaced, or in stock.
+    pub fn has_code(&self, index: usize, code: CodeKey) -> bool {
+        let codes = self.pools.get(index).and_then(|pool| pool.codes());
+        codes.is_some_and(|codes| codes.find(code) != Found::No)
+    }
+
+    /// Gives the codes that a subject has or had, pool by pool, the latest of each first.
+    pub fn codes_of<'a>(
+        &'a self,
+        subject: &'a str,
+        now: (Timestamp, i64),
+    ) -> impl Iterator<Item = CodeView<'a>> {
+        let pools = self.pools.iter().enumerate().filter(|(_, pool)| pool.codes().is_some());
+        pools.flat_map(move |(index, pool)| {
+            pool.claims_of(subject).filter_map(move |claim| self.code_at(index, claim.rank, now))
+        })
+    }
+
+    /// Gives the code of a rank of a coded pool, by the pool's index.
+    pub fn code_at(
+        &self,
+        index: usize,
+        rank: u32,
+        (at, service): (Timestamp, i64),
+    ) -> Option<CodeView<'_>> {
+        let pool = self.pools.get(index)?;
+        let (codes, claim) = (pool.codes()?, pool.claim(rank)?);
+        let word = codes.issued.get(rank)?;
+        let (uses, used) = (codes.settings.uses, codes.uses.tally(rank).used);
+        let reserved = codes.uses.live(rank, service) as u32;
+        let expires_at = codes.settings.expires_at(claim.at);
+        let status = if codes.is_revoked(rank) || claim.cancel.is_some() {
+            CodeStatus::Revoked
+        } else if word.is_suspended() {
+            CodeStatus::Suspended
+        } else if used >= uses {
+            CodeStatus::Redeemed
+        } else if expires_at.is_some_and(|expires_at| expires_at <= at) {
+            CodeStatus::Expired
+        } else if used.saturating_add(reserved) >= uses {
+            CodeStatus::Reserved
+        } else {
+            CodeStatus::Issued
+        };
+        Some(CodeView {
+            pool: pool.name(),
+            rank,
+            subject: claim.subject,
+            issue: word.issue(),
+            unit: codes.unit(rank)?,
+            issued_at: claim.at,
+            expires_at,
+            status,
+            uses,
+            used,
+            reserved,
+        })
+    }
+
+    /// Gives what the imported code is found by that a subject's latest claim of a pool has now; none where codes are
+    /// generated.
+    pub fn imported_code_of(&self, pool: &str, subject: &str) -> Option<CodeKey> {
+        let pool = self.pool(pool)?;
+        let codes = pool.codes()?;
+        let word = codes.issued.get(pool.latest(subject)?)?;
+        let hash = codes.stock.as_deref()?.hash(word.number() as u32);
+        Some(CodeKey::Imported { hash })
+    }
+
+    /// Gives who has a code of a pool, if it is issued and was not replaced; the claim may be cancelled.
+    pub fn who_has(&self, pool: &str, code: CodeKey) -> Option<&str> {
+        let pool = self.pool(pool)?;
+        match pool.codes()?.find(code) {
+            Found::Issued { rank, replaced: false } => Some(pool.claim(rank)?.subject),
+            Found::Issued { replaced: true, .. } | Found::InStock { .. } | Found::No => None,
+        }
+    }
+
+    /// Gives what references did with the code of a rank, the last first, each with its number in the pool.
+    pub fn uses_of(&self, index: usize, rank: u32) -> impl Iterator<Item = (u32, &Use)> {
+        let codes = self.pools.get(index).and_then(|pool| pool.codes());
+        codes.into_iter().flat_map(move |codes| codes.uses.of(rank))
+    }
+
+    /// Gives a use by its number in the pool.
+    pub fn use_numbered(&self, index: usize, number: u32) -> Option<&Use> {
+        self.pools.get(index)?.codes()?.uses.get(number)
+    }
+
+    /// Gives what operators did to the code of a rank, in order. Costs a step for each mark of the pool.
+    pub fn marks_of(&self, index: usize, rank: u32) -> impl Iterator<Item = &CodeMark> {
+        let marks =
+            self.pools.get(index).and_then(|pool| pool.codes()).map_or(&[][..], Codes::marks);
+        marks.iter().filter(move |mark| mark.rank == rank)
+    }
+}

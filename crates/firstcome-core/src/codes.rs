@@ -1,0 +1,265 @@
+//! The codes of one coded pool: which are issued, which are in stock, and what they were used for.
+//!
+//! The rules never see a code. A generated one is known by its unit number, which is the rank it was issued at, and a
+//! *tag* that only who has the key can make; an imported one by a keyed hash. Nothing here can be turned back into a
+//! code without the key.
+//!
+//! | File | Subject |
+//! |---|---|
+//! | `issued` | one word for each rank: the tag or the unit, and how the code stands |
+//! | `stock` | imported codes, sealed, in the order of their files |
+//! | `uses` | what references did with codes: reserved, redeemed, rolled back |
+
+mod issued;
+mod stock;
+mod uses;
+
+pub(crate) use issued::{Issued, IssuedRun, Word};
+pub(crate) use stock::{InStock, OpenImport, Stock, StockRun};
+pub(crate) use uses::{NeighbourUses, Uses};
+
+pub use stock::Import;
+pub use uses::{Use, UseState};
+
+use crate::settings::{CodeSettings, CodeSource};
+use crate::time::Timestamp;
+use std::collections::BTreeSet;
+
+/// Bits of the tag of a generated code.
+pub const TAG_BITS: u32 = 43;
+/// The largest tag.
+pub const TAG_MOST: u64 = (1 << TAG_BITS) - 1;
+
+/// A code as the rules know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CodeKey {
+    /// A generated code, after decryption.
+    Generated {
+        /// Its unit number: the rank it was issued at, from 1.
+        unit: u32,
+        /// Its tag: at most [`TAG_MOST`].
+        tag: u64,
+    },
+    /// An imported code: a keyed hash of its text.
+    Imported {
+        /// The hash.
+        hash: [u8; 16],
+    },
+    /// Whatever code the claim of a rank has now: for operators.
+    Rank(u32),
+}
+
+/// What an issued code is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeUnit<'a> {
+    /// A generated one: from the two numbers under its key.
+    Generated {
+        /// Its unit number.
+        unit: u32,
+        /// Its tag.
+        tag: u64,
+    },
+    /// An imported one: its sealed text.
+    Imported {
+        /// The number of the unit in its pool, from 0.
+        unit: u32,
+        /// The text, sealed under the key.
+        sealed: &'a [u8],
+    },
+}
+
+/// What an operator said about codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Never to be redeemed again. Final.
+    Revoke,
+    /// Not to be redeemed until somebody decided about it.
+    Suspend,
+    /// To be redeemed again after it was suspended.
+    Restore,
+}
+
+impl Verdict {
+    /// Every verdict once.
+    pub const ALL: [Self; 3] = [Self::Revoke, Self::Suspend, Self::Restore];
+
+    /// Gives the stable string.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Revoke => "revoke",
+            Self::Suspend => "suspend",
+            Self::Restore => "restore",
+        }
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Revoke => 1,
+            Self::Suspend => 2,
+            Self::Restore => 3,
+        }
+    }
+
+    pub(crate) fn of(code: u64) -> Option<Self> {
+        Self::ALL.into_iter().find(|verdict| u64::from(verdict.code()) == code)
+    }
+}
+
+/// What was done to an issued code, or to a whole import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeMark {
+    /// The rank of the claim; 0 of an import.
+    pub rank: u32,
+    /// What was decided; none if the code was replaced by another.
+    pub verdict: Option<Verdict>,
+    /// The issue number from then on; 0 of an import.
+    pub issue: u16,
+    /// The import's id; empty where it is about one code.
+    pub import: Box<str>,
+    /// When.
+    pub at: Timestamp,
+    /// Why, as the operator gave it.
+    pub reason: Box<str>,
+    /// The name of the key it was given with.
+    pub who: Box<str>,
+}
+
+impl CodeMark {
+    fn memory(&self) -> usize {
+        size_of::<Self>() + self.import.len() + self.reason.len() + self.who.len()
+    }
+}
+
+/// The codes of one pool.
+#[derive(Debug)]
+pub struct Codes {
+    pub(crate) settings: CodeSettings,
+    pub(crate) issued: Issued,
+    /// The tags that generated codes had before they were replaced, by rank.
+    pub(crate) replaced: BTreeSet<(u32, u64)>,
+    /// Imported codes; none of a pool of generated ones.
+    pub(crate) stock: Option<Box<Stock>>,
+    pub(crate) uses: Uses,
+    /// What operators did to codes, in order: results point at them by their number, from 1.
+    pub(crate) marks: Vec<CodeMark>,
+    marks_memory: usize,
+}
+
+impl Codes {
+    pub(crate) fn new(settings: &CodeSettings) -> Self {
+        let imported = settings.source == CodeSource::Imported;
+        Self {
+            issued: Issued::default(),
+            replaced: BTreeSet::new(),
+            stock: imported.then(Box::default),
+            uses: Uses::new(settings.uses_per_subject.is_some()),
+            settings: settings.clone(),
+            marks: Vec::new(),
+            marks_memory: 0,
+        }
+    }
+
+    /// Gives what the operator chose for them.
+    pub fn settings(&self) -> &CodeSettings {
+        &self.settings
+    }
+
+    /// Gives what the code of a rank is made from. The rank must have been given.
+    pub(crate) fn unit(&self, rank: u32) -> Option<CodeUnit<'_>> {
+        let word = self.issued.get(rank)?;
+        Some(match &self.stock {
+            None => CodeUnit::Generated { unit: rank, tag: word.number() },
+            Some(stock) => {
+                let unit = word.number() as u32;
+                CodeUnit::Imported { unit, sealed: stock.sealed(unit) }
+            }
+        })
+    }
+
+    /// Gives the rank a code was issued at, and whether it is the one the rank has now.
+    pub(crate) fn find(&self, code: CodeKey) -> Found {
+        match (code, &self.stock) {
+            (CodeKey::Rank(rank), _) if self.issued.get(rank).is_some() => {
+                Found::Issued { rank, replaced: false }
+            }
+            (CodeKey::Generated { unit, tag }, None) => match self.issued.get(unit) {
+                Some(word) if word.number() == tag => Found::Issued { rank: unit, replaced: false },
+                Some(_) if self.replaced.contains(&(unit, tag)) => {
+                    Found::Issued { rank: unit, replaced: true }
+                }
+                Some(_) | None => Found::No,
+            },
+            (CodeKey::Imported { hash }, Some(stock)) => match stock.find(&hash) {
+                None => Found::No,
+                Some(unit) => match stock.rank(unit) {
+                    None => Found::InStock { unit },
+                    Some(rank) => {
+                        let now = self.issued.get(rank).map(Word::number);
+                        Found::Issued { rank, replaced: now != Some(u64::from(unit)) }
+                    }
+                },
+            },
+            (CodeKey::Rank(_), _)
+            | (CodeKey::Generated { .. }, Some(_))
+            | (CodeKey::Imported { .. }, None) => Found::No,
+        }
+    }
+
+    /// Says whether the code of a rank was revoked, by itself or with its import.
+    pub(crate) fn is_revoked(&self, rank: u32) -> bool {
+        let Some(word) = self.issued.get(rank) else { return false };
+        let with_import = |stock: &Stock| stock.is_revoked(word.number() as u32);
+        word.is_revoked() || self.stock.as_deref().is_some_and(with_import)
+    }
+
+    /// Gives the imports that were committed, in order; none of a pool of generated codes.
+    pub fn imports(&self) -> &[Import] {
+        self.stock.as_deref().map_or(&[], |stock| &stock.imports)
+    }
+
+    /// Gives the import under way: its id, and how many lines of its file were taken.
+    pub fn open_import(&self) -> Option<(&str, u32)> {
+        let open = self.stock.as_deref()?.open.as_ref()?;
+        Some((&open.id, open.lines))
+    }
+
+    /// Gives what operators did to codes, in order.
+    pub fn marks(&self) -> &[CodeMark] {
+        &self.marks
+    }
+
+    pub(crate) fn mark(&mut self, mark: CodeMark) {
+        self.marks_memory += mark.memory();
+        self.marks.push(mark);
+    }
+
+    pub(crate) fn memory(&self) -> usize {
+        let stock = self.stock.as_deref().map_or(0, Stock::memory);
+        self.own_memory() + self.marks_memory + self.issued.memory() + stock + self.uses.memory()
+    }
+
+    pub(crate) fn walked_memory(&self) -> usize {
+        let stock = self.stock.as_deref().map_or(0, Stock::walked_memory);
+        let marks = self.marks.iter().map(CodeMark::memory).sum::<usize>();
+        let uses = self.uses.walked_memory();
+        self.own_memory() + marks + self.issued.walked_memory() + stock + uses
+    }
+
+    fn own_memory(&self) -> usize {
+        size_of::<Self>() + self.replaced.len() * 32
+    }
+}
+
+/// What is known of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// There is no such code.
+    No,
+    /// It is imported and nobody has it.
+    InStock {
+        /// Its unit.
+        unit: u32,
+    },
+    /// It is, or was before it was replaced, that of a rank.
+    Issued { rank: u32, replaced: bool },
+}

@@ -1,0 +1,149 @@
+//! Waitlists as time passes: which campaigns have something to do, and how much of it one entry does.
+
+use super::State;
+use super::guarded::AtWork;
+use crate::campaign::Campaign;
+use crate::command::Command;
+use crate::context::{ApplyContext, NewResults};
+use crate::limits::LIST_STEPS;
+use crate::outcome::Outcome;
+use crate::results::Kind;
+use crate::time::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Which campaigns have waitlists. It follows from the campaigns, and is never stored.
+#[derive(Debug, Default)]
+pub(super) struct Agenda {
+    /// Campaigns on whose lists somebody is, with the time at which they close.
+    lists: BTreeMap<u32, Option<Timestamp>>,
+    /// The same by the time at which they close.
+    closings: BTreeSet<(Timestamp, u32)>,
+    /// Campaigns whose lists the next entry goes on with.
+    behind: BTreeSet<u32>,
+    /// Steps of work that this entry has left.
+    steps: u32,
+}
+
+impl Agenda {
+    fn forget(&mut self, campaign: u32) {
+        self.behind.remove(&campaign);
+        if let Some(Some(closes_at)) = self.lists.remove(&campaign) {
+            self.closings.remove(&(closes_at, campaign));
+        }
+    }
+
+    fn note(&mut self, campaign: &Campaign, at: Timestamp) {
+        let number = campaign.number;
+        self.forget(number);
+        if !campaign.has_lists() {
+            return;
+        }
+        let closes_at = campaign.closes_at.filter(|closes_at| *closes_at > at);
+        self.lists.insert(number, closes_at);
+        self.closings.extend(closes_at.map(|closes_at| (closes_at, number)));
+        if campaign.is_behind(at) {
+            self.behind.insert(number);
+        }
+    }
+}
+
+impl State {
+    /// Serves the lists for which time brought something: a hold that expired, the end of a campaign, what an earlier
+    /// entry did not get done.
+    pub(super) fn begin_lists(&mut self) {
+        self.agenda.steps = LIST_STEPS;
+        if self.agenda.lists.is_empty() {
+            return;
+        }
+        let at = self.stamp.at;
+        let closed = self.agenda.closings.iter().take_while(|(closes_at, _)| *closes_at <= at);
+        let mut due: BTreeSet<u32> = closed.map(|(_, number)| *number).collect();
+        due.extend(&self.agenda.behind);
+        due.extend(self.touched().iter().filter(|number| self.agenda.lists.contains_key(number)));
+        for number in due {
+            self.at_work = AtWork::Expiry(number);
+            self.serve_lists(number);
+        }
+    }
+
+    /// Serves the lists of the campaign that the last command was about.
+    pub(super) fn serve_touched(&mut self) {
+        if self.agenda.lists.is_empty() {
+            return;
+        }
+        let touched = self.touched().last().copied();
+        if let Some(number) = touched.filter(|number| self.agenda.lists.contains_key(number)) {
+            self.serve_lists(number);
+        }
+    }
+
+    fn serve_lists(&mut self, number: u32) {
+        let (at, service) = (self.stamp.at, self.service);
+        let Some(campaign) = self.campaigns.get_mut(&number) else { return };
+        self.counts.touch(number);
+        let known = campaign.told;
+        let mut none = NewResults::default();
+        let mut context =
+            ApplyContext { at, service, deadlines: &mut self.deadlines, results: &mut none };
+        campaign.serve_lists(&mut context, &mut self.agenda.steps, &mut self.scratch);
+        let last = campaign.unserved.len();
+        campaign.told = last;
+        for rank in known + 1..=last {
+            let gone = self.campaigns.get(&number).and_then(|campaign| campaign.unserved(rank));
+            let Some(gone) = gone else { continue };
+            let (pool, subject) = (gone.pool, gone.subject.clone());
+            self.record(Kind::Unserved, number, pool, rank, &subject);
+        }
+    }
+
+    /// Runs a command on a waitlist.
+    pub(super) fn on_list(
+        &mut self,
+        command: &Command<'_>,
+        campaign: &str,
+        limit: Option<u32>,
+        run: impl FnOnce(&mut Campaign, &mut ApplyContext<'_>) -> Outcome,
+    ) -> Outcome {
+        // Who it is, and what they want, shows in later outcomes only: the digest tells it at once.
+        self.scratch.extend_from_slice(&command.content(4).to_le_bytes());
+        if let Some(limit) = limit {
+            self.scratch.extend_from_slice(&limit.to_le_bytes());
+        }
+        let outcome = self.on_campaign(campaign, run);
+        if let Outcome::Waitlisted { .. } | Outcome::Offered(_) = outcome
+            && let Some(number) = self.touched().last()
+        {
+            self.agenda.lists.entry(*number).or_insert(None);
+        }
+        outcome
+    }
+
+    /// Takes note of the lists of the campaigns that an entry was about.
+    pub(super) fn note_lists(&mut self) {
+        let Self { agenda, campaigns, counts, stamp, .. } = self;
+        for number in counts.touched() {
+            match campaigns.get(number) {
+                Some(campaign) if campaign.level >= 4 => agenda.note(campaign, stamp.at),
+                Some(_) => {}
+                None => agenda.forget(*number),
+            }
+        }
+    }
+
+    /// Takes note of every list, once a snapshot is read.
+    pub(super) fn note_all_lists(&mut self) {
+        for campaign in self.campaigns.values_mut() {
+            campaign.told = campaign.unserved.len();
+            self.agenda.note(campaign, self.stamp.at);
+        }
+    }
+
+    pub(super) fn forget_lists(&mut self, campaign: u32) {
+        self.agenda.forget(campaign);
+    }
+
+    /// Gives the time of the last entry while waitlists are being served that it did not get done.
+    pub(super) fn list_work(&self) -> Option<Timestamp> {
+        (!self.agenda.behind.is_empty()).then(|| self.at())
+    }
+}

@@ -1,0 +1,274 @@
+//! Random commands on codes, with what must hold after each; and many at once for the last use.
+
+use crate::coding::hash;
+use crate::play::play;
+use crate::snapshots::{restored, taken};
+use crate::world::{Gave, SECOND, START, World, node};
+use firstcome_core::codes::{CodeKey, UseState, Verdict};
+use firstcome_core::command::{CodeCommand, CodeStep, Order, StagedCode};
+use firstcome_core::limits::{CODE_SPARE_REFERENCES, CODES_TOGETHER, IMPORTS, REISSUES};
+use firstcome_core::{CodeOutcome, CodeRefusal, Command, Outcome};
+use proptest::prelude::*;
+use proptest::sample::select;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SUBJECTS: [&str; 4] = ["ann", "bob", "eve", "zoe"];
+const REFERENCES: [&str; 4] = ["o1", "o2", "o3", "o4"];
+const TEXTS: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
+const SEALED: &[u8] = b"0123456789abcdef-";
+
+fn code() -> impl Strategy<Value = (&'static str, CodeKey)> {
+    prop_oneof![
+        (1..5_u32, 1..4_u64).prop_map(|(unit, tag)| ("made", CodeKey::Generated { unit, tag })),
+        select(&TEXTS[..]).prop_map(|text| ("stock", CodeKey::Imported { hash: hash(text) })),
+    ]
+}
+
+fn command() -> impl Strategy<Value = Command<'static>> {
+    let step = || {
+        (code(), select(&REFERENCES[..])).prop_map(|((pool, code), reference)| CodeStep {
+            campaign: "sale",
+            pool: Some(pool),
+            code,
+            reference,
+        })
+    };
+    let subject = || proptest::option::of(select(&SUBJECTS[..]));
+    let order = Order { id: None, who: "ops" };
+    let pool = || select(&["made", "stock"][..]);
+    prop_oneof![
+        4 => (pool(), select(&SUBJECTS[..]), 1..4_u64).prop_map(|(pool, subject, tag)| {
+            let (campaign, pool, tag) = ("sale", Some(pool), Some(tag));
+            Command::Claim { campaign, pool, subject, limit: None, tag }
+        }),
+        4 => (step(), subject(), 1..30_i64).prop_map(|(step, subject, ttl)| {
+            Command::Code(CodeCommand::Reserve { step, subject, ttl_us: ttl * SECOND })
+        }),
+        6 => (step(), subject())
+            .prop_map(|(step, subject)| Command::Code(CodeCommand::Redeem { step, subject })),
+        3 => step().prop_map(|step| Command::Code(CodeCommand::RollBack { step })),
+        2 => step().prop_map(|step| Command::Code(CodeCommand::EndReservation { step })),
+        1 => (code(), select(&Verdict::ALL[..])).prop_map(move |((pool, code), verdict)| {
+            let (campaign, codes, reason) = ("sale", vec![code], "");
+            Command::Code(CodeCommand::Mark { campaign, pool, codes, verdict, reason, order })
+        }),
+        1 => (pool(), select(&SUBJECTS[..]), 1..4_u32, 2..4_u16, 4..7_u64).prop_map(
+            move |(pool, subject, rank, issue, tag)| {
+                let (campaign, tag, reason) = ("sale", Some(tag), "");
+                let again =
+                    CodeCommand::Reissue { campaign, pool, subject, rank, issue, tag, reason, order };
+                Command::Code(again)
+            }
+        ),
+        2 => (0..4_u32, proptest::collection::vec(select(&TEXTS[..]), 1..4)).prop_map(
+            move |(first, texts)| {
+                let staged = |text: &&str| StagedCode { hash: hash(text), sealed: SEALED };
+                let codes = texts.iter().map(staged).collect();
+                let (campaign, pool, import) = ("sale", "stock", "i1");
+                Command::Code(CodeCommand::Stage { campaign, pool, import, first, codes, order })
+            }
+        ),
+        1 => (1..5_u32).prop_map(move |lines| {
+            let (campaign, pool, import) = ("sale", "stock", "i1");
+            Command::Code(CodeCommand::Commit { campaign, pool, import, lines, order })
+        }),
+        1 => Just(Command::Code(CodeCommand::RevokeImport {
+            campaign: "sale", pool: "stock", import: "i1", reason: "", order,
+        })),
+        1 => (pool(), select(&SUBJECTS[..]), 1..4_u32).prop_map(|(pool, subject, rank)| {
+            let by = firstcome_core::outcome::By::Subject;
+            let (campaign, pool, reason, who) = ("sale", Some(pool), "", subject);
+            Command::Cancel { campaign, pool, subject, rank, by, reason, who }
+        }),
+    ]
+}
+
+/// Checks what must hold of every code, whatever was asked.
+fn check(world: &World) {
+    let state = &world.state;
+    let (now, campaign) = ((state.at(), state.service()), state.campaign("sale").unwrap());
+    for (index, pool) in campaign.pools().iter().enumerate() {
+        let mut units = BTreeSet::new();
+        for rank in 1..=pool.last_rank() {
+            let view = campaign.code_at(index, rank, now).unwrap();
+            assert!(units.insert(format!("{:?}", view.unit)), "a unit is one claim's");
+            assert_eq!(Some(view.subject), pool.claim(rank).map(|claim| claim.subject));
+            let (mut used, mut live, mut references) = (0, 0, BTreeMap::new());
+            for (_, known) in campaign.uses_of(index, rank) {
+                let counts = match known.state {
+                    UseState::Redeemed | UseState::RolledBack { expired: true, .. } => true,
+                    UseState::Reserved { deadline } => {
+                        live += u32::from(deadline > now.1);
+                        false
+                    }
+                    UseState::Released | UseState::RolledBack { .. } => false,
+                };
+                used += u32::from(counts);
+                let of_reference = references.entry(&known.reference).or_insert(0);
+                *of_reference += u32::from(known.state == UseState::Redeemed);
+                assert!(*of_reference <= 1, "a reference redeems a code once");
+            }
+            assert_eq!((used, live), (view.used, view.reserved));
+            assert!(used + live <= view.uses, "uses never exceed the limit");
+        }
+        let taken = pool.taken() + pool.left();
+        assert_eq!(taken, pool.capacity(), "a unit is in one state");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_is_asked_no_code_is_used_beyond_its_uses(
+        commands in proptest::collection::vec((command(), 0..20_i64), 1..60),
+        back in 0..60_usize,
+    ) {
+        let mut world = play(
+            "
+            0s op raises 4 -> raised 4
+            0s op puts sale: made coded 3; uses 2; each 2; valid 300s; stock imported; uses 2; again -> created 1
+            ",
+        );
+        let mut at = START;
+        for (nth, (command, later)) in commands.iter().enumerate() {
+            at = at.plus_micros(later * SECOND);
+            let number = world.state.position() + 1;
+            world.entry(at, node(0), number, std::slice::from_ref(command));
+            check(&world);
+            if nth == back {
+                let back = restored(&taken(&world.state, true));
+                prop_assert_eq!(back.memory(), back.walked_memory());
+                world.replace_twin(back);
+            }
+        }
+        prop_assert_eq!(world.state.memory(), world.state.walked_memory());
+    }
+}
+
+fn redeem(unit: u32, reference: &str) -> Command<'_> {
+    let code = CodeKey::Generated { unit, tag: 7 };
+    let step = CodeStep { campaign: "sale", pool: None, code, reference };
+    Command::Code(CodeCommand::Redeem { step, subject: None })
+}
+
+fn outcomes(world: &mut World, commands: &[Command<'_>]) -> Vec<Outcome> {
+    let number = world.state.position() + 1;
+    match world.entry(START, node(0), number, commands) {
+        Gave::Outcomes(outcomes) => outcomes,
+        Gave::Copy => panic!("it is new"),
+    }
+}
+
+#[test]
+fn of_64_at_once_for_the_last_use_one_gets_it_a_thousand_times() {
+    let mut world = play(
+        "
+        0s op raises 4 -> raised 4
+        0s op puts sale: main coded 1000 -> created 1
+        ",
+    );
+    let references: Vec<String> = (0..64).map(|n| format!("order-{n}")).collect();
+    let subjects: Vec<String> = (0..1_000).map(|n| format!("s{n}")).collect();
+    for (unit, subject) in (1..).zip(&subjects) {
+        let (campaign, limit, tag) = ("sale", None, Some(7));
+        let claim = Command::Claim { campaign, pool: None, subject, limit, tag };
+        let all: Vec<_> = std::iter::once(claim)
+            .chain(references.iter().map(|reference| redeem(unit, reference)))
+            .collect();
+        let said = outcomes(&mut world, &all);
+        let redeemed = |said: &&Outcome| said.as_str() == "redeemed";
+        let refused = |said: &&Outcome| **said == CodeRefusal::CodeUsed.into();
+        let counts = (said.iter().filter(redeemed).count(), said.iter().filter(refused).count());
+        assert_eq!(counts, (1, 63));
+    }
+    let pool = &world.state.campaign("sale").unwrap().pools()[0];
+    assert!(pool.memory() <= 1_000 * 512, "{} bytes for 1,000 redemptions", pool.memory());
+}
+
+#[test]
+fn a_code_remembers_so_many_references_a_claim_so_many_codes_and_a_pool_so_many_imports() {
+    let mut world = play(
+        "
+        0s op  raises 4 -> raised 4
+        0s op  puts sale: main coded 5 -> created 1
+        0s op  puts stock: main imported -> created 1
+        0s ann claims sale tag 7 -> won 1
+        ",
+    );
+    let last = CODE_SPARE_REFERENCES;
+    for n in 0..=last + 1 {
+        let reference = format!("o{n}");
+        let code = CodeKey::Generated { unit: 1, tag: 7 };
+        let step = CodeStep { campaign: "sale", pool: None, code, reference: &reference };
+        let reserve = CodeCommand::Reserve { step, subject: None, ttl_us: SECOND };
+        let (reserve, end) =
+            (Command::Code(reserve), Command::Code(CodeCommand::EndReservation { step }));
+        let said = outcomes(&mut world, &[reserve, end]);
+        let refused = said[0] == CodeRefusal::TooManyReferences.into();
+        assert_eq!(refused, n > last, "reference {n}");
+    }
+    let order = Order { id: None, who: "ops" };
+    for issue in 2..=REISSUES + 1 {
+        let (campaign, pool, subject, rank, reason) = ("sale", "main", "ann", 1, "");
+        let tag = Some(u64::from(issue) + 100);
+        let again =
+            CodeCommand::Reissue { campaign, pool, subject, rank, issue, tag, reason, order };
+        let said = outcomes(&mut world, &[Command::Code(again)]);
+        assert_eq!(said[0] == CodeRefusal::TooManyReissues.into(), issue > REISSUES);
+    }
+    for n in 0..=IMPORTS {
+        let (campaign, pool, import) = ("stock", "main", &*format!("i{n}"));
+        let codes = vec![StagedCode { hash: hash(import), sealed: SEALED }];
+        let stage = CodeCommand::Stage { campaign, pool, import, first: 0, codes, order };
+        let commit = CodeCommand::Commit { campaign, pool, import, lines: 1, order };
+        let said = outcomes(&mut world, &[Command::Code(stage), Command::Code(commit)]);
+        assert_eq!(said[0] == CodeRefusal::TooManyImports.into(), n == IMPORTS);
+    }
+    let back = restored(&taken(&world.state, true));
+    assert_eq!(back.memory(), back.walked_memory());
+    world.replace_twin(back);
+}
+
+#[test]
+fn a_million_codes_are_imported_take_60_bytes_each_and_no_more_are() {
+    let mut state = play(
+        "
+        0s op raises 4 -> raised 4
+        0s op puts sale: main imported -> created 1
+        ",
+    )
+    .state;
+    let before = state.memory();
+    let order = Order { id: None, who: "ops" };
+    let (campaign, pool, import) = ("sale", "main", "i1");
+    let mut apply = |command: CodeCommand<'_>| {
+        let position = state.position() + 1;
+        let (node, number, level) = (node(0), position, 4);
+        let stamp = firstcome_core::Stamp { position, at: START, epoch: 0, node, number, level };
+        let mut outcomes = Vec::new();
+        state.apply(stamp, &[Command::Code(command)], &mut outcomes);
+        (outcomes.remove(0), state.memory())
+    };
+    // 16 bytes of seal and 12 of text.
+    let sealed = [b'x'; 28];
+    let most = 1_000_000_u32;
+    for first in (0..most).step_by(CODES_TOGETHER) {
+        let numbers = first..first + CODES_TOGETHER as u32;
+        let hashes =
+            numbers.map(|n| u128::from(n).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes());
+        let codes = hashes.map(|hash| StagedCode { hash, sealed: &sealed }).collect();
+        let stage = CodeCommand::Stage { campaign, pool, import, first, codes, order };
+        let (said, _) = apply(stage);
+        let next = first + CODES_TOGETHER as u32;
+        assert_eq!(said, CodeOutcome::Staged { next }.into());
+    }
+    let more = vec![StagedCode { hash: [0xff; 16], sealed: &sealed }];
+    let stage = CodeCommand::Stage { campaign, pool, import, first: most, codes: more, order };
+    assert_eq!(apply(stage).0, CodeRefusal::TooManyCodes.into());
+    let (said, memory) = apply(CodeCommand::Commit { campaign, pool, import, lines: most, order });
+    let (lines, added, duplicates) = (most, most, Vec::new());
+    assert_eq!(said, CodeOutcome::Committed { lines, added, duplicates }.into());
+    let each = (memory - before) / most as usize - 12;
+    assert!(each <= 60, "{each} bytes a code beyond its text");
+}

@@ -1,0 +1,313 @@
+//! Stories about waitlists: who is next gets what comes free.
+
+mod ends;
+mod random;
+mod seated;
+mod work;
+
+use crate::play::{play, play_on};
+use crate::snapshots::{restored, taken};
+use firstcome_core::Settings;
+use firstcome_core::settings::{CodeSettings, CodeSource, HoldSettings, Opens, PoolSettings};
+use firstcome_inject::{Mistake, set};
+
+#[test]
+fn what_comes_free_goes_to_who_is_next_and_not_to_who_clicks_next() {
+    let world = play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 2; ttl 60s; offer 120s             -> created 1
+        0s   ann joins drop                     -> won 1            # something is free: a claim like any other
+        0s   bob claims drop                    -> won 2
+        1s   eve claims drop                    -> sold_out
+        1s   eve joins drop                     -> waitlisted 0 ahead for 1
+        2s   joe joins drop                     -> waitlisted 1 ahead for 1
+        3s   kim joins drop                     -> waitlisted 2 ahead for 1
+        4s   joe joins drop                     -> waitlisted 1 ahead for 1   # asked again, the same place
+        5s   ann cancels drop/main 1            -> cancelled by subject at 5s
+           look place eve drop -> offer-1
+        5s   zoe claims drop                    -> sold_out
+        6s   eve joins drop                     -> offered offer-1 main until 125s
+        6s   bob cancels drop/main 2 & zoe claims drop -> cancelled by subject at 6s | sold_out
+           look place joe drop -> offer-2
+           look place kim drop -> 0 ahead for 1, 0 missed
+        7s   eve confirms offer-1 drop          -> confirmed main=3
+        7s   eve joins drop                     -> already_won 3 at 7s
+        8s   joe releases offer-2 drop          -> released main    # passed on: the next one has it
+           look place kim drop -> offer-3
+           look place joe drop -> 0 ahead for 1, 1 missed
+        9s   kim leaves drop                    -> left_waitlist true
+        9s   kim leaves drop                    -> left_waitlist false
+           look place joe drop -> offer-4
+        10s  joe extends offer-4 drop by 200s   -> extended until 210s
+        11s  joe changes offer-4 drop 2         -> is_offer
+        12s  joe confirms offer-4 drop          -> confirmed main=4
+        13s  zoe holds offer-9 drop 1           -> id_reused        # such ids are the waitlist's
+           look results -> 1 claim ann 1, 2 claim bob 2, 3 cancel ann 1, 4 cancel bob 2, 5 claim eve 3 of offer-1, 6 claim joe 4 of offer-4
+        ",
+    );
+    assert_eq!(world.state.memory(), world.state.walked_memory());
+}
+
+#[test]
+fn who_lets_an_offer_go_is_behind_all_others_and_off_after_the_third() {
+    let mut world = play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 1; offer 15s                       -> created 1
+        0s   ann claims drop                    -> won 1
+        0s   eve joins drop                     -> waitlisted 0 ahead for 1
+        0s   joe joins drop                     -> waitlisted 1 ahead for 1
+        1s   ann cancels drop/main 1            -> cancelled by subject at 1s
+           look place eve drop -> offer-1
+        16s  eve confirms offer-1 drop          -> hold_expired     # the deadline itself is too late
+           look place joe drop -> offer-2
+           look place eve drop -> 0 ahead for 1, 1 missed
+        ",
+    );
+    let back = restored(&taken(&world.state, true));
+    assert_eq!((back.memory(), back.digest()), (back.walked_memory(), world.state.digest()));
+    world.replace_twin(back);
+    play_on(
+        world,
+        "
+        31s  time passes                        -> ticked
+           look place eve drop -> offer-3
+           look place joe drop -> 0 ahead for 1, 1 missed
+        46s  time passes                        -> ticked
+        61s  time passes                        -> ticked
+           look place eve drop -> offer-5
+        76s  time passes                        -> ticked
+           look place eve drop -> nobody
+           look place joe drop -> offer-6
+           look results -> 1 claim ann 1, 2 cancel ann 1, 3 unserved eve 0
+        91s  time passes                        -> ticked
+           look drop -> open 1, main 1 of 1 left
+        92s  zoe claims drop                    -> won 2
+        ",
+    );
+}
+
+#[test]
+fn who_wants_two_is_passed_over_where_one_is_free_and_keeps_the_place() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 3; many; offer 60s                 -> created 1
+        0s   ann holds h1 drop 3                -> held main*3 until 480s
+        0s   eve joins drop 2                   -> waitlisted 0 ahead for 2
+        0s   joe joins drop                     -> waitlisted 1 ahead for 1
+        0s   kim joins drop                     -> waitlisted 2 ahead for 1
+        1s   ann changes h1 drop drop 1         -> held main*2 until 480s
+           look place eve drop -> 0 ahead for 2, 0 missed, passed over
+           look place joe drop -> offer-2
+        2s   eve joins drop                     -> waitlisted 0 ahead for 2 passed over
+        3s   ann releases h1 drop               -> released main*2
+           look place eve drop -> offer-3
+           look place kim drop -> 0 ahead for 1, 0 missed
+        4s   eve confirms offer-3 drop 1        -> confirmed main=1 left 1
+        5s   eve releases offer-3 drop 1        -> released main
+           look place kim drop -> offer-4
+           look place eve drop -> nobody                            # she took some of it: she was served
+        ",
+    );
+}
+
+#[test]
+fn raised_capacity_serves_the_list_first() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 1              -> created 1
+        0s   ann claims drop                    -> won 1
+        0s   eve joins drop                     -> waitlisted 0 ahead for 1
+        0s   joe joins drop                     -> waitlisted 1 ahead for 1
+        1s   op  puts drop: main 4 & zoe claims drop & kim claims drop -> changed 2 | won 2 | sold_out
+           look place joe drop -> offer-2
+        ",
+    );
+}
+
+#[test]
+fn limits_count_when_somebody_joins_and_when_their_turn_comes() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 1; vip 9; limit 2; many            -> created 1
+        0s   ann claims drop/main               -> won 1
+        0s   eve joins drop/main 3              -> limit_reached
+        0s   eve joins drop/main within 1       -> waitlisted 0 ahead for 1
+        0s   joe joins drop/main 2              -> waitlisted 1 ahead for 2
+        0s   kim joins drop/main                -> waitlisted 2 ahead for 1
+        1s   eve claims drop/vip                -> won 1
+        2s   ann cancels drop/main 1            -> cancelled by subject at 2s
+           look place eve drop/main -> nobody
+           look place kim drop/main -> offer-1
+           look results -> 1 claim ann 1, 2 claim eve 1, 3 cancel ann 1, 4 unserved eve 0
+        ",
+    );
+}
+
+#[test]
+fn a_coded_pool_has_no_waitlist() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts sale: main coded 1; vip 1                     -> created 1
+        0s   ann joins sale/main                -> no_waitlist      # a claim with a tag gives the code
+        0s   ann claims sale/main tag 7         -> won 1
+        1s   eve joins sale/main                -> no_waitlist
+        1s   eve joins sale/vip                 -> won 1            # the other pools have one
+        1s   ann cancels sale/main 1            -> cancelled by subject at 1s
+        2s   eve claims sale/main tag 8         -> won 2
+        ",
+    );
+    let plain = Settings {
+        title: "".into(),
+        opens: Opens::Now,
+        closes_at: None,
+        limit: None,
+        claim_again: false,
+        units_return: true,
+        pools: Vec::new(),
+        holding: HoldSettings::default(),
+    };
+    let mut coded =
+        PoolSettings::coded("main", 5, CodeSettings::new(CodeSource::Generated, "main"));
+    for (most, fits) in [(None, true), (Some(0), true), (Some(1), false)] {
+        coded.waitlist = most;
+        let settings = Settings { pools: vec![coded.clone()], ..plain.clone() };
+        assert_eq!(settings.check().is_ok(), fits, "{most:?}");
+    }
+}
+
+#[test]
+fn who_is_barred_leaves_the_list_and_their_offer_goes_on() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 1; main waits 3                    -> created 1
+        0s   ann claims drop                    -> won 1
+        0s   eve joins drop                     -> waitlisted 0 ahead for 1
+        0s   joe joins drop                     -> waitlisted 1 ahead for 1
+        0s   kim joins drop                     -> waitlisted 2 ahead for 1
+        0s   zoe joins drop                     -> waitlist_full
+        1s   op  bars joe drop                  -> bar_set at 1s holds 0
+           look place kim drop -> 1 ahead for 1, 0 missed
+        1s   joe joins drop                     -> barred
+        2s   ann cancels drop/main 1            -> cancelled by subject at 2s
+        3s   op  bars eve drop                  -> bar_set at 3s holds 1
+           look place kim drop -> offer-2
+        ",
+    );
+}
+
+#[test]
+fn a_late_confirm_takes_nothing_that_somebody_waits_for() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main 1; ttl 10s                         -> created 1
+        0s   ann holds h1 drop 1                -> held main until 10s
+        0s   eve joins drop                     -> waitlisted 0 ahead for 1
+        10s  ann confirms h1 drop late          -> refund_due main
+        11s  eve releases offer-2 drop & eve leaves drop -> released main | left_waitlist true
+        11s  bob holds h2 drop 1                -> held main until 21s
+        25s  bob confirms h2 drop late          -> confirmed main=1 retaken
+        ",
+    );
+}
+
+#[test]
+fn a_wish_of_a_65th_kind_has_no_place() {
+    let mut world = play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main seated; many -> created 1
+        0s   op  adds drop/main: A1 -> imported 1 seats 0 areas
+        0s   ann holds h1 drop A1 -> held A1 until 480s
+        ",
+    );
+    for n in 0..64 {
+        world = play_on(
+            world,
+            &format!("1s p{n} joins drop channel=c{n} -> waitlisted {n} ahead for 1"),
+        );
+    }
+    play_on(
+        world,
+        "
+        2s zoe joins drop channel=other -> too_many_wishes
+        2s zoe joins drop channel=c7 -> waitlisted 64 ahead for 1
+        2s p3 leaves drop -> left_waitlist true
+        2s kim joins drop channel=other -> waitlisted 64 ahead for 1
+        3s ann releases h1 drop -> released A1
+           look place p0 drop -> offer-2
+        ",
+    );
+}
+
+#[test]
+fn campaigns_of_before_level_4_have_no_waitlists() {
+    play(
+        "
+        0s   op  puts drop: main 2              -> created 1
+        0s   op  raises 4 -> raised 4
+        0s   ann joins drop                     -> won 1
+        0s   bob claims drop                    -> won 2
+        0s   eve joins drop                     -> no_waitlist
+        0s   eve leaves drop                    -> left_waitlist false
+        0s   op  puts drop: main 2; main waits 5 -> not_changeable waitlist
+        0s   op  puts new: main 1; main waits 0 -> created 1
+        0s   ann claims new                     -> won 1
+        0s   eve joins new                      -> no_waitlist
+        0s   eve holds offer-1 drop 1           -> sold_out
+        ",
+    );
+}
+
+#[test]
+fn a_wish_that_nothing_can_fulfil_is_refused() {
+    play(
+        "
+        0s   op  raises 4 -> raised 4
+        0s   op  puts drop: main seated; vip 1; closes 60s -> created 1
+        0s   op  adds drop/main: A1 grade=R; GA area=2 -> imported 1 seats 1 areas
+        0s   ann joins drop                     -> pool_required
+        0s   ann joins drop/gold                -> not_found pool
+        0s   ann joins none                     -> not_found campaign
+        0s   ann joins drop/vip grade=R         -> not_seated
+        0s   ann joins drop/main grade=S        -> no_such_unit S
+        0s   ann joins drop/main area=R         -> no_such_unit R
+        0s   op  pauses drop                    -> changed 2
+        0s   ann joins drop/vip                 -> paused
+        ",
+    );
+}
+
+/// What must be noticed, and the story that notices it.
+#[test]
+fn planted_mistakes_are_noticed() {
+    let stories: [(Mistake, fn()); 5] = [
+        (
+            Mistake::FreedUnitsSkipList,
+            what_comes_free_goes_to_who_is_next_and_not_to_who_clicks_next,
+        ),
+        (
+            Mistake::WaitlistJumped,
+            who_wants_two_is_passed_over_where_one_is_free_and_keeps_the_place,
+        ),
+        (
+            Mistake::OffersWithoutEnd,
+            who_lets_an_offer_go_is_behind_all_others_and_off_after_the_third,
+        ),
+        (Mistake::OffersBeyondLimit, limits_count_when_somebody_joins_and_when_their_turn_comes),
+        (Mistake::BarKeepsPlace, who_is_barred_leaves_the_list_and_their_offer_goes_on),
+    ];
+    for (mistake, story) in stories {
+        set(Some(mistake));
+        let noticed = std::panic::catch_unwind(story).is_err();
+        set(None);
+        assert!(noticed, "{mistake:?}");
+    }
+}

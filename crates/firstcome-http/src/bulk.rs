@@ -1,0 +1,55 @@
+//! Many commands of a back end in one request: lines in, lines out, in order, while the body still comes.
+
+mod commands;
+mod line;
+mod lines;
+mod unanswered;
+
+pub use commands::{BULK_CHECKS, BULK_UNANSWERED, BULK_UNANSWERED_BYTES};
+pub use line::REF_BYTES;
+pub use lines::{BULK_BYTES, BULK_LINES};
+
+use crate::answer::Code;
+use crate::app::App;
+use crate::problem::{Answered, Problem};
+use crate::request::{self, Query};
+use axum::body::Body;
+use axum::extract::{RawQuery, State as Extract};
+use axum::http::{HeaderMap, HeaderValue, Response, header};
+use commands::Commands;
+use firstcome_api::bulk::{CommandAnswer, CommandLine, MEDIA_TYPE};
+use firstcome_api::key::Role;
+use std::sync::Arc;
+
+/// Executes many commands, one on each line: claims, cancels, holds and their steps.
+///
+/// Each line is answered by a line, in the order of the lines, while the next ones still come. A line that is wrong or refused
+/// answers for itself.
+#[utoipa::path(post, path = "/v1/commands", tag = "bulk",
+    params(("min_position" = Option<String>, Query, description = "Wait until the server is at this position")),
+    request_body(content = CommandLine, content_type = "application/x-ndjson"),
+    responses((status = 200, description = "a line for each line", body = CommandAnswer, content_type = "application/x-ndjson")))]
+pub(crate) async fn commands(
+    Extract(app): Extract<Arc<App>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+    body: Body,
+) -> Answered {
+    let (key, pace) = app.keys.know_for_many(&headers, Role::Backend)?;
+    request::kind_of(&headers, &[MEDIA_TYPE])?;
+    if let Some(coding) = headers.get(header::CONTENT_ENCODING)
+        && !coding.as_bytes().eq_ignore_ascii_case(b"identity")
+    {
+        let coding = String::from_utf8_lossy(coding.as_bytes());
+        let detail = format!("send the lines as they are, without Content-Encoding: {coding}");
+        return Err(Problem::new(Code::UnsupportedMediaType, detail));
+    }
+    let query = Query::parse(query.as_deref(), &[])?;
+    let place = app.bulk.take()?;
+    app.reach(&query).await?;
+    let answers = Commands::new(app, (key, pace), body, place);
+    let mut response = Response::new(Body::new(answers));
+    let kind = HeaderValue::from_static(MEDIA_TYPE);
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}

@@ -1,0 +1,33 @@
+//! The same for the refusals about codes.
+
+#[rustfmt::skip]
+pub(super) const ROWS: &[(&str, &str)] = &[
+    ("not_coded",              "Name a pool whose `kind` is `coded`."),
+    ("not_imported",           "Import codes only into a pool whose `source` is `imported`."),
+    ("claim_required",         "Claim the code. A coded pool has no holds."),
+    ("tag_required",           "Wait as long as `Retry-After` says, and send the same claim again."),
+    ("no_such_code",           "Check the code. It may be of another campaign or pool."),
+    ("not_issued",             "Use a code that somebody was given."),
+    ("subject_required",       "Send the `subject` that the code was issued to."),
+    ("already_redeemed",       "Do nothing: this reference has the redemption. To give it back, roll it back."),
+    ("already_rolled_back",    "Use a new reference: this one's redemption was given back."),
+    ("code_revoked",           "Tell the customer to ask the shop. The operator can reissue the code."),
+    ("code_suspended",         "Tell the customer to ask the shop. An operator restores or revokes the code."),
+    ("code_expired",           "Tell the customer that the code's time is over."),
+    ("code_used",              "Tell the customer that the code was used."),
+    ("code_reserved",          "Try again when the other reservation is over."),
+    ("reused_since",           "Reserve a code anew: others used this one after the rollback."),
+    ("not_redeemed",           "Check the reference: only a redemption can be rolled back."),
+    ("not_reserved",           "Check the reference: only a reservation can be released."),
+    ("too_many_references",    "Use another code: this one keeps no more references."),
+    ("code_in_use",            "Roll the redemption back, or release the reservation, and then cancel the claim."),
+    ("codes_valid",            "Archive the campaign 24 h after its last code expired, or revoke the codes first."),
+    ("import_open",            "Finish or discard the other import, or wait until it is an hour old."),
+    ("no_such_import",         "Begin the import again: one that is not finished is gone after an hour."),
+    ("chunk_missing",          "Send the chunks in the order of the file, from the line that is missing."),
+    ("import_incomplete",      "Send the missing lines, then commit again."),
+    ("too_many_codes",         "Import fewer codes, or use another pool."),
+    ("too_many_imports",       "Put the codes of several files into one."),
+    ("reissued_since",         "Look up the code again: it was replaced meanwhile."),
+    ("too_many_reissues",      "Cancel the claim and let the subject claim again."),
+];

@@ -1,0 +1,186 @@
+//! Codes on their way in: a claim gets its tag, and what somebody typed becomes a code the rules know.
+//!
+//! A code that no pool of this node's state knows is refused here, once the state has caught up with the journal: who
+//! guesses costs the journal nothing. A typing error is known without a look at the state.
+
+use super::Intake;
+use crate::answer::{Answer, Decided};
+use crate::codes::{CodeKeys, NoCodeKey, NotRead, ReadCode};
+use crate::failure::Failure;
+use crate::health::Condition;
+use firstcome_core::command::{CodeCommand, CodeStep};
+use firstcome_core::names::Position;
+use firstcome_core::{CodeRefusal, Command, Outcome, Refusal, State};
+
+/// What somebody wants of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeVerb {
+    /// To set a use of it aside.
+    Reserve {
+        /// For how long, in microseconds of service time: 1 s to 24 h.
+        ttl_us: i64,
+    },
+    /// To use it.
+    Redeem,
+    /// To undo its use.
+    RollBack,
+    /// To give a reservation back.
+    EndReservation,
+}
+
+/// A code as it was typed, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeAsk<'a> {
+    /// The campaign.
+    pub campaign: &'a str,
+    /// The pool, if one is named; else every coded pool of the campaign is tried.
+    pub pool: Option<&'a str>,
+    /// What was typed. It is never kept and never logged.
+    pub code: &'a str,
+    /// The reference: 1 to 64 bytes.
+    pub reference: &'a str,
+    /// Who uses it, if that is said.
+    pub subject: Option<&'a str>,
+}
+
+/// Why what was typed is no code that anything can be done with.
+#[derive(Clone, Debug)]
+pub enum Unread {
+    /// It cannot be a code: a typing error. Nothing was looked up, and it is no guess.
+    Malformed,
+    /// The rules say no, as of this node's state, caught up: `no_such_code`, or there is no such campaign or pool.
+    Refused(Answer),
+    /// It has no outcome.
+    Failed(Failure),
+}
+
+impl From<Failure> for Unread {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<NoCodeKey> for Failure {
+    fn from(missing: NoCodeKey) -> Self {
+        Self::Unavailable(missing.to_string())
+    }
+}
+
+impl Intake {
+    /// Finds the code that somebody typed, without the journal.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Unread`]. Nothing changed.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe.
+    pub async fn read_code(
+        &self,
+        (campaign, pool): (&str, Option<&str>),
+        typed: &str,
+        min: Option<Position>,
+    ) -> Result<ReadCode, Unread> {
+        self.reach(min).await?;
+        let look = || {
+            self.replica.look(|state| match state.campaign(campaign) {
+                Err(refusal) => Err(refused(state, refusal)),
+                Ok(found) => {
+                    self.codes.read(state.space(), found, pool, typed).map_err(|not| match not {
+                        NotRead::Malformed => Unread::Malformed,
+                        NotRead::Unknown => refused(state, CodeRefusal::NoSuchCode.into()),
+                        NotRead::NoKey(missing) => Unread::Failed(missing.into()),
+                    })
+                }
+            })
+        };
+        match look() {
+            Err(Unread::Refused(_)) => {}
+            known => return known,
+        }
+        if self.condition() != Condition::Fresh || !self.catches_up().await {
+            let why = "this server could not ask the journal whether there is such a code";
+            return Err(Failure::Unavailable(why.into()).into());
+        }
+        look()
+    }
+
+    /// Does something with a code that somebody typed.
+    ///
+    /// # Errors
+    ///
+    /// Any [`Unread`]; only [`Failure::Unknown`] may have changed something.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropped while it waits, it may or may not happen; asking again with the same reference gives the same answer.
+    pub async fn code(
+        &self,
+        ask: &CodeAsk<'_>,
+        verb: CodeVerb,
+        min: Option<Position>,
+    ) -> Result<Answer, Unread> {
+        let CodeAsk { campaign, pool, code, reference, subject } = *ask;
+        let read = self.read_code((campaign, pool), code, min).await?;
+        let step = CodeStep { campaign, pool: Some(&read.pool), code: read.code, reference };
+        let command = Command::Code(match verb {
+            CodeVerb::Reserve { ttl_us } => CodeCommand::Reserve { step, subject, ttl_us },
+            CodeVerb::Redeem => CodeCommand::Redeem { step, subject },
+            CodeVerb::RollBack => CodeCommand::RollBack { step },
+            CodeVerb::EndReservation => CodeCommand::EndReservation { step },
+        });
+        Ok(self.decide(&command).await?)
+    }
+
+    /// Writes the code that a subject's claim of a rank has now, for who may see it; none of a pool without codes, or
+    /// where there is no such claim any more.
+    ///
+    /// # Errors
+    ///
+    /// [`NoCodeKey`]: this server lacks the key.
+    pub fn code_of(
+        &self,
+        campaign: &str,
+        pool: &str,
+        rank: u32,
+    ) -> Result<Option<String>, NoCodeKey> {
+        self.replica.look(|state| {
+            let Ok(found) = state.campaign(campaign) else { return Ok(None) };
+            let index = found.pools().iter().position(|known| known.name() == pool);
+            let now = (state.at(), state.service());
+            let Some(index) = index else { return Ok(None) };
+            let Some(view) = found.code_at(index, rank, now) else { return Ok(None) };
+            self.codes.write(state.space(), (found, index), view.unit).map(Some)
+        })
+    }
+}
+
+fn refused(state: &State, refusal: Refusal) -> Unread {
+    let (outcome, position) = (refusal.into(), state.token());
+    Unread::Refused(Answer { outcome, position, decided: Decided::Replica })
+}
+
+/// Says whether a claim was refused only because its pool was not known to need a tag.
+pub(super) fn needs_tag(command: &Command<'_>, answer: &Answer) -> bool {
+    matches!(command, Command::Claim { tag: None, .. })
+        && answer.outcome == Outcome::from(CodeRefusal::TagRequired)
+}
+
+/// Gives a claim without a tag with the tag of its code, where its pool needs one, or nothing if the command is another.
+///
+/// # Errors
+///
+/// This node does not have the key of the codes.
+pub(super) fn tagged<'a>(
+    keys: &CodeKeys,
+    state: &State,
+    command: &Command<'a>,
+) -> Result<Option<Command<'a>>, NoCodeKey> {
+    let Command::Claim { campaign, pool, subject, limit, tag: None } = *command else {
+        return Ok(None);
+    };
+    let Ok(found) = state.campaign(campaign) else { return Ok(None) };
+    let tag = keys.tag(state.space(), (found, pool), subject, 1)?;
+    Ok(Some(Command::Claim { campaign, pool, subject, limit, tag }))
+}

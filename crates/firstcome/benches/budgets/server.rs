@@ -1,0 +1,108 @@
+//! Servers in processes of their own, killed on drop.
+
+use crate::processor;
+use anyhow::{Context, Result, ensure};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+pub(crate) const KEY: &str = "bench-key-0123456789";
+
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+}
+
+impl Server {
+    /// Starts a program and waits until it says where it listens.
+    pub(crate) fn start(mut command: Command) -> Result<Self> {
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        // Killed on drop from here on, also where it says nothing.
+        let mut server = Self { child, address: String::new() };
+        let out = server.child.stdout.take().context("no stdout")?;
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line)?;
+        let said = || format!("{:?} did not say where it listens", command.get_program());
+        server.address =
+            line.trim().strip_prefix("listening on http://").with_context(said)?.to_owned();
+        Ok(server)
+    }
+
+    /// Starts this program once more, as another server.
+    pub(crate) fn of_this_program(arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(arguments);
+        Self::start(command)
+    }
+
+    /// Starts bare axum.
+    pub(crate) fn bare() -> Result<Self> {
+        Self::of_this_program(&["--serve", "bare"])
+    }
+
+    /// Starts a server with a folder for its journal and its ledger.
+    pub(crate) fn in_folder(folder: &Path) -> Result<Self> {
+        Self::start(Self::with_folder(folder))
+    }
+
+    /// The same, with subject tokens.
+    pub(crate) fn with_tokens(folder: &Path) -> Result<Self> {
+        let mut command = Self::with_folder(folder);
+        command.env("FIRSTCOME_TOKEN_SECRET", "a-secret-that-has-thirty-two-bytes");
+        Self::start(command)
+    }
+
+    /// Starts a server on a Redis, with more words for its command line.
+    #[cfg(feature = "redis")]
+    pub(crate) fn on_redis(url: &str, more: &[&str]) -> Result<Self> {
+        let mut command = Self::firstcome();
+        command.args(["--store", url]).args(more);
+        Self::start(command)
+    }
+
+    fn with_folder(folder: &Path) -> Command {
+        let mut command = Self::firstcome();
+        command.arg("--data").arg(folder);
+        command
+    }
+
+    fn firstcome() -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_firstcome"));
+        command.args(["serve", "--listen", "127.0.0.1:0"]).env("FIRSTCOME_ADMIN_KEY", KEY);
+        command
+    }
+
+    /// Gives the processor time used so far, in microseconds.
+    pub(crate) fn cpu_us(&self) -> Result<f64> {
+        processor::of(self.child.id())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+/// Creates a campaign with so many places.
+pub(crate) fn create(address: &str, campaign: &str, places: usize) -> Result<()> {
+    let body = format!(r#"{{"opens_at":"now","pools":[{{"name":"main","capacity":{places}}}]}}"#);
+    let answer = tell(address, "PUT", &format!("/v1/campaigns/{campaign}"), &body)?;
+    ensure!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    Ok(())
+}
+
+/// Sends a request with a body of JSON on a connection of its own; gives the whole answer.
+pub(crate) fn tell(address: &str, method: &str, path: &str, body: &str) -> Result<String> {
+    let mut stream = std::net::TcpStream::connect(address)?;
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nhost: bench\r\nauthorization: Bearer {KEY}\r\n\
+         connection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}
