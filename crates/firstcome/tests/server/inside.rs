@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
@@ -63,6 +64,8 @@ pub(crate) struct Setup {
     pub(crate) key_rate: Option<&'static str>,
     /// A bug in the task that lets time pass: it panics once this is set.
     pub(crate) ticker_bug: Arc<AtomicBool>,
+    /// The runtime of the journal's work, if it is another one.
+    pub(crate) core: Option<Handle>,
 }
 
 impl Default for Setup {
@@ -79,6 +82,7 @@ impl Default for Setup {
             guards,
             key_rate: None,
             ticker_bug,
+            core: None,
         }
     }
 }
@@ -116,7 +120,8 @@ impl Inside {
         let counts = Arc::new(firstcome_node::Metrics::new(&mut registry));
         let metrics = Arc::new(Metrics::new(registry, firstcome_http::paths_and_methods()));
         static DRAWN: AtomicU64 = AtomicU64::new(1);
-        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate, ticker_bug } = setup;
+        let Setup { queue, wait, memory, outbox, keep_for, guards, key_rate, ticker_bug, core } =
+            setup;
         let given = Given {
             journal: Journal::Faulty(journal.clone()),
             clock: Some(clock),
@@ -128,7 +133,7 @@ impl Inside {
             limits: Limits { queue, queue_bytes: QUEUE_BYTES, wait, memory, outbox },
             metrics: Arc::clone(&counts),
             says: firstcome_node::in_log(),
-            core: None,
+            core,
             settings: BTreeMap::new(),
             codes: std::sync::Arc::default(),
         };
