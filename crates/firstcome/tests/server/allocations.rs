@@ -16,8 +16,11 @@ use tokio_util::sync::CancellationToken;
 
 /// Claims that are counted, after as many that are not.
 const CLAIMS: usize = 1_000;
-/// What an accepted claim may ask for on the thread of its connection. Measured: see docs/BENCHMARKS.md.
-const MOST: f64 = 30.0;
+/// What a claim may ask for on the thread of its connection: what it asks for now, and less than one more. Six of these are
+/// the HTTP library's (docs/BENCHMARKS.md).
+const ACCEPTED: f64 = 13.5;
+const REPEATED: f64 = 10.5;
+const SOLD_OUT: f64 = 16.5;
 
 /// Requests as bytes, made before anything is counted.
 fn requests(from: usize) -> Vec<Vec<u8>> {
@@ -81,11 +84,11 @@ fn a_claim_asks_for_memory_a_few_times_only() {
     count("first", requests(0), "\"won\"");
     let accepted = count("accepted", requests(CLAIMS), "\"won\"");
     assert!(accepted > 0.0, "the answer at least needs some");
-    assert!(accepted <= MOST, "{accepted} allocations a claim");
+    assert!(accepted <= ACCEPTED, "{accepted} allocations a claim");
     let repeated = count("repeated", requests(0), "already_won");
-    assert!(repeated <= MOST, "{repeated} allocations a repeated claim");
+    assert!(repeated <= REPEATED, "{repeated} allocations a repeated claim");
     let sold_out = count("sold out", requests(3 * CLAIMS), "sold_out");
-    assert!(sold_out <= MOST, "{sold_out} allocations a refused claim");
+    assert!(sold_out <= SOLD_OUT, "{sold_out} allocations a refused claim");
     stop.cancel();
     drop(stream);
     runtime.block_on(async move {
